@@ -14,7 +14,7 @@ export interface JobSnapshot extends JobView {
   readonly end: Millis
   /** A higher job id of the same name exists in the run. */
   readonly retried: boolean
-  /** On the critical path of its attempt. Absent, like the slack, in supplements and for jobs that never ran. */
+  /** It is on the critical path of its attempt. Absent, like the slack, in supplements and for jobs that never ran. */
   readonly critical?: true | undefined
   /** How much later it could have ended without its attempt ending later, ms. */
   readonly slack?: Millis | undefined
@@ -56,7 +56,7 @@ export interface PipelineSnapshot {
   readonly superseded?: true | undefined
   /** The verdict about this attempt as a sentence, once it ended. Only in the chunk that carries the pipeline. */
   readonly verdict?: string | undefined
-  /** Of the jobs of all chunks. Only in the first of several chunks: a single one contains all jobs itself. */
+  /** The durations of the jobs of all chunks. Only in the first of several chunks: a single one contains all jobs itself. */
   readonly durations?: readonly StageDurations[] | undefined
 }
 

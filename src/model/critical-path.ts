@@ -13,11 +13,11 @@ export interface Ran {
 }
 
 export interface CriticalPath {
-  /** In order of time. */
+  /** The jobs of the path, in order of time. */
   readonly ids: readonly number[]
   /** How long the jobs of the path ran, ms; the rest of the pipeline's time was waiting. */
   readonly busyMs: number
-  /** By job id, ms; 0 on the path. */
+  /** The slack by job id, ms; 0 on the path. */
   readonly slack: ReadonlyMap<number, number>
   /** By job id, the id of the job that it waited for; without those that waited for none. */
   readonly waitedFor: ReadonlyMap<number, number>
@@ -86,7 +86,7 @@ function slackOfEach(
   return slack
 }
 
-/** Of two that ended at the same time the longer one. */
+/** The job that ended later; of two that ended at the same time, the longer one. */
 function laterEnd(known: Ran | undefined, job: Ran): Ran {
   if (known === undefined || job.end > known.end || (job.end === known.end && job.start < known.start)) return job
   return known

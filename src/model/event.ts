@@ -58,7 +58,7 @@ export interface EventChunk {
   readonly job?: JobSpan | undefined
   /** The pipeline whose span it belongs to. */
   readonly pipeline?: PipelineSpan | undefined
-  /** Of something that was counted: it is sent as metrics only, by the table of its kind (`core/telemetry/mapping/metric-row.ts`). */
+  /** The figures of something that was counted: it is sent as metrics only, by the table of its kind (`core/telemetry/mapping/metric-row.ts`). */
   readonly figures?: object | undefined
   /** When it happened; where that is unknown, when it was received. */
   readonly at: Millis

@@ -102,7 +102,7 @@ function traceOf(head: RunHead, ancestors: readonly Ancestor[], options: FamilyO
   return parentOf(head) === undefined ? undefined : ownTrace(head, options.scheme)
 }
 
-/** By the root that the payloads name. A pipeline that names itself may only be the first one of its project: its parent can be in another. */
+/** The trace by the root that the payloads name. A pipeline that names itself may only be the first one of its project: its parent can be in another. */
 function traceOfPayloads(family: readonly RunHead[], { scheme }: FamilyOptions): Place | undefined {
   for (const { key, pipeline } of family) {
     const root = pipeline?.record.facts.rootPipelineId

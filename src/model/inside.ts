@@ -19,7 +19,7 @@ export interface InsideJob extends Pick<JobFacts, 'kind' | 'name'> {
 /** The part of a job's inside that one chunk has. */
 export interface JobInside {
   readonly job: InsideJob
-  /** With sections and lines. */
+  /** Only with sections and lines. */
   readonly ranOn?: RanOn | undefined
   readonly sections?: readonly Section[] | undefined
   readonly lines?: readonly LogLine[] | undefined

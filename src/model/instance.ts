@@ -40,7 +40,7 @@ function isConfirmed(instance: string, project: string, path: string | undefined
   return path === undefined || !project.endsWith(`/${path}`) || project === `${instance}/${path}`
 }
 
-/** The same for all platforms, or by their instance. */
+/** A value that is the same for all platforms, or a function that returns it for an instance. */
 export type ByInstance<T extends object | string> = T | ((instance: string) => T)
 
 export function ofInstance<T extends object | string>(setting: ByInstance<T>, instance: string): T {

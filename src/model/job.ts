@@ -38,7 +38,7 @@ export interface SnapshotMark extends SpanMark {
   readonly earlier?: readonly SpanMark[] | undefined
 }
 
-/** Of all its spans, in order. */
+/** The marks of all its spans, in order. */
 export function spansOf({ earlier = [], spans: _, ...last }: SnapshotMark): readonly SpanMark[] {
   return [...earlier, last]
 }
@@ -61,7 +61,7 @@ export interface JobView extends JobFacts, JobTimes {
   readonly id: number
 }
 
-/** Of two versions the one with the later times wins, then the one with the higher rank of the status, then REST. */
+/** A job as one observation reports it. Of two versions the one with the later times wins, then the one with the higher rank of the status, then REST. */
 export function observedJob(observed: ObservedJob, origin: Observation['origin']): Job {
   const newest = second(later(observed.times.startedAt, observed.times.finishedAt))
   const version = versionOf(newest, rankOf(observed.facts.status), origin === 'rest' ? 1 : 0, observed.facts.status)

@@ -169,7 +169,7 @@ export interface Observation {
   /** Decides between observations of the same second. */
   readonly origin: 'webhook' | 'rest'
   readonly project: ProjectFacts
-  /** Of which kind a merge request pipeline is: `detached`, `merged_result` or `merge_train`. */
+  /** The kind of a merge request pipeline: `detached`, `merged_result` or `merge_train`. */
   readonly mergeRequestEvent?: string | undefined
   /** Absent in a job event. */
   readonly pipeline?: ObservedPipeline | undefined

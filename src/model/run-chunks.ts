@@ -5,7 +5,7 @@ import { spansOf, viewSpan, type Job, type SpanMark } from './job.ts'
 import type { Attempt, Run } from './run.ts'
 import type { Chunk, JobSnapshot } from './chunk.ts'
 
-/** In order, without the insides of jobs. Empty for a run of which nothing was exported, or for which only a tombstone is left. */
+/** The chunks in order, without the insides of jobs. Empty for a run of which nothing was exported, or for which only a tombstone is left. */
 export function chunksOf(run: Run): Chunk[] {
   const attempts = run.attempts.filter(({ exported }) => exported !== undefined)
   if (attempts.length === 0) return []

@@ -34,7 +34,7 @@ export interface Attempt {
 
 /** What an attempt's chunks have besides their jobs. */
 export interface ExportedAttempt {
-  /** As chunk 1 has it. */
+  /** The pipeline as chunk 1 has it. */
   readonly pipeline: PipelineSnapshot
   /** The number of its first chunks. Later ones are supplements and insides of jobs. */
   readonly chunks: number
@@ -48,11 +48,11 @@ export interface RunHead {
   /** Undefined as long as only job events were observed. */
   readonly pipeline?: Pipeline | undefined
   readonly attempts: readonly Attempt[]
-  /** As a list named it, with its title: the answer about the pipeline itself names only its iid. */
+  /** The merge request as a list named it, with its title: the answer about the pipeline itself names only its iid. */
   readonly listedMergeRequest?: MergeRequest | undefined
   /** The facts of the pipeline in a list, until an answer about the pipeline itself, or a webhook, has as much. */
   readonly listed?: ObservedPipeline | undefined
-  /** Of which kind a merge request pipeline is. It never changes, and not every source knows it. */
+  /** The kind of a merge request pipeline. It never changes, and not every source knows it. */
   readonly mergeRequestEvent?: string | undefined
 }
 

@@ -10,9 +10,9 @@ export interface TestSpan {
   /** The ordinal of a case's suite; a suite has none. */
   readonly suite?: number | undefined
   readonly name: string
-  /** Of a case: which test of its name in its suite, from 2. */
+  /** For a case: which test of its name in its suite it is, from 2. */
   readonly ofName?: number | undefined
-  /** Of a case only. */
+  /** Only for a case. */
   readonly result?: TestResult | undefined
   readonly failed: boolean
   readonly start: Millis

@@ -37,7 +37,7 @@ export interface TestCase {
 
 export interface TestName {
   readonly suite: string
-  /** With the class, if there is one. */
+  /** The name with the class, if there is one. */
   readonly name: string
   /** Which test of this name in its suite, from 2. Undefined for the first one. */
   readonly ordinal?: number | undefined

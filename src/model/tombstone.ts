@@ -14,7 +14,7 @@ export interface Tombstone {
   readonly jobs: readonly RememberedJob[]
 }
 
-/** As it was last observed. Only if it has run since then is an observation of it new work. */
+/** A job as it was last observed. Only if it has run since then is an observation of it new work. */
 export interface RememberedJob extends Omit<JobTimes, 'createdAt'> {
   readonly id: number
   readonly kind: JobFacts['kind']

@@ -28,11 +28,11 @@ export const verdictPartKinds = [
 
 export interface VerdictPart {
   readonly kind: (typeof verdictPartKinds)[number]
-  /** Of the job or the section, if it is about one. */
+  /** The name of the job or the section, if it is about one. */
   readonly name?: string | undefined
   /** How many steps of the critical path it sums: two failed attempts of one job are one part. */
   readonly times: number
-  /** Of the duration, or of the difference from the usual: then negative if it was quicker than usual. */
+  /** The part of the duration, or of the difference from the usual: then it is negative if it was quicker than usual. */
   readonly ms: Millis
 }
 
@@ -124,7 +124,7 @@ export function explained(here: Timeline, there: Timeline): VerdictPart[] {
   return shown([...parts, { kind: 'parallel', times: 1, ms: left }])
 }
 
-/** Those that took any time, the longest first. */
+/** The parts that took any time, the longest first. */
 export function shown(parts: readonly VerdictPart[]): VerdictPart[] {
   return parts.filter(({ ms }) => ms !== 0).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
 }

@@ -14,7 +14,7 @@ const maxSummed = 2
 /** Failed jobs that are named, at most. */
 const maxFailures = 3
 
-/** Without a capital letter and a full stop, so that it may stand anywhere. */
+/** A sentence without a capital letter and a full stop, so that it may stand anywhere. */
 export function verdictSentence(verdict: Verdict): string {
   return cut(sentenceOf(verdict))
 }
@@ -42,7 +42,7 @@ function sentenceOf({ outcome, ms, parts, failures }: Verdict): string {
  */
 function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isCompared: boolean): string {
   const all = runnersAsOne(parts).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
-  // Without a run to compare with nothing is explained.
+  // Without a run to compare with, nothing is explained.
   if (all.every(({ kind }) => kind === 'other')) return whole
   const isGreat = (sum: number): boolean => sum !== 0 && Math.abs(sum) >= Math.abs(ms) * leastShare
   const named = all.slice(0, maxParts).filter(part => isGreat(part.ms))
@@ -77,7 +77,7 @@ function sumPhrase(parts: readonly VerdictPart[], style: Style): string {
 }
 
 interface Style {
-  /** With what is usual. */
+  /** Whether the run is compared with what is usual. */
   readonly isCompared: boolean
   readonly text: (ms: number) => string
 }

@@ -17,7 +17,7 @@ export interface Verdict {
 }
 
 export interface Failure {
-  /** Of the job; undefined in the verdict of a job. */
+  /** The name of the job; undefined in the verdict of a job. */
   readonly job?: string | undefined
   readonly reason?: string | undefined
   /** The section of its log in which it failed. */
@@ -44,13 +44,13 @@ export interface JudgedRun extends RanOnce {
   readonly status: string
   /** Undefined if the usual duration is not known. `run`: one that took as long as usual, which explains the difference; it is compared with that one. */
   readonly usual?: { readonly ms: Millis; readonly run?: RanOnce | undefined } | undefined
-  /** By job id, where a report was read. */
+  /** The failed tests by job id, where a report was read. */
   readonly tests?: ReadonlyMap<number, FailedTests> | undefined
 }
 
 /** Durations within this factor count as equal, because usual durations are known to 5 %. */
 const slack = 1.1
-/** So do those within this time, ms: webhooks report whole seconds. */
+/** Durations that differ by less than this count as equal, too, ms: webhooks report whole seconds. */
 const leastDifference = 1_000
 
 /** Undefined while it has not ended. */

@@ -6,11 +6,11 @@ import type { Millis } from '../../model/instant.ts'
 
 // Projects to poll because a webhook, another project's pipeline or a lost end names them. Their activity on the platform may not show it.
 interface PollHints {
-  /** To be read in the next round, known or not. */
+  /** The project is to be read in the next round, known or not. */
   add(projectId: number): void
   /** A webhook reported a pipeline there: to be read once, so that the project becomes known. */
   remember(projectId: number): void
-  /** Those of the next round; the others wait. */
+  /** The projects of the next round; the others wait. */
   take(): readonly number[]
 }
 

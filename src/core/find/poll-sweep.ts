@@ -15,7 +15,7 @@ export interface SweepOptions {
   readonly list: ProjectList
   readonly context: PollContext
   readonly sweeps: Repositories['sweeps']
-  /** Between rounds, ms. */
+  /** The time between two rounds, ms. */
   readonly interval: number
   /** How far the first sweep reads back, ms. */
   readonly lookback: number

@@ -33,7 +33,7 @@ export interface PollerOptions
   /** The name of its lease; by default `poller`. */
   readonly lease?: string | undefined
   readonly repositories: Pick<Repositories, 'polledProjects' | 'ownPipelines' | 'sweeps'>
-  /** Between two rounds, ms. */
+  /** The time between two rounds, ms. */
   readonly interval: number
   readonly lookback: number
   /** Whether pipelines that have not ended are fetched when they are found, and the first read of a project begins with them. Default: no. */

@@ -44,7 +44,7 @@ export interface RedeliveryOptions extends RoundsOptions {
 export interface RedeliveryCounters {
   /** Failed deliveries that the platform's records held. */
   found: number
-  /** Those that had not arrived by then. */
+  /** The failed deliveries that had not arrived by then. */
   accepted: number
   oversize: number
 }
@@ -55,7 +55,7 @@ export interface Redelivery extends Loop {
   round(): Promise<void>
 }
 
-/** Between two rounds, ms. */
+/** The time between two rounds, ms. */
 const every = 300_000
 
 export function createRedelivery(options: RedeliveryOptions): Redelivery {

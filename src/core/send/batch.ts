@@ -52,7 +52,7 @@ export interface LeasedBatch {
   readonly lease: OutboxLease
   /** Until then the entries belong to this process, by `elapsed`. */
   readonly leaseEnd: Millis
-  /** The same by the time of day: while a machine sleeps, `elapsed` stands still, but the database's clock does not. */
+  /** The end of the lease by the time of day: while a machine sleeps, `elapsed` stands still, but the database's clock does not. */
   readonly leaseEndOfDay: Millis
 }
 

@@ -36,7 +36,7 @@ export interface Endpoint {
   /** From the first byte of a request to the last byte of its answer. */
   readonly timeoutMs: number
   readonly compression: 'gzip' | 'none'
-  /** Of the body; undefined: OTLP in protobuf. */
+  /** The type of the body; undefined: OTLP in protobuf. */
   readonly contentType?: string | undefined
   readonly tls?: TlsFiles | undefined
 }
@@ -48,7 +48,7 @@ export interface TlsFiles {
   readonly keyFile?: string | undefined
 }
 
-/** As HTTP_PROXY, HTTPS_PROXY and NO_PROXY give them. Each proxy serves addresses of its own scheme only. */
+/** The proxies, as HTTP_PROXY, HTTPS_PROXY and NO_PROXY name them. Each proxy serves addresses of its own scheme only. */
 export interface Proxies {
   readonly http?: string | undefined
   readonly https?: string | undefined

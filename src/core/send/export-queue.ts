@@ -68,7 +68,7 @@ export interface RunningQueue {
 
 /** The store is queried at least this often, ms, because leases expire and other processes add entries (`dead-letters retry`). */
 const maxRest = 1_000
-/** And at most this often. */
+/** The store is queried at most this often, ms. */
 const minRest = 100
 /** How long settling may take after requests were cut, ms. */
 const grace = 2_000

@@ -21,10 +21,10 @@ import type { Log } from '../../lib/log.ts'
 import type { ResourceMetrics } from '../telemetry/otlp/messages.ts'
 
 export interface MetricFlushOptions extends MetricSources {
-  /** Those without metrics are ignored. */
+  /** Destinations without metrics are ignored. */
   readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
   readonly leases: Leases
-  /** Between two flushes, ms. */
+  /** The time between two flushes, ms. */
   readonly interval: number
   readonly clock: Clock
   readonly log: Log

@@ -50,7 +50,7 @@ const maxPostponed = 10_000
 
 interface Postponed {
   readonly tries: number
-  /** By `elapsed`. */
+  /** The end of the pause, by `elapsed`. */
   readonly until: Millis
 }
 

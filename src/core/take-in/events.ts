@@ -37,7 +37,7 @@ interface Observed {
   readonly receivedAt: Millis
 }
 
-/** In the order in which they were received. Pure. */
+/** The reports, in the order in which the events were received. Pure. */
 export function reportsOf(
   received: readonly Observed[],
   { events, steps = [] }: EventReporting,

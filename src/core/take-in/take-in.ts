@@ -63,7 +63,7 @@ export interface TakeInCounters {
   processed: number
   /** The part of `processed` that are events not about a pipeline or job. */
   events: number
-  /** Those of `events` that were not stored, because no destination takes log records. */
+  /** The part of `events` that was not stored, because no destination takes log records. */
   unclaimedEvents: number
   /** Deliveries about nothing that is exported. */
   ignored: number

@@ -9,7 +9,7 @@ import { rowsIn, vendorPrefix, type AttributeRow, type RowVariant } from './mapp
 
 /** The vendor namespace, the attribute policy, and the variants of rows. */
 export interface AttributeStyle {
-  /** With its dot. */
+  /** The vendor namespace with its dot. */
   readonly namespace: string
   readonly policy: AttributePolicy
   readonly variants: ReadonlySet<RowVariant>

@@ -16,20 +16,20 @@ export interface AttributeSetter {
   readonly projects: Choice
   readonly branches?: readonly BranchClass[] | undefined
   readonly sources: Choice
-  /** With patterns here the rule is for these jobs only. */
+  /** If there are patterns here, the rule is for these jobs only. */
   readonly jobs: Choice
   readonly set: Readonly<Record<string, AttributeSource>>
-  /** Also on the points of metrics. */
+  /** Whether the attribute is also set on the points of metrics. */
   readonly metrics: boolean
 }
 
 /** What the rules set for one chunk. */
 export interface CustomAttributes {
-  /** Of the pipeline or event, before the attribute policy. */
+  /** The attributes of the pipeline or event, before the attribute policy. */
   readonly values: Readonly<Record<string, string>>
-  /** The same for spans and records. */
+  /** The same attributes for spans and records. */
   readonly own: readonly AttributeSet[]
-  /** Of the points of metrics; undefined if no rule sets any. */
+  /** The attributes of the points of metrics; undefined if no rule sets any. */
   readonly points: Readonly<Record<string, string>> | undefined
   /** For the spans and records of a job. */
   readonly ofJob: (name: string | undefined) => readonly AttributeSet[]

@@ -38,7 +38,7 @@ export interface InsideTelemetry {
 }
 
 export interface TelemetryOptions extends AttributePolicyOptions {
-  /** By name. A chunk is sent with the profile of its snapshot, even if another one is configured now. */
+  /** The profiles by name. A chunk is sent with the profile of its snapshot, even if another one is configured now. */
   readonly profiles?: Readonly<Record<string, TelemetryProfile>> | undefined
   /** `service.name`; by default the project's name. */
   readonly serviceName?: string | undefined
@@ -100,7 +100,7 @@ export interface TelemetrySettings extends Defaulted, Pick<TelemetryOptions, 'se
   readonly variants: ReadonlySet<RowVariant>
   readonly foldRef: FoldRef
   readonly gauges: ReadonlyMap<string, GaugeHead>
-  /** By the kind of their events. */
+  /** The tables by the kind of their events. */
   readonly figures: ReadonlyMap<string, readonly FiguresRow<never>[]>
 }
 

@@ -69,7 +69,7 @@ export interface MaintenanceOptions extends KeepTimes {
 /** The holder maintains the store. A running daemon always holds this lease, so `pipespan store copy` also learns from it that a store is in use. */
 export const maintenanceLease = 'maintenance'
 
-/** Between two rounds, ms. */
+/** The time between two rounds, ms. */
 const every = 600_000
 /** A replica that crashes is replaced within `leaseMs`. */
 const lease = { leaseMs: 30_000, renewMs: 10_000 }
@@ -77,11 +77,11 @@ const lease = { leaseMs: 30_000, renewMs: 10_000 }
 const unservedSpared = 600_000
 /** How soon the size of a store that fills up is checked again, ms. */
 const soon = 1_000
-/** Between two messages about early deletions, ms. */
+/** The time between two messages about early deletions, ms. */
 const betweenMessages = 60_000
 /** How far the clock may go back before times are repaired at once, ms: clocks are adjusted in small steps all the time. */
 const clockTolerance = 1_000
-/** Between two tries to repair times, ms. */
+/** The time between two tries to repair times, ms. */
 const betweenRepairs = 60_000
 
 export function createMaintenance(options: MaintenanceOptions): Loop {
@@ -255,7 +255,7 @@ export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): r
 
 // Folds what was added to the totals of metrics every few seconds, so that little waits for the next reader.
 
-/** Between two folds, ms. The longer, the more pipelines share one write of a series, and the more rows wait. */
+/** The time between two folds, ms. The longer it is, the more pipelines share one write of a series, and the more rows wait. */
 const foldEvery = 5_000
 
 export function createTotalsLoop(store: Pick<Store, 'totals'>, clock: Clock, log: Log): Loop {

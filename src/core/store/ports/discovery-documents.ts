@@ -54,9 +54,9 @@ export const watchedHook = z.object({
   newest: z.number(),
   /** Id of the newest delivery that was counted, if it is newer. */
   counted: z.number().optional(),
-  /** As the platform names it: `executable`, `temporarily_disabled`, `disabled`. */
+  /** Its state, as the platform names it: `executable`, `temporarily_disabled`, `disabled`. */
   state: z.string().optional(),
-  /** Only of a temporarily disabled one. */
+  /** Only of a temporarily disabled webhook. */
   disabledUntil: z.number().optional(),
   /** Histogram of how long its deliveries took since the first look, in seconds. */
   durations: z.object({ began: z.number(), counts: z.array(z.number()), sum: z.number() }).optional(),

@@ -22,7 +22,7 @@ export type EnrichmentPriority = 'fresh' | 'silent' | 'backfill'
 export const detailLevels = ['pipeline', 'family', 'state', 'details'] as const
 export type DetailLevel = (typeof detailLevels)[number]
 
-/** What a decision on a run changes in the queue. */
+/** How a decision on a run changes the queue. */
 export type EnrichmentChange =
   /** Adds an item. If the run has one already, the higher level of detail and the earlier time count. */
   | { readonly detail: DetailLevel; readonly priority: EnrichmentPriority; readonly at: Millis }

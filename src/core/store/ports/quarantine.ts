@@ -64,10 +64,10 @@ export function quarantine(sql: Statements) {
       if (ids === 'all') return sql.change(mark)
       return ids.length === 0 ? 0 : sql.change(`${mark} WHERE id IN (${places(ids)})`, ids)
     },
-    /** The same for those that another version could not decode. Returns how many. */
+    /** The same for the deliveries that another version could not decode. Returns how many. */
     retryOfOtherVersions: async (version: string): Promise<number> =>
       sql.change(`${mark} WHERE version <> ?1`, [version]),
-    /** Those that are to be decoded again, the oldest first. */
+    /** The deliveries that are to be decoded again, the oldest first. */
     toRetry: async (limit: number): Promise<readonly (Undecodable & { readonly id: number })[]> =>
       (await sql.all(`${select} WHERE retry = 1 ORDER BY id LIMIT ?1`, [limit])).map(undecodableOf),
   }

@@ -11,7 +11,7 @@ export function reportsBy<Report>(by: Reporter<Report>, reports: readonly Report
   return reports.length === 0 ? [] : [{ by: by, reports }]
 }
 
-/** By their reporters, in the order in which they are written. It is the same in all transactions, so that there is no deadlock. */
+/** The reports by their reporters, in the order in which they are written. It is the same in all transactions, so that there is no deadlock. */
 export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown[]][] {
   const found = new Map<Reporter<unknown>, unknown[]>()
   for (const { by, reports } of all) {
@@ -53,7 +53,7 @@ export type InsideOf = Pick<SnapshotOf, 'isSent'>
 export interface Notifier {
   /** Whether anybody wants to know of these. */
   readonly isAbout: (kind: ConditionKind) => boolean
-  /** As a transaction writes them; empty if nobody wants to know. */
+  /** The reports, as a transaction writes them; empty if nobody wants to know. */
   readonly reports: (...conditions: readonly (Condition | undefined)[]) => Reports[]
 }
 
@@ -68,7 +68,7 @@ export function joinedNotifiers(all: readonly Notifier[]): Notifier {
 // How long finished pipelines and jobs took, as far as a feature counts them. Without one nothing is known.
 
 export interface PastDurations {
-  /** Those of the last days: of a project's pipelines, or of one of its jobs. */
+  /** The durations of the last days: of a project's pipelines, or of one of its jobs. */
   of(
     subject: { readonly instance: string; readonly projectId: number; readonly job?: string | undefined },
     days: number,

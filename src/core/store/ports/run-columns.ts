@@ -13,9 +13,9 @@ export interface RunColumn {
   /** Shown in front of it in the list. Without a title the list shows it elsewhere, or not at all. */
   readonly title?: string
   readonly filter?: {
-    /** Of its field in the form. */
+    /** The label of its field in the form. */
     readonly label: string
-    /** Of its parameter. */
+    /** The description of its parameter. */
     readonly description: string
     /** What there is to choose from; undefined: it is typed. */
     readonly options?: readonly string[]
@@ -72,7 +72,7 @@ export const eachRunColumn: readonly (readonly [name: string, column: RunColumn]
 
 const filters = eachRunColumn.filter(([, { filter }]) => filter !== undefined)
 export const runFilters = filters.map(([name]) => name as RunFilter)
-/** Of several, a list goes through the index of the first. */
+/** If there are several filters, a list goes through the index of the first. */
 export const indexedFilters = runFilters.filter(name => filterOf(name).isIndexed === true)
 
 export function filterOf(name: RunFilter): NonNullable<RunColumn['filter']> {

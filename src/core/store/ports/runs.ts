@@ -72,7 +72,7 @@ export interface Reports {
 
 /** What a decision writes. */
 export interface RunChange {
-  /** With the jobs that were known to the decision; only those that changed are written. */
+  /** The run with the jobs that were known to the decision; only those that changed are written. */
   readonly run: Run
   readonly timing: RunTiming
   readonly pending?: readonly PendingChunk[] | undefined
@@ -98,7 +98,7 @@ export interface RunWork {
 
 /** What came besides observations of runs. */
 export interface Beside {
-  /** In the order of arrival. */
+  /** The events, in the order of arrival. */
   readonly events?: readonly ReceivedEvent[] | undefined
   readonly reports?: readonly Reports[] | undefined
 }
@@ -146,10 +146,10 @@ export interface JobWait {
 
 export interface ReceivedEvent {
   readonly event: Pick<PlatformEvent, 'object' | 'key' | 'content'>
-  /** As it will be sent, except for a time that is derived from the order of events. */
+  /** The event as it will be sent, except for a time that is derived from the order of events. */
   readonly chunk: EventChunk
   /** Waits up to `ms` for its job's span, and is then sent without it. */
   readonly waits?: (JobWait & { readonly ms: number }) | undefined
-  /** As log records, as points of metrics, or as messages to people. */
+  /** Where it is sent: as log records, as points of metrics, or as messages to people. */
   readonly to: readonly { readonly destination: string; readonly signal: 'logs' | 'metrics' | 'notifications' }[]
 }

@@ -13,7 +13,7 @@ export interface StorePart extends StoredTimes {
   readonly schema: readonly ((dialect: Dialect) => string)[]
   /** How long its rows are kept, and how they are deleted. */
   readonly kept?: (on: On, times: KeepTimes, steps: Steps) => readonly Kept[]
-  /** Those of its tables that are queues (`sql/leased-queue.ts`): their leases end when the process that serves a file starts. */
+  /** Its tables that are queues (`sql/leased-queue.ts`): their leases end when the process that serves a file starts. */
   readonly queues?: readonly string[]
   /** Which runs may have a job of this name, for searches, which read whole runs; undefined: any may. */
   readonly findJob?: (reading: Reading, job: string, query: RunQuery) => Promise<KnownJob | undefined>

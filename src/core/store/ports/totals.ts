@@ -39,7 +39,7 @@ export type Totals = ReturnType<typeof totals>
 /** Rows that one transaction folds: some tens of milliseconds of work on a busy daemon. */
 const rowsAtOnce = 32
 
-/** Within the transaction that takes the snapshots or counts. */
+/** Appends what is added, within the transaction that takes the snapshots or counts. */
 export function* addTotals(increments: readonly ProjectIncrements[], { now }: Within): Steps<void> {
   if (increments.length > 0)
     yield [

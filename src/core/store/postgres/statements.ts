@@ -19,7 +19,7 @@ export function postgresStatements(db: Database): Statements {
   }
 }
 
-/** Within a transaction. */
+/** Runs the steps within a transaction. */
 async function execute<T>(session: Session, steps: Steps<T>): Promise<T> {
   let step = steps.next()
   while (step.done !== true) step = steps.next(await rowsOf(session, step.value))
@@ -37,7 +37,7 @@ async function rowsOf(session: Session, step: Step): Promise<readonly Row[]> {
   return session.query(placed(sql), values)
 }
 
-/** At the same time, on the transaction's connection. */
+/** Runs the steps at the same time, on the transaction's connection. */
 async function executeConcurrently(session: Session, all: readonly Steps<void>[]): Promise<void> {
   const running = all.map(async steps => execute(session, steps))
   try {
@@ -64,7 +64,7 @@ export function columnsOf(
   })
 }
 
-/** With `$1` for `?1`. */
+/** The text with `$1` for `?1`. */
 export function placed(sql: string): string {
   return sql.replace(/\?(\d+)/g, '$$$1')
 }

@@ -24,7 +24,7 @@ function eventsOn({ ask, damaged }: Reading): Pick<Views, 'audit' | 'shownEvents
   return {
     audit: async (limit, after = newest) => {
       const rows = await ask(
-        // By the index `audit_events`.
+        // The index `audit_events` serves this query.
         `SELECT e.chunk_id, e.happened_at, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id
          WHERE e.kind = 'audit' AND (e.happened_at, e.chunk_id) < (?1, ?2) AND {visible event e}
          ORDER BY e.happened_at DESC, e.chunk_id DESC LIMIT ?3`,
@@ -49,7 +49,7 @@ function eventsOn({ ask, damaged }: Reading): Pick<Views, 'audit' | 'shownEvents
   }
 }
 
-/** Before the newest event. */
+/** The place before the newest event. */
 const newest: AuditCursorPlace = { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
 
 const placeOf: (row: Row) => AuditCursorPlace = record({ at: number('happened_at'), id: number('chunk_id') })
@@ -122,7 +122,7 @@ function shownDocumentsOf({ scope, pathOf }: Reading, all: Repositories): Reads[
       const documents = all.of({ kind, shape, key })
       const readable: Pick<Repository<Document, Key>, 'all'> = {
         all: async () => {
-          // Of no project: the state of the daemon, of tokens and of destinations.
+          // Documents of no project: the state of the daemon, of tokens and of destinations.
           if (shown === undefined) return scope.bounds === 'hidden' ? documents.all() : []
           const seen: Document[] = []
           for (const one of await documents.all()) {

@@ -71,7 +71,7 @@ export function record<C extends Columns>(columns: C): (row: Row) => { [Name in 
   }
 }
 
-/** Of which run a row is. */
+/** The key of the run that a row belongs to. */
 export const keyOf: (row: Row) => RunKey = record({ instance: text('instance'), pipelineId: number('pipeline_id') })
 
 function damaged(name: string): never {

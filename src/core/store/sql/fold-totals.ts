@@ -30,9 +30,9 @@ type Names = Readonly<Record<string, readonly string[]>>
 
 /** The increments of one project, one for each series. */
 interface Batch extends ProjectIncrements {
-  /** Of the project's row. */
+  /** The id of the project's row. */
   readonly id: number
-  /** By `storedName`. */
+  /** The increments by `storedName`. */
   readonly bySeries: ReadonlyMap<string, Increment>
   /** How many increments had a name beyond the project's limit. */
   readonly unnamed: number
@@ -175,13 +175,13 @@ function summed(increments: readonly Increment[]): Increment[] {
   return [...sums.values()]
 }
 
-/** The same totals from less to write and to read again: the pipelines of a project that are added at once mostly have the same series. */
+/** The same totals in fewer increments, which are quicker to write and read: pipelines of a project that are added at once mostly have the same series. */
 export function summedByProject(all: readonly ProjectIncrements[]): ProjectIncrements[] {
   return [...Map.groupBy(all, ({ key }) => nameOfKey(key)).values()].flatMap(ofProject => {
     const newest = ofProject.at(-1)
     if (newest === undefined || ofProject.length === 1) return ofProject
     const increments = ofProject.flatMap(one => one.increments)
-    // Those that were folded are counted when they are added to the totals.
+    // Folded increments are counted when they are added to the totals.
     const folded = increments.filter(one => one.folded === true)
     return [{ ...newest, increments: [...summed(increments.filter(one => one.folded !== true)), ...folded] }]
   })

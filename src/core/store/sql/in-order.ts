@@ -17,7 +17,7 @@ export interface Head {
   readonly dueAt: number
 }
 
-/** Of rows of `selectInOrder`: the first about each thing. */
+/** The first row about each thing, from rows of `selectInOrder`. */
 export function headsOf<R extends Row>(rows: readonly R[]): (Head & { readonly row: R })[] {
   const seen = new Set<string>()
   return rows.flatMap(row => {

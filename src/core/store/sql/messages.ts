@@ -11,7 +11,7 @@ import type { Millis } from '../../../model/instant.ts'
 export interface Unsent {
   readonly chunk: AnyChunk
   readonly to: readonly ExportQueue[]
-  /** Of an event. */
+  /** The key of an event. */
   readonly key?: string | undefined
   readonly dueAt: Millis
 }

@@ -58,19 +58,19 @@ export function pruning(sql: Statements, space: Space) {
         'DELETE FROM chunks WHERE id IN (SELECT chunk_id FROM events WHERE taken_at < ?1 ORDER BY taken_at LIMIT ?2)',
         [before, limit],
       ),
-    /** Those refused before `before`. */
+    /** Deletes dead letters that were refused before `before`. */
     deadLetters: async (before: Millis, limit: number): Promise<number> => {
       const ids = `SELECT id FROM outbox WHERE state = 'dead' AND settled_at < ?1 ORDER BY settled_at LIMIT ?2`
       return sql.transaction(within => drop([ids, [before, limit]], within))
     },
-    /** Entries pending since before `before` for a queue that is no longer configured. */
+    /** Deletes entries pending since before `before` for a queue that is no longer configured. */
     unserved: async ({ destination, signal }: ExportQueue, before: Millis, limit: number): Promise<number> => {
       const ids = `SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 AND pending_since < ?3
                    LIMIT ?4 ${sql.skipLocked}`
       return sql.transaction(within => drop([ids, [destination, signal, before, limit]], within))
     },
     quarantinedDeliveries: older('quarantined_deliveries', 'id', 'received_at'),
-    /** Idempotency keys first seen before `before`. */
+    /** Deletes idempotency keys first seen before `before`. */
     keys: older('delivery_keys', 'seen_at, key', 'seen_at'),
     ...space,
   }

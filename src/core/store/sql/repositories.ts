@@ -29,13 +29,13 @@ export function repositories(sql: Statements): Repositories {
     shape: z.ZodType<Document>,
     key: readonly Key[],
   ): Repository<Document, Key> {
-    // Such as `poll/sweep https://git.example.com acme/shop`.
+    // For example `poll/sweep https://git.example.com acme/shop`.
     const nameOf = (of: Pick<Document, Key>): string => [kind, ...key.map(field => String(of[field]))].join(' ')
     const documentOf = (name: string, text: string | undefined): Document | undefined =>
       text === undefined
         ? undefined
         : sql.damaged.row('key_value', { name, text }, row => storedDocument(row.text, shape))
-    /** In the order of their names. */
+    /** Lists the documents in the order of their names. */
     const list = async () => {
       const beginning = 'substr(name, 1, length(CAST(?1 AS text))) = ?1'
       const select = `SELECT name, value FROM key_value WHERE ${beginning} ORDER BY name`

@@ -10,7 +10,7 @@ import type { PendingChunk, RunChange, StoredRun } from '../ports/runs.ts'
 
 /** The changes of one run. */
 export interface Written {
-  /** As it was read; undefined if it is new. */
+  /** The row as it was read; undefined if it is new. */
   readonly row: Row | undefined
   readonly pages: readonly Row[]
   readonly before: StoredRun | undefined

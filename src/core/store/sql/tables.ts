@@ -28,7 +28,7 @@ export type Tables = ReturnType<typeof tables>
 
 /** Tables that are not copied: leases, the state of one process, and the numbers of the schemas. */
 const momentary: readonly string[] = ['leases', 'heartbeat', 'pipespan_store', 'schema_parts']
-/** Of one statement: SQLite takes at most 32,766, PostgreSQL 65,535. */
+/** The maximum of parameters in one statement: SQLite takes at most 32,766, PostgreSQL 65,535. */
 const maxParameters = 30_000
 
 export function tables(sql: Statements, { selectSchema, selectTables, finish }: Catalog) {
@@ -40,7 +40,7 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
   const cells = (names: readonly string[], row: Row): Cells => names.map(name => cell(name)(row))
   return {
     schema: async (): Promise<number> => number('number')((await sql.all(selectSchema))[0] ?? {}),
-    /** In the order of their creation, so that rows come after those that they refer to. */
+    /** The tables in the order of their creation, so that rows come after those that they refer to. */
     list: async (): Promise<readonly Table[]> => listed(),
     count: async ({ name }: Table): Promise<number> =>
       number('rows')((await sql.all(`SELECT count(*) AS rows FROM ${name}`))[0] ?? {}),
@@ -62,7 +62,7 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
       )
       return rows.map(row => cells(table.columns, row))
     },
-    /** In one transaction; a row whose key exists already is skipped. */
+    /** Writes rows in one transaction; a row whose key exists already is skipped. */
     write: async ({ name, columns }: Table, rows: readonly Cells[]): Promise<void> =>
       sql.transaction(function* () {
         const max = Math.floor(maxParameters / columns.length)

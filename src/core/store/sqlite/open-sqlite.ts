@@ -103,7 +103,7 @@ function ownStore(db: Database, options: StoreOptions, sending?: string): Store 
 
 /** Ends all leases that are stored in rows: their holder has crashed, and nothing must wait for them to expire. The parameter: the store's time, ms. */
 const giveBack = (queues: readonly string[]): readonly string[] => [
-  // In a file that was copied from PostgreSQL.
+  // Only in a file that was copied from PostgreSQL.
   `UPDATE outbox SET due_at = ?1, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`,
   ...queues.map(table => `UPDATE ${table} SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL`),
   // Polling, flushing metrics, maintenance and the like. The permanent lease that marks an unfinished copy stays.

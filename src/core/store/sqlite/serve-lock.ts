@@ -63,7 +63,7 @@ function sayWhoHolds(holderFile: string): void {
   try {
     writeFileSync(holderFile, `process ${process.pid} on ${hostname()}\n`, { mode: 0o600 })
   } catch {
-    // On a full disk: then the message of `StoreTaken` does not name the holder.
+    // The disk is full: then the message of `StoreTaken` does not name the holder.
   }
 }
 

@@ -18,7 +18,7 @@ export function sqliteStatements(db: Database): Statements {
   }
 }
 
-/** Within a transaction. */
+/** Runs the steps within a transaction. */
 export function execute<T>(db: Database, steps: Steps<T>): T {
   let step = steps.next()
   while (step.done !== true) step = steps.next(rowsOf(db, step.value))
@@ -38,7 +38,7 @@ function rowsOf(db: Database, step: Step): readonly Row[] {
   return db.prepare(sql).all(...values)
 }
 
-/** Within a transaction. */
+/** What steps see of their transaction. */
 export function withinOf(db: Database): Within {
   return {
     now: db.now(),

@@ -22,7 +22,7 @@ import { StoreError, reasonOf } from '../../../lib/fault.ts'
 // only tries whether it could.
 const elsewhere = 'Set PIPESPAN_STORE_URL to a file in a writable folder.'
 
-/** By the error's code. `at`: the last name on the way that exists. */
+/** The refusals by the error's code. `at`: the last name on the way that exists. */
 const refusals: Readonly<Record<string, (at: string) => readonly [what: string, remedy: string]>> = {
   EACCES: at => [`this user cannot write to ${at}`, elsewhere],
   EPERM: at => [`this user cannot write to ${at}`, elsewhere],
@@ -103,7 +103,7 @@ function realFile(file: string): string {
   }
 }
 
-/** Also for a file that does not exist yet. */
+/** The path without links; also for a file that does not exist yet. */
 function withoutLinks(file: string): string {
   try {
     return realpathSync(file)

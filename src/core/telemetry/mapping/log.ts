@@ -6,7 +6,7 @@ export interface LogSubject {
   readonly source: 'pipeline' | 'job'
   /** The severity's text. */
   readonly level: string
-  /** Of a pipeline. */
+  /** The verdict about a pipeline. */
   readonly verdict?: string | undefined
 }
 
@@ -25,7 +25,7 @@ export const logAttributes: readonly AttributeRow<LogSubject>[] = [
 // The optional attribute with the name of an event, for backends that do not show the field `event_name`.
 
 interface NamedEvent {
-  /** As exported. */
+  /** The name as exported. */
   readonly name: string
   readonly settings: Pick<TelemetrySettings, 'eventNameAttribute'>
 }

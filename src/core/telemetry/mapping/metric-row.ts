@@ -58,7 +58,7 @@ export interface FiguresSubject<F> {
 export interface FiguresRow<F> extends MetricHead {
   readonly type: MetricRow['type']
   readonly attributes: readonly AttributeRow<FiguresSubject<F>>[]
-  /** Of a histogram with other bounds than those of pipelines, seconds. */
+  /** The bounds of a histogram, if they differ from those of pipelines, seconds. */
   readonly bounds?: readonly number[]
   /** The values of its point; none: it has no point. */
   readonly values: (figures: F) => readonly number[]

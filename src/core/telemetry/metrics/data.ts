@@ -39,7 +39,7 @@ export interface Point {
 
 export interface MeasuredMetric {
   readonly head: MetricHead
-  /** As exported. */
+  /** The name as exported. */
   readonly name: string
   readonly temporality: Temporality
   readonly points: readonly Point[]

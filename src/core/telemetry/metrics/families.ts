@@ -17,7 +17,7 @@ export const projectLabels = [
   'platform_url',
   'project_id',
   'project_path',
-  // As a Collector names the resource's attributes, so that dashboards work with both.
+  // Named as a Collector names the resource's attributes, so that dashboards work with both.
   'vcs_owner_name',
   'vcs_repository_name',
 ] as const

@@ -36,7 +36,7 @@ export class ByteReader {
     return this.#view.getFloat64(this.#next(8), true)
   }
 
-  /** With their length before them. */
+  /** Bytes with their length before them. */
   delimited(): Buffer {
     const length = Number(this.varint())
     const start = this.#next(length)

@@ -28,7 +28,7 @@ export interface MessageKind<T> extends Kind<T> {
 /** The type of a kind's values. */
 export type ValueOf<K> = K extends Kind<infer V> ? V : never
 
-/** In the order of the encoding. */
+/** The fields of a message, in the order of the encoding. */
 type Fields = Readonly<Record<string, readonly [field: number, kind: Kind<never>]>>
 type FieldOf<F> = F extends readonly [number, infer K] ? ValueOf<K> : never
 type IfOptional<V, Yes, No> = undefined extends V ? Yes : No
