@@ -1,4 +1,4 @@
-// What a test opens for itself, and what is closed or removed after it.
+// Closes or removes, after a test, what the test has opened for itself.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -8,7 +8,7 @@ import type { AddressInfo, Server } from 'node:net'
 type Closable =
   { close(): unknown } | { dispose(): unknown } | { kill(): unknown } | { destroy(): unknown } | AsyncDisposable
 
-/** Returns it, and closes it when the test is over; what was opened last is closed first. Also for use in `beforeEach`. */
+/** Closes it when the test is over, and returns it. What was opened last is closed first. Also for use in `beforeEach`. */
 export function closeAfterTest<T extends Closable>(opened: T): T {
   onTestFinished(async () => {
     if ('close' in opened) await opened.close()
@@ -20,14 +20,14 @@ export function closeAfterTest<T extends Closable>(opened: T): T {
   return opened
 }
 
-/** A new folder that goes away with the test. */
+/** A new folder that is removed after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-test-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** The local port at which the server listens until the test is over. */
+/** Lets the server listen until the test is over. Resolves to its local port. */
 export async function listen(server: Server & { closeAllConnections?(): void }): Promise<number> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {

@@ -1,8 +1,8 @@
-// Every command that there is, such as `tokens list`, as the program itself has them.
+// All commands of the program, such as `tokens list`, as the program itself defines them.
 import { buildProgram } from '../../src/commands/program.ts'
 import type { Command } from 'commander'
 
-/** `choices`: a choice of an argument counts as a command of its own, such as `enforcement on`. */
+/** `choices`: each choice of an argument counts as a command of its own, such as `enforcement on`. */
 export function allCommands({ choices = false } = {}): string[] {
   const below = (command: Command): string[] => [
     ...command.commands.flatMap(pathsOf),

@@ -1,4 +1,4 @@
-// A program on a pseudo terminal, with the lines that a person would see there. Needs python3, whose standard library has pseudo terminals.
+// Runs a program on a pseudo terminal, with the lines that a person would see there. Needs python3, whose standard library has pseudo terminals.
 import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import path from 'node:path'
 
@@ -30,7 +30,7 @@ export class DrawnTerminal {
     this.#process.kill('SIGKILL')
   }
 
-  /** All that was written. */
+  /** Everything that the program has written. */
   get written(): string {
     return this.#written
   }

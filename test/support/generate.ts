@@ -11,13 +11,13 @@ import { defaultInstance } from '../../src/simulator/platform/world.ts'
 
 export interface GenerateOptions {
   readonly seed: number
-  /** Taken in turn. */
+  /** The scenarios, which are taken in turn. */
   readonly scenarios: readonly [ScenarioName, ...ScenarioName[]]
-  /** How many are started. Those that they trigger are not counted. */
+  /** Number of pipelines that are started, without those that they trigger. */
   readonly pipelines: number
   /** When the first one starts, Unix ms. */
   readonly start?: number | undefined
-  /** Seconds between the end of one and the start of the next. Default 5. */
+  /** Seconds between the end of one pipeline and the start of the next. Default 5. */
   readonly pause?: number | undefined
   readonly firstIds?: FirstIds | undefined
   readonly instance?: string | undefined
@@ -25,17 +25,17 @@ export interface GenerateOptions {
   readonly newest?: boolean | undefined
 }
 
-/** A pipeline with all that it triggered. */
+/** A pipeline with all pipelines that it triggered. */
 export interface GeneratedFamily {
-  /** In the order in which they happen. */
+  /** The deliveries in the order in which they happen. */
   readonly deliveries: readonly Delivery[]
-  /** The one that was started comes first. */
+  /** The pipelines. The one that was started comes first. */
   readonly pipelines: readonly PipelineTruth[]
 }
 
 const defaultStart = Date.UTC(2025, 2, 3, 9, 0, 0)
 
-/** Lazily, one family at a time, so that a load of any size needs little memory. */
+/** Generates one family at a time, so that a load of any size needs little memory. */
 export function* generate(options: GenerateOptions): Generator<GeneratedFamily, void, undefined> {
   const random = new Random(options.seed)
   const state = new PlatformState(options.firstIds)

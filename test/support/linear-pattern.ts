@@ -1,4 +1,4 @@
-// A pattern as the configuration reads it.
+// Parses a pattern as the configuration does.
 import { LinearPattern } from '../../src/lib/text-redaction.ts'
 import { withoutRanges } from '../../src/lib/plain-text.ts'
 

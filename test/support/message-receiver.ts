@@ -1,4 +1,4 @@
-// A receiver of notifications: keeps every message it has accepted, and refuses on demand.
+// A receiver of notifications, which keeps every message that it has accepted, and refuses messages on demand.
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -10,11 +10,11 @@ export interface ReceivedMessage {
 }
 
 export class MessageReceiver {
-  /** Those that were answered with 2xx. */
+  /** The messages that were answered with 2xx. */
   readonly accepted: ReceivedMessage[] = []
-  /** Requests that were answered with another status. */
+  /** Number of requests that were answered with another status. */
   refused = 0
-  /** The answer to all requests from now on. */
+  /** The status of all answers from now on. */
   status = 200
   #url = ''
   readonly #server = createServer((request, response) => {

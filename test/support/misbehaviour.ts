@@ -1,36 +1,36 @@
-// The faults an OTLP backend can show, as tests order them: which requests they hit, and what happens to those.
+// The faults of an OTLP backend that tests can order: which requests they affect, and what happens to these.
 import type { ServerResponse } from 'node:http'
 import { exportResponse, rpcStatus } from '../../src/simulator/otlp-messages.ts'
 import type { ReceivedRequest } from './otlp-decode.ts'
 
-/** What happens to a request that a misbehaviour hits. */
+/** What happens to a request that a misbehaviour affects. */
 export type Fault =
   | {
       readonly kind: 'status'
       readonly status: number
       readonly headers?: Readonly<Record<string, string>> | undefined
-      /** Sent as it is; without it the body is a google.rpc.Status with `message`. */
+      /** The body, sent unchanged. Without it the body is a google.rpc.Status with `message`. */
       readonly body?: string | Uint8Array | undefined
       readonly message?: string | undefined
     }
-  /** 2xx, the data kept, and this said in `partial_success`. */
+  /** The answer is 2xx with this in `partial_success`, and the data is kept. */
   | { readonly kind: 'partial'; readonly rejected: number; readonly message: string }
   /** The request is read and never answered. */
   | { readonly kind: 'hang' }
   /** The request is read and the connection is cut. */
   | { readonly kind: 'drop' }
-  /** The data is kept, and the connection is cut before the answer: the sender cannot know. */
+  /** The data is kept, and the connection is cut before the answer, so the sender cannot know the outcome. */
   | { readonly kind: 'lost-answer' }
-  /** Answered as usual, after `delay`. */
+  /** The request is answered as usual, after `delay`. */
   | { readonly kind: 'slow' }
 
 export interface Misbehaviour {
   readonly fault: Fault
-  /** The fault (or the answer) waits so long, ms, or until this resolves. */
+  /** The fault (or the answer) waits for this time, ms, or until this promise resolves. */
   readonly delay?: number | Promise<unknown> | undefined
-  /** Ends after so many requests; without it, when it is cancelled. */
+  /** The number of requests after which it ends. Without it, it ends when it is cancelled. */
   readonly times?: number | undefined
-  /** Hits only requests for which this holds. */
+  /** If set, only requests for which this holds are affected. */
   readonly when?: ((request: ReceivedRequest) => boolean) | undefined
 }
 
@@ -39,11 +39,11 @@ interface Entry {
   left: number
 }
 
-/** The misbehaviours in force; the first one ordered that hits a request decides. */
+/** The current misbehaviours. Of those that affect a request, the one that was ordered first counts. */
 export class Misbehaviours {
   readonly #ordered: Entry[] = []
 
-  /** Returns the function that ends it. */
+  /** Returns the function that ends the misbehaviour. */
   add(order: Misbehaviour): () => void {
     const entry = { order, left: order.times ?? Infinity }
     this.#ordered.push(entry)

@@ -1,10 +1,10 @@
-// Outbox entries as tests take them: delivered at once, and those of runs.
+// Outbox entries in the form that tests need: the entries of runs, and entries that are delivered at once.
 import { isEvent, type AnyChunk } from '../../src/model/event.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { ExportQueue, OutboxEntry } from '../../src/core/store/ports/outbox.ts'
 import type { Store } from '../../src/core/store/ports/store.ts'
 
-/** The chunk or event of an entry, in a store of `stores.ts`. */
+/** The chunk or event of an entry in a store that `stores.ts` opened. */
 export function chunkOf({ body }: Pick<OutboxEntry, 'body'>): AnyChunk {
   return JSON.parse(Buffer.from(body).toString()) as AnyChunk
 }
@@ -19,7 +19,7 @@ export function pipelineIdOf(entry: Pick<OutboxEntry, 'body'>): number {
   return chunkOfRun(entry).key.pipelineId
 }
 
-/** All entries of the queue that are due, which are delivered then. */
+/** Delivers all due entries of the queue, and resolves to them. */
 export async function deliver(
   { outbox }: Pick<Store, 'outbox'>,
   queue: ExportQueue = { destination: 'default', signal: 'traces' },

@@ -1,5 +1,5 @@
-// Decodes export requests into plain spans, metrics and log records, each with its resource and scope, and into what a receiver keeps of a request. Of
-// metrics, what the product sends is decoded: gauges, sums and histograms. Field names and numbers are those of opentelemetry-proto; the packages are
+// Decodes export requests into plain spans, metrics and log records, each with its resource and scope, and into what a receiver keeps of a request. It
+// decodes the kinds of metrics that Pipespan sends: gauges, sums and histograms. Field names and numbers are those of opentelemetry-proto; the packages are
 // merged into one.
 import protobuf, { type Type } from 'protobufjs'
 import { logsRequest, root, traceRequest } from '../../src/simulator/otlp-messages.ts'
@@ -95,7 +95,7 @@ interface ScopeGroup {
   readonly schemaUrl: string
 }
 
-/** `fields`: from a request to its groups by resource, from these to those by scope, and to their items. Throws on bytes that are no request of this type. */
+/** `fields`: from a request to its groups by resource, from these to those by scope, and to their items. Throws if the bytes are not a request of this type. */
 function decoded<Plain>(
   type: Type,
   body: Uint8Array,
@@ -114,7 +114,7 @@ function decoded<Plain>(
   })
 }
 
-/** Of two equal keys the later one wins, as in backends. Without a prototype, so that `__proto__` is an ordinary key. */
+/** If two keys are equal, the later one counts, as in backends. The object has no prototype, so that `__proto__` is an ordinary key. */
 function plainAttributes(list: WireAttributes = []): Attributes {
   const attributes = Object.create(null) as Record<string, PlainValue>
   for (const { key, value } of list) attributes[key] = plainValue(value)
@@ -271,7 +271,7 @@ const temporalities = ['unspecified', 'delta', 'cumulative'] as const
 
 export type ReceivedMetric = Readonly<ReturnType<typeof plainMetric>>
 
-/** Distinguished by `kind`. A metric without data has kind `empty`. */
+/** The metrics are distinguished by `kind`. A metric without data has the kind `empty`. */
 function plainMetric({ name, description, unit, data, gauge, sum, histogram }: WireMetric, context: Context) {
   const head = { name, description, unit, ...context }
   switch (data) {
@@ -342,33 +342,33 @@ export function decodeMetrics(body: Uint8Array): ReceivedMetric[] {
 
 export type Signal = 'traces' | 'metrics' | 'logs'
 
-/** What a request carries; the other two signals are empty. */
+/** The content of a request. The lists of the other two signals are empty. */
 export interface Telemetry {
   readonly spans: readonly ReceivedSpan[]
   readonly metrics: readonly ReceivedMetric[]
   readonly logs: readonly ReceivedLogRecord[]
 }
 
-/** One export request as the receiver saw it: what was sent, when, and what became of it. */
+/** One export request as the receiver saw it: what was sent, when, and what happened to it. */
 export interface ReceivedRequest extends Telemetry {
   readonly path: string
   readonly signal: Signal
   readonly headers: IncomingHttpHeaders
-  /** Bytes on the wire. */
+  /** Number of bytes on the wire. */
   readonly size: number
   /** Bytes after decompression. */
   readonly plainSize: number
-  /** In the order they were sent. */
+  /** The IDs in the order in which they were sent. */
   readonly spanIds: readonly string[]
   /** When the body was complete, Unix ms. */
   readonly at: number
   /** HTTP status of the answer; undefined while there is none, and if the connection was cut. */
   readonly status: number | undefined
-  /** True when its data counts as received. */
+  /** True if its data counts as received. */
   readonly kept: boolean
 }
 
-/** Throws on bytes that are no request of this signal. */
+/** Throws if the bytes are not a request of this signal. */
 export function decodeTelemetry(signal: Signal, body: Uint8Array): Telemetry {
   return {
     spans: signal === 'traces' ? decodeTraces(body) : [],

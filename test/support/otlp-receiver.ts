@@ -1,5 +1,5 @@
-// An OTLP/HTTP backend in memory: takes traces, metrics and logs, keeps them in plain form, and misbehaves on demand.
-// It knows nothing of pipelines. The demo has a simpler one of its own.
+// An OTLP/HTTP backend in memory: accepts traces, metrics and logs, keeps them in plain form, and misbehaves on demand. It knows nothing of pipelines. The
+// demo has a simpler receiver of its own.
 import { closeAfterTest } from './after-test.ts'
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -19,15 +19,15 @@ import {
 } from './otlp-decode.ts'
 
 export interface ReceiverOptions {
-  /** Default 0: a free one. */
+  /** Default 0: a free port. */
   readonly port?: number | undefined
-  /** Demands `Authorization: Bearer …` of every request, 401 otherwise. */
+  /** If set, every request must have `Authorization: Bearer …`; others are answered with 401. */
   readonly token?: string | undefined
-  /** False keeps counts only, for long loads. Default true. */
+  /** If false, only counts are kept, for long loads. Default true. */
   readonly keep?: boolean | undefined
 }
 
-/** How much was received so far, refused requests left out. */
+/** The amount that was received so far, without refused requests. */
 export interface ReceivedCounts {
   readonly requests: number
   readonly spans: number
@@ -43,16 +43,16 @@ const signals: ReadonlyMap<string, Signal> = new Map([
 const unzip = promisify(gunzip)
 
 /**
- * The variables of a daemon that waits for the receiver on a machine that is busy with other things: a send whose answer is late has an unknown
- * outcome and is repeated, which is right and not what most tests are about.
+ * Variables for a daemon that must wait long for the receiver, because the machine may be busy. If an answer is late, the outcome of the send is
+ * unknown and the send is repeated. That is right, but not what most tests are about.
  */
 export const patient = { OTEL_EXPORTER_OTLP_TIMEOUT: '300000' }
 
 type Events = Record<'request' | 'received', [ReceivedRequest]> & { close: [] }
 
 /**
- * Emits `request` for every request that could be read, answered well or not, and `received` for those whose data was
- * kept. The arrays grow in the order of arrival.
+ * Emits `request` for every request that could be read, whatever its answer, and `received` for those whose data was kept. The arrays grow in the
+ * order of arrival.
  */
 export class OtlpReceiver extends EventEmitter<Events> {
   readonly spans: ReceivedSpan[] = []
@@ -70,7 +70,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
     this.setMaxListeners(0)
     this.#options = options
     this.demandToken(options.token)
-    // Longer than any sender keeps a connection: none sends into one that is being closed, whose outcome it could not know.
+    // This is longer than any sender keeps a connection, so that none sends on a connection that is being closed and does not know the outcome.
     this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
       this.#take(request, response).catch((error: unknown) => {
         if (response.headersSent || response.destroyed) return
@@ -102,12 +102,12 @@ export class OtlpReceiver extends EventEmitter<Events> {
     return this.#counts
   }
 
-  /** From now on; undefined demands none. */
+  /** Requires this token from now on; undefined requires none. */
   demandToken(token: string | undefined): void {
     this.#token = token === undefined ? undefined : new Secret(`Bearer ${token}`)
   }
 
-  /** Returns the function that ends it. */
+  /** Returns the function that ends the misbehaviour. */
   misbehave(order: Misbehaviour): () => void {
     return this.#misbehaviours.add(order)
   }
@@ -118,8 +118,8 @@ export class OtlpReceiver extends EventEmitter<Events> {
   }
 
   /**
-   * Resolves as soon as `holds` is true of what was received; looks again after every request. Rejects when nothing more has come
-   * for `silence` ms, and when the receiver is closed, with a count of what is there.
+   * Resolves as soon as `holds` is true of what was received, which is checked after every request. Rejects if nothing has arrived for `silence` ms,
+   * or if the receiver is closed. The error says how much was received.
    */
   async until(
     holds: (spans: readonly ReceivedSpan[], receiver: OtlpReceiver) => boolean,
@@ -154,7 +154,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
     })
   }
 
-  /** Forgets what was received; misbehaviours stay. */
+  /** Forgets what was received. Misbehaviours remain. */
   clear(): void {
     for (const list of [this.spans, this.metrics, this.logs, this.requests]) list.length = 0
     this.#counts = noCounts
@@ -255,7 +255,7 @@ function pointsOf({ metrics }: Telemetry): number {
   return metrics.reduce((sum, { points }) => sum + points.length, 0)
 }
 
-/** What is wrong with a request before its body is looked at. */
+/** The fault of a request that shows before its body is examined. */
 function problemOf(incoming: IncomingMessage, signal: Signal | undefined): StatusFault | undefined {
   if (signal === undefined) return notFound
   if (incoming.method !== 'POST') return { kind: 'status', status: 405, message: 'only POST is served' }
@@ -271,19 +271,19 @@ async function bytesOf(incoming: IncomingMessage): Promise<Buffer> {
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
 }
 
-/** Starts one that is closed after the test. */
+/** Starts a receiver that is closed after the test. */
 export async function startReceiver(options?: ReceiverOptions): Promise<OtlpReceiver> {
   return closeAfterTest(await OtlpReceiver.start(options))
 }
 
-/** The ids of the pipelines that arrived, in ascending order, each as often as it came. */
+/** The IDs of the pipelines that arrived, in ascending order, each as often as it arrived. */
 export function pipelinesAt({ spans }: Pick<OtlpReceiver, 'spans'>): number[] {
   return spans
     .flatMap(({ kind, attributes }) => (kind === 'server' ? [Number(attributes['pipeline.id'])] : []))
     .sort((a, b) => a - b)
 }
 
-/** The newest value of a metric, over all its series: counts of histograms, values of others. */
+/** The newest value of a metric, summed over all its series: the counts of histograms, the values of other metrics. */
 export function newest(receiver: OtlpReceiver, name: string): number {
   const series = new Map<string, { nanos: bigint; value: number }>()
   for (const metric of receiver.metrics) {

@@ -11,15 +11,15 @@ export const hasPrometheus = spawnSync('prometheus', ['--version']).error === un
 
 export interface Prometheus {
   query(promql: string): Promise<number | undefined>
-  /** How many series a query answers with. Throws Prometheus' error. */
+  /** Number of series in the answer to a query. Throws Prometheus' error. */
   count(promql: string): Promise<number>
-  /** Waits until a query answers with this number. */
+  /** Waits until the answer to a query is this number. */
   until(promql: string, value: number): Promise<void>
-  /** The trace ids of the exemplars of a series of the last minutes, at least one. */
+  /** The trace IDs of a series' exemplars in the last minutes, at least one. */
   exemplars(series: string): Promise<string[]>
 }
 
-/** Ends with the test. `target`: a URL, whose /metrics is scraped twice a second. */
+/** The server ends with the test. `target`: a URL whose /metrics is scraped twice a second. */
 export async function startPrometheus(target: string): Promise<Prometheus> {
   const folder = temporaryFolder()
   const { host } = new URL(target)

@@ -10,15 +10,15 @@ export interface RestHook {
   readonly url: string
   /** Names of the masked parts of its URL. */
   readonly masked?: readonly string[]
-  /** Path of the group, or id of the project, that it belongs to. */
+  /** The path of the group, or the ID of the project, to which the hook belongs. */
   readonly owner: HooksAsked['owner']
 }
 
-/** Such as `500`; without an answer `internal error`. */
+/** A status such as `500`, or `internal error` if there was no answer. */
 type RecordedStatus = string
 
 const week = 7 * 24 * 3_600_000
-/** Bytes. The platform's delivery log leaves out larger payloads. */
+/** Maximum size of a payload, bytes. The platform's delivery log omits larger ones. */
 const maxKept = 1024 * 1024
 
 interface HookRecord {
@@ -29,7 +29,7 @@ interface HookRecord {
 
 const known = new WeakMap<RestApi, HookRecords>()
 
-/** The hooks of this platform, which has them from the first call on. */
+/** The hooks of this platform. From the first call on, the platform answers requests about them. */
 export function hooksOf(api: RestApi): HookRecords {
   const hooks = known.get(api) ?? new HookRecords()
   known.set(api, hooks)
@@ -68,7 +68,7 @@ class HookRecords {
     this.#records.set(hook.id, records)
   }
 
-  /** Undefined: there is no such hook. */
+  /** Undefined if there is no such hook. */
   answer({ owner, id, url, now }: HooksAsked): RestPage | undefined {
     const own = this.hooks.filter(hook => isDeepStrictEqual(hook.owner, owner))
     if (id === undefined) return offsetPage(own.map(restHook), url)
@@ -76,7 +76,7 @@ class HookRecords {
     return hook && offsetPage(this.deliveries(hook.id, url.searchParams.get('status'), now), url)
   }
 
-  /** Newest first. `status`: as in the query of the API, such as `server_failure` or `503`. */
+  /** The deliveries, newest first. `status`: as in the query of the API, such as `server_failure` or `503`. */
   deliveries(hookId: number, status: string | null, now: number): unknown[] {
     const ranges: Readonly<Record<string, readonly [number, number]>> = {
       successful: [200, 299],

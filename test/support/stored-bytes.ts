@@ -1,9 +1,9 @@
-// What the files of a folder hold, as tests look for secrets in them. A living daemon may erase a file between the look at its folder and the
-// look at the file: what is erased holds nothing.
+// Reads the files of a folder, so that tests can search them for secrets. A running daemon may delete a file after the folder was listed and before the
+// file is read: a deleted file counts as empty.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** All bytes of all files of a folder and of the folders within, but for one file, one after the other, a character for each byte. */
+/** The bytes of all files in a folder and its subfolders, except for one file, one file after the other, one character for each byte. */
 export function storedBytes(folder: string, except?: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
@@ -13,7 +13,7 @@ export function storedBytes(folder: string, except?: string): string {
     .join('\n')
 }
 
-/** What a look at a file yields; undefined if there is none any more. */
+/** The result of `look` at a file; undefined if the file no longer exists. */
 export function unlessErased<T>(look: () => T): T | undefined {
   try {
     return look()

@@ -1,5 +1,5 @@
-// Stores as tests open them: with the tables of all features, and what is to be sent is stored as JSON, which tests can read (`of-run.ts`), unless they
-// hand over an encoder.
+// Opens stores for tests, with the tables of all features. Unless a test passes an encoder, the outbox stores its content as JSON, which tests can read
+// (`of-run.ts`).
 import * as postgres from '../../src/core/store/postgres/open-postgres.ts'
 import * as sqlite from '../../src/core/store/sqlite/open-sqlite.ts'
 import { features } from '../../src/features.ts'

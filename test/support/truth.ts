@@ -8,7 +8,7 @@ export interface PipelineTruth {
   readonly parent: { readonly pipelineId: number; readonly bridgeId: number } | undefined
   readonly status: SimStatus
   readonly finishedAt: number | undefined
-  /** Every end, in order. A pipeline that was retried has several. */
+  /** Every end, in order. A pipeline that was retried has several ends. */
   readonly ends: readonly { readonly at: number; readonly status: SimStatus }[]
   /** All jobs and bridges, including replaced ones, by id. */
   readonly jobs: readonly JobTruth[]
@@ -22,7 +22,7 @@ export interface JobTruth {
   readonly retried: boolean
   readonly startedAt: number | undefined
   readonly finishedAt: number | undefined
-  /** How often it ran under this id. */
+  /** How often the job ran under this ID. */
   readonly runs: number
 }
 
