@@ -63,9 +63,9 @@ export interface PipelineSnapshot {
 export interface Chunk {
   readonly key: RunKey
   readonly project: ProjectFacts
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number
-  /** From 1; what comes after the snapshot continues the attempt's numbers. */
+  /** The number of the chunk, from 1; what comes after the snapshot continues the attempt's numbers. */
   readonly number: number
   /** `job`: what was read about the inside of a job. Such a chunk has an `inside`, and no jobs. */
   readonly kind: 'attempt' | 'supplement' | 'job'

@@ -59,7 +59,7 @@ export interface Section {
 
 /** A line of a job's log, without control sequences and timestamp, redacted. */
 export interface LogLine {
-  /** From 1. */
+  /** The number of the line, from 1. */
   readonly number: number
   readonly at: Millis
   /** The line has no timestamp, or an earlier one than a line before it: `at` is estimated, and never earlier than that of a line before. */

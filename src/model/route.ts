@@ -40,7 +40,7 @@ export function subjectOf(
 
 // What was pending for a destination when its endpoint changed is held, in a queue with a name of its own.
 
-/** Not in the name of any destination. */
+/** A character that no destination has in its name. */
 const sign = '@'
 
 /** `mark`: of the former endpoint. */

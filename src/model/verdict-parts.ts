@@ -70,7 +70,7 @@ export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Milli
     const { finishedAt = start } = (id === undefined ? undefined : byId.get(id)) ?? {}
     return between(Math.round(finishedAt), start, end)
   }
-  /** From `at` to the end of the job. */
+  /** The steps from `at` to the end of the job. */
   const stepsOf = (job: JudgedJob, at: Millis): { readonly steps: VerdictPart[]; readonly ended: Millis } => {
     const { id, name = String(id), startedAt = at, finishedAt = at, queuedDuration = 0 } = job
     const began = between(Math.round(startedAt), at, end)

@@ -31,9 +31,9 @@ export interface Capabilities {
 type Refusals = Repositories['refusedEndpoints']
 
 const whole = 0
-/** After so many refusals in a row the whole project counts as refused. */
+/** After this number of refusals in a row the whole project counts as refused. */
 const maxInARow = 3
-/** After so many refused projects the endpoint counts as refused for all. */
+/** After this number of refused projects the endpoint counts as refused for all. */
 const maxProjects = 5
 
 export function createCapabilities(refusals: Refusals, instance: string): Capabilities {

@@ -39,5 +39,5 @@ export function mayConcernAll(error: unknown): error is PlatformError {
   return error instanceof PlatformError && (error.kind === 'unauthorized' || error.kind === 'not-the-api')
 }
 
-/** After so many such refusals in a row, they concern every request. */
+/** After this number of such refusals in a row, they concern every request. */
 export const maxRefusals = 3

@@ -48,7 +48,7 @@ export interface ProjectList {
   /** The key of its sweep in the store: the group as configured, or a text that no group can be called. */
   readonly key: string
   readonly pages: (query: { readonly activeAfter?: Millis | undefined }, options: ListOptions) => Pages<PlatformProject>
-  /** Whether a project that a webhook or another project's pipeline named is to be polled as one of the list. */
+  /** Whether the list includes a project that a webhook or another project's pipeline named, so that it is polled. */
   readonly has: (project: PlatformProject) => boolean
 }
 

@@ -33,7 +33,7 @@ export interface Endpoint {
   readonly isSecret?: boolean | undefined
   /** Read for every request: they may follow a file. May contain templates such as `{group}`. */
   readonly headers: Readonly<Record<string, Secret>>
-  /** From the first byte of a request to the last byte of its answer. */
+  /** The time from the first byte of a request to the last byte of its answer, ms. */
   readonly timeoutMs: number
   readonly compression: 'gzip' | 'none'
   /** The type of the body; undefined: OTLP in protobuf. */

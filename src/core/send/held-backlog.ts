@@ -1,4 +1,4 @@
-// What is pending for a destination was accepted for the endpoint that it had then. Its name alone may mean something else later: another backend,
+// What is pending for a destination was accepted for the endpoint that it had then. Later its name alone may stand for something else: another backend,
 // another tenant. So if the endpoint of a name has changed, its backlog is moved to a queue that nobody sends, until somebody confirms or drops it.
 //
 // 1. Before anything is sent, each destination's endpoints are compared with the stored ones.

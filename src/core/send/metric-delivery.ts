@@ -36,7 +36,7 @@ interface TakenProject extends EncodedProject {
 
 /** Bytes of one request before compression. */
 const batchBytes = 4 * 1024 * 1024
-/** After so many refused projects a flush ends. */
+/** After this number of refused projects a flush ends. */
 const maxRefused = 16
 
 export class MetricDelivery {

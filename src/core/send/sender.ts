@@ -9,7 +9,7 @@ import type { Signal } from '../store/ports/outbox.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 export interface Sent extends Answered {
-  /** From the start of the first request to the verdict, ms. */
+  /** The time from the start of the first request to the verdict, ms. */
   readonly tookMs: number
 }
 

@@ -39,7 +39,7 @@ class DueRun {
   readonly key: RunKey
   readonly #others: OtherRuns | undefined
   readonly #snapshotter: Snapshotter
-  /** What was done; empty if no snapshot was due. */
+  /** The steps that were done; empty if no snapshot was due. */
   did: readonly SnapshotStep[] = []
   /** Set when nothing was decided, because other runs must be read first. */
   unread: (Unread & { readonly projectId: number }) | undefined

@@ -28,7 +28,7 @@ export function eventWait({ enrichDeadline }: { readonly enrichDeadline: number 
 export interface EventReporting {
   /** How events are stored; undefined: not at all. */
   readonly events?: EventRules | undefined
-  /** What features take from them. */
+  /** What features take from events. */
   readonly steps?: readonly LineStep[] | undefined
 }
 

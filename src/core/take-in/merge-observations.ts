@@ -26,7 +26,7 @@ export interface MergeRules {
   readonly silentAfter?: number | undefined
   /** How long enrichment may delay a finished run; undefined: enrichment is off. */
   readonly enrichDeadline?: number | undefined
-  /** What features take from it. */
+  /** What features take from a run. */
   readonly steps?: readonly LineStep[] | undefined
 }
 

@@ -182,7 +182,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     let did: SnapshotStep[][] = []
     const events = { taken: 0 }
     const areNew = await store.runs.takeIn({
-      // What could not be decoded may be sent again.
+      // A delivery that could not be decoded may be sent again.
       keys: group.map(({ delivery, undecodable: kept }) => (kept === undefined ? delivery.key : undefined)),
       plan: isNew => {
         const fresh = group.filter((_, at) => isNew[at])

@@ -22,7 +22,7 @@ interface Relief {
 
 /** It begins when the store is 90 % full, and ends when it is 80 % full. At 97 % the store is practically full: webhooks will soon be refused. */
 const pressure = { from: 0.9, to: 0.8, full: 0.97 }
-/** From then on the size is checked often. */
+/** At this fullness or above, the size is checked often. */
 const filling = 0.85
 /** Each round multiplies all retention times of the previous round by this. */
 const shorter = 0.8

@@ -17,11 +17,11 @@ export interface RunColumn {
     readonly label: string
     /** The description of its parameter. */
     readonly description: string
-    /** What there is to choose from; undefined: it is typed. */
+    /** The values to choose from; undefined: the value is typed. */
     readonly options?: readonly string[]
     readonly isIndexed?: true
   }
-  /** What the search by words finds of it, in runs that are written after it was declared. */
+  /** What the search by words finds of it, in runs that are written after this function was declared. */
   readonly searched?: (facts: PipelineFacts) => string | undefined
 }
 

@@ -78,7 +78,7 @@ export interface RunChange {
   readonly pending?: readonly PendingChunk[] | undefined
   /** What the snapshots add to the totals: in the same transaction, so that each counts exactly once. */
   readonly totals?: readonly ProjectIncrements[] | undefined
-  /** What features report of it. */
+  /** What features report of the run. */
   readonly reports?: readonly Reports[] | undefined
   /** Undefined: as before. */
   readonly enrichment?: EnrichmentChange | undefined
@@ -96,7 +96,7 @@ export interface RunWork {
   readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
 }
 
-/** What came besides observations of runs. */
+/** What was received besides observations of runs. */
 export interface Beside {
   /** The events, in the order of arrival. */
   readonly events?: readonly ReceivedEvent[] | undefined

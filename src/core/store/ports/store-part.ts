@@ -1,5 +1,5 @@
-// What a feature adds to the store: tables of its own. The store is given these parts when it is opened, and knows none of them; what reads and writes
-// them is made from its statements (`On`).
+// What a feature adds to the store: tables of its own. The store is given these parts when it is opened, and does not know what they are. Repositories
+// for them are made from its statements (`On`).
 import type { Kept, KeepTimes, Steps } from '../maintenance/steps.ts'
 import type { Reading } from '../sql/reading.ts'
 import type { RunQuery } from './views.ts'

@@ -45,7 +45,7 @@ export interface Store {
   readonly pruning: Pruning
   readonly tables: Tables
   readonly totals: Totals
-  /** What features have added. */
+  /** The parts that features have added. */
   readonly parts: readonly StorePart[]
   readonly on: On
   readonly views: Views

@@ -144,7 +144,7 @@ export interface Views {
   sections(key: RunKey, limit: number, jobId?: number): Promise<readonly JobInside[]>
   /** The tests of one job, in the order in which they were read; from the newest `limit` chunks. */
   tests(key: RunKey, limit: number, jobId: number): Promise<readonly JobInside[]>
-  /** What of it is pending or was refused, in order. */
+  /** Which of its exports are pending or were refused, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
   /** Audit events, the newest first. */
   audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>

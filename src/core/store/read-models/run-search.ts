@@ -1,6 +1,6 @@
 // The SQL that finds runs: by the filters of a list, by words, and by the name of a job.
 //
-// What is not a column of the list is looked for in the runs themselves, the newest first, some at a time. Job names are no column, because a run has
+// Filters that are not columns of the list read the runs themselves, the newest first, some at a time. Job names are no column, because a run has
 // dozens of jobs; a feature may know which projects have a job of a name, and since when.
 import { setImmediate as breathe } from 'node:timers/promises'
 import { inScope, isGroup } from '../ports/project-scope.ts'

@@ -12,7 +12,7 @@ export function ownerOfRun({ key, project }: Run): SeenOwner {
   return { instance: key.instance, project: project.facts, at }
 }
 
-/** What was reported without a time of its own came with a run, whose project is known. */
+/** The owner of a report. A report without a time of its own came with a run, whose project is known. */
 export function ownerOfReport(
   { instance, project }: Pick<SeenOwner, 'instance' | 'project'>,
   own: Pick<Versioned<object>, 'version'> | undefined,

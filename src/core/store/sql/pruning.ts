@@ -27,7 +27,7 @@ export interface RunsPruned {
 
 export type Pruning = ReturnType<typeof pruning>
 
-/** What truly differs between the databases. */
+/** What differs between the databases. */
 export interface Space {
   /** The share of the size limit that is in use: at 1, deliveries are refused. */
   readonly fullness: () => Promise<number>

@@ -45,7 +45,7 @@ const waits: readonly Wait[] = [
   { table: 'enrichment_queue', max: usual, only: "priority <> 'silent' OR leased = 1" },
   { table: 'enrichment_queue', max: ofSilent },
   { table: 'runs', since: 'changed_at' },
-  // What is leased is being sent, however late it was stored.
+  // A leased entry is being sent, however late it was stored.
   { table: 'outbox', max: usual, since: 'lease IS NULL AND pending_since', only: "state = 'pending'" },
   { table: 'leases', due: 'until', max: usual, only: `until < ${now} + ${forGood}` },
 ]

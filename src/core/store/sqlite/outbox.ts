@@ -38,7 +38,7 @@ export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox
       // The same time for all, so that entries of one request are due together again.
       const within = withinOf(db)
       const settled = db.transaction(() => execute(db, settle(own, token, within)))
-      // After the commit: if it fails, the same lease can settle them again.
+      // Only after the commit: if that fails, the same lease can settle them again.
       for (const { id } of own) leases.delete(id)
       note.write([...leases.keys()])
       return { lost: settlements.length - settled, at: within.now }

@@ -46,7 +46,7 @@ export interface MetricRow extends MetricHead {
   readonly limited?: { readonly attribute: string; readonly max: number }
 }
 
-/** What a point of figures is about. */
+/** The subject of a point of figures. */
 export interface FiguresSubject<F> {
   readonly figures: F
   readonly chunk: Pick<EventChunk, 'key' | 'project'>
