@@ -1,13 +1,13 @@
 // Bounds an answer to a program that reads all of it: the rows of each list, the length of each text, and the characters in all. Pure.
 
-/** Characters of an answer as JSON: about 10,000 tokens of a model. */
+/** The maximum of characters in an answer as JSON: about 10,000 tokens of a model. */
 export const maxCharacters = 40_000
-/** Characters of one text. */
+/** The maximum of characters in one text. */
 export const maxTextLength = 1_000
-/** Rows of a list within a row of another list. */
+/** The maximum of rows in a list within a row of another list. */
 const maxInnerRows = 5
 
-/** A list that was cut. */
+/** A list from which rows were left out. */
 interface LeftOut {
   readonly list: string
   readonly shown: number
@@ -15,14 +15,14 @@ interface LeftOut {
 }
 
 interface Bounds {
-  /** Rows of each list. */
+  /** The maximum of rows in each list. */
   readonly limit: number
   /** Which rows of a list stay. */
   readonly keep: 'first' | 'last'
 }
 
 /**
- * Cuts the lists to `limit` rows, and to half as many until the answer has at most `maxCharacters`. `leftOut` names the lists that were
+ * Cuts the lists to `limit` rows, then halves them until the answer has at most `maxCharacters`. `leftOut` names the lists that were
  * cut. A page of rows that was cut has no `next`, because the next page begins after the rows that are left out. Undefined if not even
  * one row fits.
  */
@@ -57,7 +57,7 @@ function shortened(
     const kept: unknown[] = keep === 'first' ? value.slice(0, max) : value.slice(-max)
     if (kept.length < value.length) {
       isPageCut ||= max === rows
-      // Each row may have a list of this name: the longest one is noted.
+      // Each row may have a list of this name. The longest one is reported.
       if (value.length > (leftOut.get(place)?.of ?? 0))
         leftOut.set(place, { list: place, shown: kept.length, of: value.length })
     }

@@ -1,5 +1,5 @@
 // The MCP endpoint (Streamable HTTP): each request is answered by itself, without a session. It only reads, through the routes of the JSON API,
-// so it shows what the pages show, and hides what they hide. Loaded only if it is on.
+// so it shows what the pages show, and hides what they hide. It is only loaded if it is enabled.
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
@@ -56,7 +56,7 @@ async function answerOf(request: FastifyRequest, calls: ToolCalls): Promise<Resp
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   await server.connect(transport)
   try {
-    // Its address is not read; the body was parsed within the limit of this listener.
+    // Nothing reads this address. The body was already parsed, within this listener's size limit.
     const message = new Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request) })
     return await transport.handleRequest(message, { parsedBody: request.body })
   } finally {

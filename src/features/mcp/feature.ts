@@ -1,6 +1,6 @@
-// Programs that ask: with `PIPESPAN_MCP=true`, `/mcp` answers coding assistants by the Model Context Protocol. A tool asks one route of the JSON API, so
-// it shows what the pages show, and only reads. Read `tool-calls.ts` first: it turns a call of a tool into a question to a route, and the answer into
-// one that a model can read (`bounded.ts`). `endpoint.ts` is the protocol over HTTP. `tools.ts` has the tools over routes of the core; other features
+// Answers coding assistants by the Model Context Protocol on `/mcp`, if `PIPESPAN_MCP=true`. A tool calls one route of the JSON API, so it shows what the
+// pages show, and only reads. Read `tool-calls.ts` first: it turns the call of a tool into a call of a route, and bounds the answer so that a model can
+// read it (`bounded.ts`). `endpoint.ts` is the protocol over HTTP. `tools.ts` has the tools over routes of the core; other features
 // add theirs (`ConsolePart.tools`).
 import { boolean } from '../../daemon/configuration/plain-kinds.ts'
 import { feature } from '../../daemon/feature.ts'

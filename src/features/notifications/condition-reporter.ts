@@ -1,4 +1,4 @@
-// Writes reports of conditions, as the last steps of a transaction: what is known of each changes under its lock, and a message goes to the outbox.
+// Writes reports of conditions, as the last steps of a transaction: updates the state of each condition under its lock, and puts messages into the outbox.
 import { afterCondition, compareVersions, messageAttributes, subjectDigest } from './incident.ts'
 import { concurrently, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { knownCondition, knownConditions, type StoredCondition } from './documents.ts'
@@ -9,12 +9,12 @@ import { writeEvent } from '../../core/store/sql/events.ts'
 import type { ConditionMessage, KnownCondition, RoutedCondition } from './incident.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 
-/** After all else that locks, and after totals: what locks conditions locks nothing later. */
+/** It runs after all other reporters that lock, and after totals: a transaction that has locked conditions locks nothing else after that. */
 export const conditionReporter: Reporter<RoutedCondition> = { order: 200, write: writeConditions }
 
 function* writeConditions(reports: readonly RoutedCondition[], within: Within): Steps<void> {
   if (reports.length === 0) return
-  // Several pipelines of a branch may settle in one transaction, in any order.
+  // Sorted, because several pipelines of a branch may settle in one transaction, in any order.
   const inOrder = reports.toSorted((a, b) => compareVersions(a.condition.version, b.condition.version))
   const byName = Map.groupBy(inOrder, ({ condition }) => `${knownConditions.kind} ${subjectDigest(condition)}`)
   yield* lockNames([...byName.keys()], within)

@@ -1,4 +1,4 @@
-// What every daemon may notify people about, as conditions: titles, sentences and details. Features report others. Pure.
+// The conditions that every daemon may notify people about: titles, sentences and details. Features report further ones. Pure.
 import { branchClassOf } from '../../model/pipeline.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
@@ -6,7 +6,7 @@ import { nameOf, ownInstance, tokenNotice, type Condition } from '../../model/co
 import type { Millis } from '../../model/instant.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
-/** The result of a pipeline of the default branch. Not of child pipelines, whose results are part of their parents', and of none that was canceled or skipped. */
+/** The result of a pipeline of the default branch. Undefined for a child pipeline, which is part of its parent, and for a canceled or skipped one. */
 export function ofDefaultBranch(chunk: Chunk): Condition | undefined {
   const { key, project, attempt, pipeline } = chunk
   const { facts, end, verdict } = pipeline
@@ -30,13 +30,13 @@ export function ofDefaultBranch(chunk: Chunk): Condition | undefined {
 }
 
 const day = 86_400_000
-/** An access token of a project or group that the platform announces. Each expiry is announced once; nothing reports that a token was replaced. */
+/** A project or group access token whose expiry the platform announces. Each expiry is announced once; nothing reports that a token was replaced. */
 export function ofAnnouncedToken(event: PlatformEvent, receivedAt: Millis): Condition | undefined {
   if (event.kind !== 'access_token') return undefined
   const { instance, project, group, attributes, object } = event
   const expires = String(attributes['platform.access_token.expires_at'] ?? '')
   const expiresAt = Date.parse(expires)
-  // It is announced at the beginning of a day.
+  // A day is added because the platform announces it at the beginning of a day.
   if (!(expiresAt - receivedAt <= tokenNotice + day)) return undefined
   const name = String(attributes['platform.access_token.name'] ?? '')
   return {
@@ -57,7 +57,7 @@ export function ofDeadLetters(destination: string, dead: number, now: Millis): C
       : `Destination ${destination} has no refused exports any more`,
     text: isBroken ? 'The page of exports and pipespan dead-letters list show its answers.' : undefined,
     details: { destination },
-    // Nobody is notified that their own receiver refuses messages.
+    // A receiver gets no message that it refuses messages itself.
     except: destination,
   }
 }

@@ -8,10 +8,10 @@ import type { NotificationOptions } from './options.ts'
 import type { Route } from '../../model/route.ts'
 import type { Surroundings } from '../../daemon/feature.ts'
 
-/** Gateways that know the header skip a repeated message. The template is filled for each message. */
+/** Gateways that support this header skip a repeated message. The template is filled in for each message. */
 const idempotencyKey = new Secret('{message.id}')
 
-/** Their addresses are secrets: `signals` must not be shown. */
+/** The addresses of these destinations are secrets, so `signals` must not be shown. */
 export function notificationDestinations(
   { notifications }: NotificationOptions,
   { config, platformOf, proxies }: Pick<Surroundings, 'config' | 'platformOf' | 'proxies'>,
@@ -35,7 +35,7 @@ export function notificationDestinations(
         },
       },
       takes: takesOf(one, platformOf),
-      // A request has one message, because each has another value.
+      // A request has one message, because this header differs for each message.
       headerValues: (_, key = '') => ({ 'message.id': messageIdOf(key) }),
       encode: encodeNotification(format, { from, to }),
       proxy: proxies,

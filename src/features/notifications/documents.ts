@@ -1,4 +1,4 @@
-// What is known of the conditions that people are notified about, and since when each rule exists. Times are the store's.
+// The stored state of the conditions that people are notified about, and since when each rule exists. Times are by the store's clock.
 import { z } from 'zod'
 import { documentKind } from '../../core/store/ports/repository.ts'
 import type { KnownCondition } from './incident.ts'
@@ -12,10 +12,10 @@ export const knownCondition = z.object({
 }) satisfies z.ZodType<KnownCondition>
 export type StoredCondition = z.infer<typeof knownCondition>
 
-/** How long a condition is remembered after its last report, ms: a test is reported as flaky once within this time. */
+/** How long a condition is stored after its last report, ms. Within this time, a test is reported as flaky only once. */
 export const conditionLife = 100 * 24 * 3_600_000
 
-/** Written with what reports a condition, by `condition-reporter.ts`. */
+/** Written by `condition-reporter.ts`, in the transaction that reports the condition. */
 export const knownConditions = documentKind('condition', knownCondition, ['subject'])
 /** Written when a daemon starts. What happened before `since` is not sent. */
 export const rules = documentKind('notification-rule', z.object({ name: z.string(), since: z.number() }), ['name'])

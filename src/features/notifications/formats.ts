@@ -1,7 +1,7 @@
 // The bodies of notifications: CloudEvents 1.0 (structured mode), messages of Slack and what is compatible with it, and the JSON of e-mail gateways.
 //
 // Titles and texts come from projects, so they may try to mention people or to set links. Slack's control characters are escaped. Mattermost, mail
-// programs and others also act on `@channel`, on Markdown links and on bare addresses, with a scheme or not: an invisible space takes those apart.
+// programs and others also act on `@channel`, on Markdown links and on bare addresses, with a scheme or not: an invisible space breaks those up.
 import { durationText } from '../../model/instant.ts'
 import { isEvent, type AnyChunk, type EventChunk, type EventValue } from '../../model/event.ts'
 import { messageAttributes } from './incident.ts'
@@ -10,7 +10,7 @@ import { plainLine } from '../../lib/plain-text.ts'
 export const notificationFormats = ['cloudevents', 'slack', 'email'] as const
 export type NotificationFormat = (typeof notificationFormats)[number]
 
-/** Of e-mails only. */
+/** Only e-mails have these. */
 export interface EmailAddresses {
   readonly from?: string | undefined
   readonly to: readonly string[]
@@ -33,7 +33,7 @@ interface Format {
   readonly body: (message: Message, addresses: EmailAddresses) => object
 }
 
-/** Characters of a title, which is the subject of an e-mail. */
+/** The maximum of characters in a title, which is the subject of an e-mail. */
 const maxTitle = 250
 
 const formats: Readonly<Record<NotificationFormat, Format>> = {
@@ -65,7 +65,7 @@ const formats: Readonly<Record<NotificationFormat, Format>> = {
         ...[title, text].filter(part => part !== undefined).map(unlinked),
         ...(url === undefined ? [] : [url]),
       ].join('\n\n'),
-      // Mail programs show the messages of an incident as one thread, and a repeated one once.
+      // Mail programs show the messages of an incident as one thread, and a repeated message once.
       headers: { 'Message-ID': `<${id}@pipespan>`, References: `<${incident}@pipespan>` },
     }),
   },
@@ -75,7 +75,7 @@ export function contentTypeOf(format: NotificationFormat): string {
   return formats[format].contentType
 }
 
-/** Encodes one message. Throws for a chunk that is none. */
+/** Encodes one message. Throws if the chunk is not a message. */
 export function encodeNotification(
   format: NotificationFormat,
   addresses: EmailAddresses,
@@ -87,7 +87,7 @@ export function encodeNotification(
   }
 }
 
-/** The same in every try, so that receivers can recognise a repeated message. */
+/** The id of a message. It is the same in every try, so that receivers can recognise a repeated message. */
 function messageId(chunk: AnyChunk): string | undefined {
   const id = isEvent(chunk) ? chunk.event.attributes[messageAttributes.id] : undefined
   return id?.toString()
@@ -119,7 +119,7 @@ function projectOf({ project }: EventChunk): object | undefined {
   return project && { id: project.id, path: project.path, url: project.webUrl }
 }
 
-/** Undefined for an address that does not lead to the platform. */
+/** Undefined for an address that is not at the platform. */
 function ownUrl(url: EventValue | undefined, instance: string): string | undefined {
   const parsed = URL.parse(String(url ?? ''))
   return parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.origin === URL.parse(instance)?.origin
@@ -130,12 +130,12 @@ function ownUrl(url: EventValue | undefined, instance: string): string | undefin
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 const space = '\u200b'
 
-/** A text that mentions nobody and links to nothing. */
+/** Changes a text so that it mentions nobody and links to nothing. */
 function unlinked(text: string): string {
   return text.replace(/@(?=\S)|:(?=\/\/)|\](?=\()|(?<=[\p{L}\p{N}-])(?=[.\u3002\uff0e\uff61]\p{L})/gu, `$&${space}`)
 }
 
-/** For Slack. */
+/** Escapes Slack's control characters. */
 function escaped(text: string): string {
   return text.replace(/[&<>]/g, sign => escapes[sign] ?? '')
 }

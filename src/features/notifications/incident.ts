@@ -4,23 +4,23 @@
 //                         ▲                        │
 //                         └────────(fixed)─────────┘  one message, to those that got the first one
 //
-// Reports have versions, and one that is not newer than the last is skipped: an old pipeline that is found late opens no incident.
+// Reports have versions. A report that is not newer than the last one is skipped: an old pipeline that is found late opens no incident.
 import { hash } from 'node:crypto'
 import { conditionKinds, digestLength, messageKind, type Condition } from '../../model/condition.ts'
 import type { EventChunk, EventValue } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** A report, and who takes it. */
+/** A report, and the destinations that get it. */
 export interface RoutedCondition {
   readonly condition: Condition
-  /** Names of destinations. Empty: only what is known of the condition changes. */
+  /** Names of destinations. Empty: only the state of the condition changes. */
   readonly to: readonly string[]
   readonly profile: string
 }
 
-/** What is known of a condition. */
+/** The stored state of a condition. */
 export interface KnownCondition {
-  /** Digest of what it is about. */
+  /** Digest of what the condition is about. */
   readonly subject: string
   readonly state: Condition['state']
   readonly version: readonly number[]
@@ -33,12 +33,12 @@ export interface ConditionMessage {
   readonly to: readonly string[]
 }
 
-/** Identifies what a condition is about, over all kinds and instances. */
+/** Identifies what a condition is about, uniquely among all kinds and instances. */
 export function subjectDigest({ kind, instance, project, subject }: Condition): string {
   return digest([kind, instance, project?.id ?? null, subject])
 }
 
-/** Undefined: the report is old. */
+/** The new state, and the message if there is one. Undefined: the report is old. */
 export function afterCondition(
   known: KnownCondition | undefined,
   routed: RoutedCondition,
@@ -61,7 +61,7 @@ export function afterCondition(
   return { known: next, message: messageOf(routed, incident, to, now) }
 }
 
-/** Attributes of a message that are not details of its condition. */
+/** The attributes of a message that are not details of its condition. */
 export const messageAttributes = {
   ...{ id: 'notification.id', incident: 'notification.incident', since: 'notification.since' },
   ...{ text: 'notification.text', url: 'notification.url' },

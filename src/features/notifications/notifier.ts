@@ -1,4 +1,4 @@
-// Decides which rules of notifications take a report of a condition, and stores since when each rule exists.
+// Decides which notification rules match the report of a condition, and stores since when each rule exists.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { subjectOf, type Route } from '../../model/route.ts'
 import { conditionKinds, type Condition, type ConditionKind } from '../../model/condition.ts'
@@ -17,11 +17,11 @@ export interface NotificationRoute extends Pick<Route, 'takes'> {
   /** The name of its destination. */
   readonly name: string
   readonly of: readonly ConditionKind[]
-  /** What happened earlier is not sent. */
+  /** Nothing that happened earlier is sent. */
   readonly since: Millis
 }
 
-/** `route` is what it reports, before it is given to a transaction. */
+/** `route` returns what it would report, before that is given to a transaction. */
 export interface RoutingNotifier extends Notifier {
   readonly route: (...conditions: readonly (Condition | undefined)[]) => RoutedCondition[]
 }
@@ -59,7 +59,7 @@ function redacted(condition: Condition, clean: (text: string) => string): Condit
   }
 }
 
-/** Stores since when each rule exists, because what happened before is not sent. */
+/** Stores since when each rule exists, because nothing that happened earlier is sent. */
 export async function createRules(
   { notifications }: NotificationOptions,
   { config, store, platformOf, profile }: RuleContext,

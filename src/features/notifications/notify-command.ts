@@ -1,4 +1,4 @@
-// Tries the receivers of notifications: `pipespan notify NAME` sends one of them a test message, and says what it answers; the doctor checks whether all
+// Tests the receivers of notifications: `pipespan notify NAME` sends a test message to one of them and prints its answer; the doctor checks whether all
 // can be reached. Nothing is stored, and no address is shown, because it is a secret.
 import { randomUUID } from 'node:crypto'
 import { createOtlpHttp, dispatcherFor } from '../../core/send/otlp-http.ts'
@@ -46,7 +46,7 @@ export async function notify(name: string, destinations: readonly Destination[],
   }
 }
 
-/** In place of what a message is about. */
+/** The subject digest of a test message, which is about nothing. */
 const testSubject = '0'.repeat(32)
 
 function testMessage(id: string, at: number): EventChunk {
@@ -68,7 +68,7 @@ export async function checkNotifications(destinations: readonly Destination[]): 
   return Promise.all(destinations.map(check))
 }
 
-/** HEAD has no effect. Any answer shows that the receiver is there; most of them answer that they only take POST. */
+/** Sends HEAD, which has no effect. Any answer shows that the receiver can be reached; most answer that they only accept POST. */
 async function check({ name, signals, proxy }: Destination): Promise<Finding> {
   const endpoint = signals.notifications
   if (endpoint === undefined) return report('skipped', `"${name}" has no address.`)

@@ -1,5 +1,5 @@
-// The options of notifications: messages to people by webhook; and their checks: unique names, recipients of e-mails, and that what a message is about
-// is observed.
+// The options of notifications: messages to people by webhook; and their checks: names are unique, e-mails have recipients, and the daemon observes
+// what messages are about.
 import { projectChoice } from '../../daemon/configuration/project-kinds.ts'
 import { destinationName, oneOf, text } from '../../daemon/configuration/plain-kinds.ts'
 import { Each, secretSetting, setting } from '../../daemon/configuration/option.ts'
@@ -15,7 +15,7 @@ import type { SliceOf, Unreported } from '../../daemon/feature.ts'
 
 const subjects = Object.keys(conditionKinds) as ConditionKind[]
 
-/** A path that is shorter is no secret. */
+/** A path that is shorter than this cannot be a secret. */
 const minSecretPath = 20
 
 /** The address of a chat's webhook is its only credential, so all of it is a secret. */
@@ -58,7 +58,7 @@ export const notificationOptions = { Notifications: { notifications } }
 
 export type NotificationOptions = SliceOf<typeof notificationOptions>
 
-/** With options of the core and of other features. Without one of those its options are not there. */
+/** These options with those of the core and of other features. If a feature is missing, its options are missing too. */
 interface WithOthers extends NotificationOptions {
   readonly destinations: readonly { readonly name: string }[]
   readonly tests?: boolean
@@ -78,7 +78,7 @@ export function wrongNotifications({ destinations, notifications }: WithOthers, 
   })
 }
 
-/** What is named and cannot happen under this configuration. Without `of` nothing was named. */
+/** The subjects that `of` names although they cannot happen with this configuration. Without `of` no subject is named. */
 export function silentNotifications({ notifications, tests }: WithOthers, unreported: Unreported): string[] {
   const reports = 'Turn on tests (PIPESPAN_TESTS): test reports show which tests are flaky.'
   const all: Unreported = { ...unreported, ...(tests === false && { 'flaky-tests': reports }) }

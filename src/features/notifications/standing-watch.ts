@@ -1,4 +1,4 @@
-// Looks at conditions that last until somebody acts: dead letters, and those of features. One replica does it, by a lease.
+// Watches conditions that last until somebody acts: dead letters, and conditions of features. One replica does it, by a lease.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { ofDeadLetters } from './conditions.ts'
@@ -19,7 +19,7 @@ export interface StandingWatchOptions {
   readonly conditions: Pick<Repository<StoredCondition, 'subject'>, 'get' | 'prune' | 'now'>
   /** Names of all destinations. */
   readonly destinations: readonly string[]
-  /** Conditions of features. `now`: the store's clock. */
+  /** Conditions of features. `now`: the time by the store's clock. */
   readonly standing?: readonly ((now: Millis) => Promise<readonly Condition[]>)[] | undefined
   readonly lease: { readonly isMine: () => Promise<boolean>; readonly release: () => Promise<void> }
   /** Called after a message was put into the outbox. */
@@ -28,12 +28,12 @@ export interface StandingWatchOptions {
   readonly log: Log
 }
 
-/** ms. */
+/** The pause between two looks, ms. */
 const pause = 5_000
 const pruneEvery = 24 * 3_600_000
 
 export interface StandingWatch extends Loop {
-  /** Looks at everything, whoever has the lease. */
+  /** Looks at all conditions, even without the lease. */
   look(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
   const destinations = new Set(options.destinations)
   let prunedAt = -Infinity
 
-  /** Reports a change only: what is known is read first, as most looks find nothing new. */
+  /** Only reports a change. It reads the known state first, because most looks find nothing new. */
   async function report(condition: Condition): Promise<void> {
     const reports = notifier.reports(condition)
     if (reports.length === 0) return

@@ -1,5 +1,5 @@
-// Regressions as they are stored, from when they are flagged until some months after: how a finding becomes such a document, and stored ones the past for the
-// next judgement.
+// Stored regressions, kept from when they are flagged until some months later. This file turns a finding into such a document, and stored documents into
+// the past that the next judgement starts from.
 import { branchClasses } from '../../model/pipeline.ts'
 import { documentKind } from '../../core/store/ports/repository.ts'
 import { hash } from 'node:crypto'
@@ -51,26 +51,26 @@ export const regression = z.object({
   flaggedAt: z.number(),
   /** A sentence: what else changed with the first bad run. */
   cause: z.string(),
-  /** The section that became worse itself, or that explains its job's regression; only if sections are read. */
+  /** The section that became worse, or that explains its job's regression; only if sections are read. */
   section: z.string().optional(),
-  /** It is about the section itself: its figures are those of the section. */
+  /** Set if the regression is of the section itself: then its figures are those of the section. */
   ofSection: z.literal(true).optional(),
-  /** Other jobs that changed with it. */
+  /** Other jobs that changed at the same time. */
   also: z.array(z.string()),
   resolved: times.extend({ how: z.enum(['recovered', 'settled']), resolvedAt: z.number() }).optional(),
-  /** What identifies the span of the first bad run. */
+  /** The ids of the span of the first bad run. */
   span: z.record(z.string(), z.unknown()).optional(),
-  /** Whether the event was exported. */
+  /** Which of the events were exported. */
   announced: z.object({ detected: z.boolean(), resolved: z.boolean() }),
 })
 export type Regression = z.infer<typeof regression>
 
-/** Written by the judge. */
+/** Written by `judge-loop.ts`. */
 export const foundRegressions = documentKind('regression', regression, ['instance', 'projectId', 'id'], {
   about: ({ instance, projectId, project }) => ({ instance, projectId, paths: [project] }),
 })
 
-/** As people and programs get it. */
+/** A regression as pages and the JSON API show it. */
 export const regressionShape = regression.omit({ span: true, announced: true })
 export type ShownRegression = Shaped<typeof regressionShape>
 
@@ -86,7 +86,7 @@ interface AskedRegressions {
   readonly group?: string | undefined
   /** Undefined: pipelines and all jobs; empty: pipelines only. */
   readonly job?: string | undefined
-  /** Those that were resolved before are left out. */
+  /** Regressions that were resolved before this are left out. */
   readonly since?: Millis | undefined
 }
 
@@ -139,7 +139,7 @@ export function documentOf(
 
 const maxNamed = 20
 
-/** The document with how its finding was resolved, if it was. `resolvedAt`: when that was found out; default: when it was over. */
+/** The document, and how its finding was resolved, if it was. `resolvedAt`: when that was noticed; default: when the regression ended. */
 export function withResolution(document: Regression, found: Found, resolvedAt?: Millis): Regression {
   const { resolved } = found.episode
   if (resolved === undefined) return document
@@ -152,7 +152,7 @@ function pipelineOf({ before, since }: Found, { id }: Outcome): number | undefin
   return [...before, ...since].find(({ outcome }) => outcome.id === id)?.of.key.pipelineId
 }
 
-/** Whether it is about just this subject. */
+/** Whether the regression is of exactly this subject. */
 export function isOf(one: Regression, { branch, job, section, kind }: Subject): boolean {
   const own = one.ofSection === true ? one.section : ''
   return one.branch === branch && one.job === job && one.kind === kind && own === section

@@ -1,4 +1,4 @@
-// A finished run, of a pipeline, of one of its jobs or of a section of a job, with what is needed to judge it and to find a cause. Pure.
+// A finished run of a pipeline, a job or a section of a job, with the facts that are needed to judge it and to find a cause. Pure.
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import { branchClassOf, type BranchClass } from '../../model/pipeline.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../../model/chunk.ts'
@@ -11,13 +11,13 @@ export interface EndedRun {
   readonly branch: BranchClass
   /** Empty: the pipeline itself. */
   readonly job: string
-  /** Of the job; empty: the job itself. */
+  /** The section of the job; empty: the job itself. */
   readonly section: string
   /** How many sections enclose it. */
   readonly depth?: number | undefined
   readonly outcome: Outcome
   readonly queuedMs?: number | undefined
-  /** These three are known for jobs only. */
+  /** These three are only known for jobs. */
   readonly runner?: string | undefined
   readonly runnerType?: string | undefined
   readonly reason?: string | undefined
@@ -37,7 +37,7 @@ interface EndedPipeline extends Pick<Chunk, 'key' | 'project' | 'attempt' | 'tra
   readonly jobs: ReadonlyMap<string, number>
 }
 
-/** The same runs that trends count. Canceled and skipped ones are left out: they show neither speed nor reliability. */
+/** The same runs that trends count. Canceled and skipped runs are left out, because they show neither speed nor reliability. */
 export function endedRuns(chunk: Chunk): EndedRun[] {
   const { key, project, attempt, trace, pipeline } = chunk
   const { facts } = pipeline

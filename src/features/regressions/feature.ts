@@ -1,14 +1,14 @@
 // Regressions: pipelines, jobs and sections of jobs that became slower or less reliable. They are found in the daily figures of trends and in the newest
-// runs; each is flagged once, with its first bad run and the likely cause, and resolved when it is over. `find-regressions.ts` judges a series of runs,
-// the file to read first, and docs/regressions.md says why it does so; `judge-project.ts` chooses the series, `one-of-each.ts` leaves one flag for each
-// cause, and `judge-loop.ts` stores and announces what is new. There are a page, a card on others, a command, events and notifications.
+// runs; each is flagged once, with its first bad run and the likely cause, and resolved when it is over. Read `find-regressions.ts` first: it judges a
+// series of runs, and docs/regressions.md gives the reasons. `judge-project.ts` chooses the series, `one-of-each.ts` keeps one flag for each cause, and
+// `judge-loop.ts` stores and announces new ones. The feature adds a page, a card on other pages, a command, events and notifications.
 import { addRegressionsCommand } from './list-command.ts'
 import { announcing, createJudge } from './judge-loop.ts'
 import { feature, type PartContext } from '../../daemon/feature.ts'
 import { regressionOptions, type RegressionOptions } from './options.ts'
 import { sectionStep, sectionTables } from './section-figures.ts'
 
-/** Selects their events. */
+/** The name that selects their events in the options. */
 const word = 'regression'
 
 export const regressions = feature({
@@ -34,7 +34,7 @@ export const regressions = feature({
   commands: addRegressionsCommand,
 })
 
-/** Without pages, only if they are exported or somebody is notified. */
+/** Whether regressions are looked for: if there are no pages, only if they are exported or somebody is notified. */
 function isJudged({ regressions: { enabled } }: RegressionOptions, { config, notifier }: PartContext): boolean {
   return enabled && (config.pages.enabled || config.events.includes(word) || notifier.isAbout('regressions'))
 }

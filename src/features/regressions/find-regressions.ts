@@ -1,12 +1,12 @@
-// Finds where a series of runs became slower or less reliable, from which run on, and when that was over. Pure; the order in which
+// Finds where a series of runs became slower or less reliable: from which run on, and when that ended. Pure. The order in which
 // runs are passed does not matter.
 //
 //   normal ──(evidence of a change adds up, run by run)──► flagged ──(evidence of recovery adds up)──► resolved ──► normal
 //     ▲                                                       └──(four weeks)──► settled: the new normal ──┐
 //     └────────────────────────────────────────────────────────────────────────────────────────────────────┘
 //
-// A run is bad or good by a baseline made of the days before (yardstick.ts). Each run adds to the evidence how much likelier it is with a
-// change than without (CUSUM). Where bad runs are rare, a few in a row suffice; where they are common, as with a cache that is missed
+// A run is bad or good compared with a baseline from the days before (yardstick.ts). Each run adds to the evidence how much likelier it is
+// with a change than without one (CUSUM). Where bad runs are rare, a few in a row suffice; where they are common, as with a cache that is missed
 // now and then, it takes many. A good run takes back about half of the evidence.
 import { median } from '../../lib/quantile.ts'
 import { day, evidence, holdsFor, settlesAfter } from './series.ts'
@@ -14,15 +14,15 @@ import type { Episode, Outcome, RegressionKind, Rule, Series } from './series.ts
 import { maxProbability, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** What earlier judgements found: not all runs of that time need be stored any more. */
+/** What earlier judgements found. It is needed because some of those runs may no longer be stored. */
 export interface Past {
-  /** Still going on: the runs after it was flagged decide whether it is over. */
+  /** An episode that has not ended: the runs after it was flagged decide whether it has. */
   readonly open?: Episode | undefined
-  /** Resolved: their runs are not judged again. */
+  /** Resolved episodes: their runs are not judged again. */
   readonly over: readonly Episode[]
 }
 
-/** In order of time; the last may still go on. With a past: the open one, and what came after. */
+/** Returns episodes in order of time; the last one may not have ended. With a past: the open episode, and those after the past. */
 export function findRegressions(kind: RegressionKind, { days, runs }: Series, rule: Rule, past?: Past): Episode[] {
   const found: Episode[] = []
   const without: Stretch[] = (past?.over ?? []).flatMap(episode => stretchOf(episode))
@@ -40,7 +40,7 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
   if (past?.open !== undefined) {
     const { first } = past.open
     const yardstick = yardstickOf(kind, days, first.at - (first.at % day), without, rule)
-    // Without figures from before it there is no yardstick: it can only settle.
+    // Without figures from before the episode there is no yardstick, so the episode can only settle.
     open = new Open(past.open, [], yardstick)
   }
 
@@ -57,7 +57,7 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
       known = undefined
       continue
     }
-    // The yardstick stays while there is a suspicion: a newer one would soon include the suspicious runs.
+    // During a suspicion the yardstick stays the same: a newer one would soon include the suspicious runs.
     const yardstick: Yardstick | undefined = suspicion?.yardstick ?? yardstickAt(run.at)
     if (yardstick === undefined) continue
     suspicion = suspicion ?? new Suspicion(kind, yardstick, rule)
@@ -95,14 +95,14 @@ class Suspicion {
   add(run: Outcome): void {
     const { isBad, usual } = this.yardstick.flag
     const bad = isBad(run)
-    // A merge request that fails several times until it is right is one failure.
+    // Several failures of one merge request, until it is right, count as one failure.
     if (bad && this.#kind === 'failing' && this.#runs.some(one => isSameChange(one, run) && isBad(one))) return
     const more = bad ? Math.log(this.#likely / usual) : Math.log((1 - this.#likely) / (1 - usual))
     this.#evidence = Math.min(2 * evidence.flag, this.#evidence + more)
     if (this.#evidence > 0) this.#runs.push(run)
   }
 
-  /** The episode, once there is enough evidence, the change has lasted for some runs, and its effect is worth an alarm. */
+  /** The episode, once there is enough evidence, the change has lasted for some runs, and its effect justifies an alarm. */
   certain(flagged: Outcome): Episode | undefined {
     if (this.#evidence < evidence.flag) return undefined
     const since = this.#sinceFirst()
@@ -112,17 +112,17 @@ class Suspicion {
     const { before, limit, runs, flag, isFar } = this.yardstick
     const isSlower = this.#kind === 'slower'
     const share = (of: (run: Outcome) => boolean): number => since.filter(of).length / since.length
-    // If more than half of the runs are beyond the limit, their median is.
+    // If more than half of the runs are beyond the limit, their median is beyond it.
     const enough = isSlower ? 0.5 : before + this.#rule.failing
     if (share(flag.isBad) <= enough) return undefined
-    // A busy afternoon makes many runs a little worse: a small effect must also be there on the next day.
+    // A busy afternoon makes many runs a little worse, so a small effect must last until the next day.
     const isGreat = share(isFar) > (isSlower ? enough : enough + this.#rule.failing)
     if (!isGreat && badOnAnotherDay(since, flag.isBad) < holdsFor) return undefined
     const after = isSlower ? (median(since.map(({ tookMs }) => tookMs)) ?? 0) : share(flag.isBad)
     return { kind: this.#kind, before, after, limit, runs: { before: runs, after: since.length }, first, flagged }
   }
 
-  /** From the run on for which a change explains the runs best (maximum likelihood), so that a slow run long before does not count. */
+  /** The runs since the most likely change: the run from which on a change explains the runs best (maximum likelihood). An earlier slow run does not count. */
   #sinceFirst(): Outcome[] {
     const { isBad, usual } = this.yardstick.flag
     const late = this.#runs.slice(-2 * holdsFor)
@@ -138,17 +138,17 @@ class Suspicion {
   }
 }
 
-/** A regression under way. */
+/** A regression that has not ended. */
 class Open {
   readonly episode: Episode
   readonly #yardstick: Yardstick | undefined
   #evidence = 0
-  /** Runs before those in `#good`. */
+  /** How many runs preceded those in `#good`, and how many of them were bad. */
   readonly #before = { bad: 0, all: 0 }
-  /** The runs that may be the beginning of its end. */
+  /** The runs that may be the beginning of the recovery. */
   #good: Outcome[] = []
 
-  /** `since`: the runs of `Suspicion.since`; without them they are estimated from the episode. */
+  /** `since`: the runs of `Suspicion.since`. If it is empty, their numbers are estimated from the episode. */
   constructor(episode: Episode, since: readonly Outcome[], yardstick: Yardstick | undefined) {
     this.episode = episode
     this.#yardstick = yardstick
@@ -158,13 +158,13 @@ class Open {
     this.#before = { bad: Math.round(runs.after * (kind === 'slower' ? maxProbability : after)), all: runs.after }
   }
 
-  /** How it ends with this run; undefined: it goes on. */
+  /** Adds a run. Returns how the regression ends with this run; undefined: it does not end. */
   add(run: Outcome): 'recovered' | 'settled' | undefined {
     if (run.at - this.episode.first.at >= settlesAfter) return 'settled'
     if (this.#yardstick === undefined) return undefined
     const { isBad, usual } = this.#yardstick.back
     const { bad, all } = this.#before
-    // A job that fails now and then also looks good for a while: the worse it was, the more a good run proves.
+    // A job that fails now and then also has good times. So the worse it was, the more a good run proves.
     const likely = Math.max(shareAtLeast(bad, all), usual + (1 - usual) / 5)
     this.#evidence += isBad(run) ? Math.log(usual / likely) : Math.log((1 - usual) / (1 - likely))
     this.#good.push(run)
@@ -182,7 +182,7 @@ class Open {
   }
 }
 
-/** The days that say nothing of what is normal: those of an episode that recovered, or those before one that became the new normal. */
+/** The days that do not show what is normal: those of an episode that recovered, or those before an episode that became the new normal. */
 function stretchOf({ first, resolved }: Episode): Stretch[] {
   if (resolved === undefined) return []
   return [resolved.how === 'settled' ? { from: -Infinity, to: first.at - day } : { from: first.at, to: resolved.by.at }]

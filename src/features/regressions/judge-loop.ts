@@ -1,5 +1,5 @@
-// Judges the projects with new runs in the background, on the replica that has the lease. It takes at most a hundredth of one processor: after
-// each project it pauses for a hundred times as long as that took.
+// Judges the projects with new runs in the background, on the replica that has the lease. It uses at most a hundredth of one processor: after
+// each project it pauses for a hundred times as long as the judging took.
 //
 //   judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -23,14 +23,14 @@ import type { Notifier } from '../../core/store/ports/reporter.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
-/** Exports events, and notifies people, each once. */
+/** Exports an event and notifies people, once for each announcement. */
 export type Announce = (found: readonly Announcement[]) => Promise<void>
 
-/** ms: between two looks for new runs; and after a project `factor` times as long as judging it took, at most `max`. */
+/** Pauses, ms: `idle` between two looks for new runs; after a project, `factor` times as long as judging it took, at most `max`. */
 const pause = { idle: 10_000, max: 600_000, factor: 100 }
-/** How long resolved ones are remembered, ms. */
+/** How long resolved regressions are stored, ms. */
 const rememberedFor = 100 * day
-/** From how many runs before and since the change sections are read. */
+/** The number of runs before the change, and of runs since, whose sections are read. */
 const runsWithSections = 5
 
 export interface Judge extends Loop {
@@ -48,7 +48,7 @@ export function createJudge(
   const read = sectionsRead(options)
   const regressions = store.repositories.of(foundRegressions)
   const judging = store.reads(everything).on(judgingOn)
-  /** How many pipelines of each project had ended when it was last judged. */
+  /** For each project, how many of its pipelines had ended when it was last judged. */
   const judged = new Map<string, number>()
   let waiting: (JudgedProject & { readonly runs: number })[] = []
   let prunedAt = -Infinity
@@ -63,7 +63,7 @@ export function createJudge(
     for (const one of found) await resolve(one, known, now)
     const fresh = found.filter(({ episode }) => episode.resolved === undefined)
     const open = known.filter(({ resolved }) => resolved === undefined)
-    // A job may have recovered some runs before its pipeline: what is left is no new regression.
+    // A job may recover some runs before its pipeline does. What remains of its pipeline is no new regression, so resolved ones are compared, too.
     const over = known.filter(({ resolved }) => resolved !== undefined)
     for (const group of oneOfEach(fresh.filter(one => !open.some(other => isOf(other, one))))) {
       const same =
@@ -75,7 +75,7 @@ export function createJudge(
 
   async function resolve(found: Found, known: readonly Regression[], now: Millis): Promise<void> {
     const document = known.find(one => one.resolved === undefined && isOf(one, found))
-    // It was over before it was ever flagged: no news.
+    // It ended before it was flagged, so nothing is announced.
     if (document === undefined || found.episode.resolved === undefined) return
     await announce(withResolution(document, found, now))
   }
@@ -96,7 +96,7 @@ export function createJudge(
     if (names.length > 0) await regressions.put({ ...document, also: [...document.also, ...names].slice(0, 20) })
   }
 
-  /** Stored, sent, then stored as sent: after a crash in between the next replica goes on here, and the key keeps it one event. */
+  /** Stores the document, sends the event, then stores that it was sent. After a crash in between, it is sent again with the same key, so it counts once. */
   async function announce(document: Regression): Promise<void> {
     const { announced, resolved } = document
     const due = { detected: !announced.detected, resolved: resolved !== undefined && !announced.resolved }
@@ -137,7 +137,7 @@ export function createJudge(
     waiting = (await judging.projects(today - (today % day))).filter(one => judged.get(keyOf(one)) !== one.runs)
   }
 
-  /** False if no project waits. */
+  /** Returns false if no project waits. */
   async function judgeNext(): Promise<boolean> {
     const next = waiting.shift()
     if (next === undefined) return false
@@ -184,7 +184,7 @@ export interface Announcement {
   readonly event: PlatformEvent
 }
 
-/** In one transaction. `isExported`: whether the events are selected. */
+/** Announces in one transaction. `isExported`: whether the events are selected for export. */
 export function announcing(
   taking: EventTaking,
   notifier: Pick<Notifier, 'reports'>,

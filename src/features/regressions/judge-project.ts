@@ -1,4 +1,4 @@
-// Judges one project: daily figures show what looks worse, and only then single runs are read. Pure except for the reads of `judging`.
+// Judges one project. Daily figures show what looks worse; single runs are only read for that. Pure except for the reads of `judging`.
 import { day, regressionKinds } from './series.ts'
 import type { DayOfRuns, Episode, RegressionKind, Rule, Subject } from './series.ts'
 import { endedRuns, sectionRuns, type EndedRun } from './ended-run.ts'
@@ -13,20 +13,20 @@ import type { RegressionOptions } from './options.ts'
 
 export interface Found extends Subject {
   readonly episode: Episode
-  /** In order of time: the last runs before the first bad one, and the first since. */
+  /** In order of time: the last runs before the first bad run, and the first runs since. */
   readonly before: readonly EndedRun[]
   readonly since: readonly EndedRun[]
 }
 
-/** For which jobs sections are read. `all`: sections are judged. `some`: they only explain regressions of their jobs. */
+/** For which jobs sections are read. `all`: sections are judged, too. `some`: sections only explain regressions of their jobs. */
 type SectionsRead = 'none' | 'some' | 'all'
 
-/** Of another feature: without it they are not there. */
+/** Options of another feature; missing without that feature. */
 export interface SectionOptions {
   readonly job?: { readonly sections: readonly string[] }
 }
 
-/** Some jobs have no usual duration. Without the options of jobs nothing of them is read. */
+/** Failed or slow jobs alone are `some`, because they do not show what is usual. Without the options of jobs, no sections are read. */
 export function sectionsRead({ job }: RegressionOptions & SectionOptions): SectionsRead {
   if (job === undefined || job.sections.length === 0) return 'none'
   return job.sections.includes('all') ? 'all' : 'some'
@@ -47,14 +47,14 @@ export interface JudgeSettings {
   readonly pastOf?: PastOf | undefined
   /** Also judges subjects whose daily figures look normal. */
   readonly everything?: boolean
-  /** Also judges sections of jobs. Only if sections of all jobs are read: otherwise it is not known what is normal. */
+  /** Also judges sections of jobs. Only set if sections of all jobs are read, because otherwise it is unknown what is normal. */
   readonly sections?: boolean
 }
 
-/** At most so many are judged: the subjects with the most runs, the sections with the most time; `worse`: sections that look worse. */
+/** The maximum that is judged: the subjects with the most runs, and the sections with the most time; `worse`: sections that look worse. */
 const max = { subjects: 200, sections: { everything: 120, worse: 400 } }
 const hour = 3_600_000
-/** How many runs a finding has of those before, and of those since. */
+/** How many runs a finding has from before the change, and from since. */
 const shownRuns = 10
 
 interface Wanted {
@@ -84,7 +84,7 @@ export async function judgeProject(
   return { found, pipelines, backTo }
 }
 
-/** The pipelines and jobs that look worse; and the sections that do, or whose jobs do. */
+/** The pipelines and jobs that look worse; and the sections that look worse, or whose jobs do. */
 async function wantedOf(
   judging: Judging,
   project: JudgedProject,
@@ -151,7 +151,7 @@ function withRuns(subject: Subject, episode: Episode, runs: readonly EndedRun[])
 
 type Rows = readonly JudgedRow[]
 
-/** Rows of one day are added up: pipelines have one for each name and source. */
+/** Adds up the rows of each day: pipelines have one row for each name and source. */
 function daysOf(rows: Rows): DayOfRuns[] {
   return [...Map.groupBy(rows, ({ bucket }) => bucket)].map(([bucket, some]) => ({
     day: bucket,
@@ -161,7 +161,7 @@ function daysOf(rows: Rows): DayOfRuns[] {
   }))
 }
 
-/** Whether the last runs are worth reading; rather too often than not often enough. `latest`: today and yesterday, by hours where they are stored. */
+/** Whether the last runs are worth reading; when in doubt, yes. `latest`: today and yesterday, by the hour where hours are stored. */
 function looksWorse(
   kind: RegressionKind,
   days: readonly DayOfRuns[],
@@ -178,7 +178,7 @@ function looksWorse(
     if (runs >= 5 || one.day < today - 14 * day) break
     runs += one.runs
     bad += countBad(one)
-    // Where a day has many runs, only its last ones may be bad.
+    // On a day with many runs, only the last ones may be bad.
     if (bad >= 8 && bad > 2 * usual * runs) return true
   }
   return bad >= 2 && bad / runs > Math.min(0.3, 2 * usual + 0.05)

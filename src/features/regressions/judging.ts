@@ -22,7 +22,7 @@ export interface JudgedProject {
 export interface JudgedRow extends Pick<TrendFigures, 'runs' | 'failed' | 'durations'> {
   /** Empty: the project's pipelines. */
   readonly job: string
-  /** Of the job; empty: the job itself. */
+  /** The section of the job; empty: the job itself. */
   readonly section: string
   readonly branch: BranchClass
   readonly bucket: Millis
@@ -30,7 +30,7 @@ export interface JudgedRow extends Pick<TrendFigures, 'runs' | 'failed' | 'durat
 
 /** How much is read before the event loop continues. */
 const atOnce = { jobs: 20, jobsWithSections: 10, runs: 20 }
-/** The maximum of jobs of one project; beyond it the first by name are judged. */
+/** The maximum of jobs of one project. If there are more, the first by name are judged. */
 const maxJobs = 1_000
 
 export type Judging = ReturnType<typeof judgingOn>
@@ -82,7 +82,7 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
     }
   }
   return {
-    /** Projects with figures since then. `runs`: how many of their pipelines ended, so a new number means new runs. */
+    /** Projects with figures since then. `runs`: how many of their pipelines ended. A changed number means new runs. */
     projects: async (since: Millis) => {
       const rows = await ask(
         `SELECT instance, project_id, max(project) AS project, sum(runs) AS runs FROM trends
@@ -91,7 +91,7 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
       )
       return rows.map(listed)
     },
-    /** Figures since `since`, in any order, of the pipelines and of each job that also ran since `active`. */
+    /** Figures since `since`, of the pipelines and of each job that also ran since `active`; in any order. */
     figures: async ({ instance, projectId }: JudgedProject, step: TrendStep, since: Millis, active: Millis) => {
       const jobs = await ask(
         `SELECT DISTINCT job FROM trends
@@ -113,8 +113,8 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
     /** Daily figures of the sections of jobs that also ran since `active`, some jobs at a time. */
     sections: async (of: JudgedProject, since: Millis, active: Millis) => sectionFigures(of, since, active),
     /**
-     * The chunks of the newest `limit` finished runs, some runs at a time, the newest first. `sectionsOf`: names of jobs; the sections that were
-     * read of these come with them, after the chunks of the same runs.
+     * The chunks of the newest `limit` finished runs, some runs at a time, the newest first. `sectionsOf`: names of jobs whose
+     * sections are included, after the chunks of the same runs.
      */
     newest: async (of: JudgedProject, limit: number, sectionsOf: ReadonlySet<string> = new Set()) =>
       newestChunks(of, limit, sectionsOf),

@@ -1,5 +1,5 @@
-// The likely cause: what changed with the first bad run, found by comparing the stored runs before and since. One sentence on that, and one
-// on the commit with which it began. Pure.
+// The likely cause: what changed with the first bad run, found by comparing the stored runs before it with those since. One sentence
+// says that, and one names the commit with which it began. Pure.
 import { durationText } from '../../model/instant.ts'
 import { median } from '../../lib/quantile.ts'
 import { runnerTypeName } from '../../model/job.ts'
@@ -15,7 +15,7 @@ export interface SectionTimes {
 
 export interface LikelyCause {
   readonly cause: string
-  /** The section that explains most of it. */
+  /** The section that explains most of the change. */
   readonly section?: string | undefined
 }
 
@@ -33,7 +33,7 @@ export function likelyCause(found: Found, sections?: SectionTimes): LikelyCause 
   return { cause, section: section?.name }
 }
 
-/** The innermost section that explains at least half of the difference: a part of the script rather than the script. */
+/** The innermost section that explains at least half of the difference, so that it is a part of the script rather than the whole script. */
 function mostGrown({ before, since }: SectionTimes, { kind, episode }: Found): Change | undefined {
   if (kind !== 'slower' || before.length === 0 || since.length === 0) return undefined
   const timesOf = (runs: SectionTimes['since']): ReadonlyMap<string, number>[] =>
@@ -44,7 +44,7 @@ function mostGrown({ before, since }: SectionTimes, { kind, episode }: Found): C
   return greatest(enough.filter(({ name }) => (depths.get(name) ?? 0) === deepest))
 }
 
-/** At least half of the regression's effect, and at least 1 ms. */
+/** True if the change is at least half of the regression's effect, and at least 1 ms. */
 function isGreat({ before, since }: Change, { before: usual, after }: Found['episode']): boolean {
   return since - before >= Math.max(1, (after - usual) / 2)
 }
@@ -97,7 +97,7 @@ function reasonOf({ before, since }: Found): string | undefined {
   return `${now.count} of ${failed.length} fail with ${now.what}${differs}.`
 }
 
-/** A runner, or type of runners, on which at least 80 % of the runs since were, and at most 20 % of those before. */
+/** A runner, or a type of runner, that ran at least 80 % of the runs since and at most 20 % of the runs before. */
 function runnerOf({ before, since, kind }: Found): string | undefined {
   const bad = kind === 'failing' ? since.filter(({ outcome }) => outcome.failed) : since
   for (const [of, words] of kinds) {

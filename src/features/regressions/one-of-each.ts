@@ -1,16 +1,16 @@
-// One flag for one cause: findings of a project that began together, such as those of a pipeline, its job and a section of that. Pure.
+// Makes one flag for each cause: groups findings of a project that began together, such as a pipeline, its job and a section of that job. Pure.
 import type { Found } from './judge-project.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Regression } from './documents.ts'
 
 export interface Group {
-  /** What is flagged. */
+  /** The finding that is flagged. */
   readonly main: Found
-  /** Other jobs that changed with it. */
+  /** Other jobs that changed at the same time. */
   readonly also: readonly string[]
 }
 
-/** What began at about the same time has one cause. Of each such group: the finding that is flagged, and the names of the other jobs. */
+/** Findings that began at about the same time have one cause. Each group has the finding that is flagged, and the names of the other jobs. */
 export function oneOfEach(found: readonly Found[]): Group[] {
   const groups: Found[][] = []
   for (const one of found.toSorted((a, b) => a.episode.first.at - b.episode.first.at)) {
@@ -40,7 +40,7 @@ function mainOf(group: readonly Found[]): Found | undefined {
   return section ?? greatest
 }
 
-/** True if the same cause was flagged already: for another class of branch, a job that changed with this one, its pipeline, its job, or a section. */
+/** True if the same cause was already flagged: for another class of branch, a job that changed with this one, its pipeline, its job, or a section. */
 export function isSameCause(flagged: Regression, found: Found): boolean {
   if (flagged.kind !== found.kind) return false
   const { job, section, episode } = found
@@ -49,10 +49,10 @@ export function isSameCause(flagged: Regression, found: Found): boolean {
   const isOfItsJob = job === flagged.job && (section !== '' || flagged.ofSection === true)
   const isMeanwhile = episode.first.at <= flagged.flagged.at && flagged.first.at <= episode.flagged.at
   if (isOfItsJob && isMeanwhile) return true
-  // A resolved one explains only what began together with it.
+  // A resolved regression only explains findings that began together with it.
   if (flagged.resolved !== undefined) return false
   if (flagged.also.includes(job)) return true
-  // Its depth is not stored.
+  // The depth of a flagged section is not stored.
   const depth = found.section === flagged.section ? 0 : 1
   const its = { ...flagged, section: flagged.ofSection === true ? (flagged.section ?? '') : '', depth }
   if (explains({ ...its, from: flagged.first.at, until: Infinity }, found)) return true
@@ -63,12 +63,12 @@ function belongTogether(a: Found, b: Found): boolean {
   if (a.kind !== b.kind) return false
   const [one, other] = [a.episode, b.episode]
   if (isSoonAfter(one.first.at, other.first.at) || one.first.id === other.first.id) return true
-  // With one run a day, the two first bad runs may be a day apart.
+  // If there is one run a day, the first bad runs of the two may be a day apart.
   const isOfOneJob = a.job === b.job && a.job !== '' && (a.section !== '' || b.section !== '')
   return isOfOneJob && other.first.at <= one.flagged.at && one.first.at <= other.flagged.at
 }
 
-/** A change that may explain that of what is around it. */
+/** A change of a job or section that may explain the change of the pipeline, job or section around it. */
 interface Inside {
   readonly kind: Found['kind']
   readonly job: string
@@ -87,8 +87,8 @@ function inside(one: Found): Inside {
 }
 
 /**
- * A job's pipeline, or what is around a section, becomes worse with it, but may show it days later, in noisier figures: it is explained by what is
- * inside if that has at least half of the effect, and is not over.
+ * Whether the inner change explains the outer one. A job makes its pipeline worse, and a section what is around it, but the outer figures are noisier and
+ * may show it days later. The inner change explains the outer one if it has at least half of the effect and has not ended.
  */
 function explains(inner: Inside, outer: Found): boolean {
   if (inner.kind !== outer.kind || inner.job === '') return false

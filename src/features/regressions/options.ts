@@ -4,7 +4,7 @@ import { setting } from '../../daemon/configuration/option.ts'
 import type { Rule } from './series.ts'
 import type { SliceOf } from '../../daemon/feature.ts'
 
-/** Percent, and percentage points. */
+/** The bounds of the options: `slower` in percent, `failing` in percentage points. */
 export const bounds = { slower: { min: 5, max: 1_000 }, failing: { min: 5, max: 90 } } as const
 
 export const regressionOptions = {

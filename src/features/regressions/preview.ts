@@ -1,4 +1,4 @@
-// What a rule would have flagged: judges the stored runs of one project, and writes nothing. For the page and the JSON API.
+// Shows what a rule would have flagged: it judges the stored runs of one project, and writes nothing. For the page and the JSON API.
 import { z } from 'zod'
 import { bounds, ruleOf, type RegressionOptions } from './options.ts'
 import { day } from './series.ts'
@@ -21,7 +21,7 @@ const thresholds = {
 export const previewQuery = z.object(thresholds).partial()
 export type AskedRule = z.infer<typeof previewQuery>
 
-/** A rule in the address of the page: what is out of bounds is as configured. */
+/** Parses a rule from the address of the page. For a value that is out of bounds, the configured one is used. */
 export function askedRule(query: URLSearchParams): AskedRule {
   return Object.fromEntries(
     Object.entries(thresholds).map(([name, shape]) => [name, shape.safeParse(query.get(name) ?? undefined).data]),
@@ -35,7 +35,7 @@ const ruleShape = z.object({
 })
 export type ShownRule = z.infer<typeof ruleShape>
 
-/** With the configured values where nothing is asked for. */
+/** The complete rule: the configured value is used where the query has none. */
 export function shownRule(
   asked: AskedRule,
   { slower, slowerBy, failing }: RegressionOptions['regressions'],
@@ -56,7 +56,7 @@ export const previewShape = z.object({
 })
 export type ShownPreview = Shaped<typeof previewShape>
 
-/** Empty for a project without figures of the last 30 days, or a hidden one. Reads a limited number of pipelines. */
+/** Empty for a hidden project, and for one without figures of the last 30 days. Reads a limited number of pipelines. */
 export async function previewOf(
   parts: Pick<PagesSources, 'on' | 'now'>,
   projectId: number,

@@ -1,5 +1,5 @@
-// Daily figures of the sections of jobs whose logs are read: durations and failures, by class of branch, of each job those that take most of its time. They
-// are added to in the transaction that stores what was read of a job; `judging.ts` reads them.
+// Daily figures of the sections of jobs whose logs are read: durations and failures, by class of branch; of each job, only the sections that take most of its
+// time. They are updated in the transaction that stores what was read of a job; `judging.ts` reads them.
 import { binOf } from '../../lib/log-bins.ts'
 import { branchClassOf } from '../../model/pipeline.ts'
 import { countedName, day, type TrendFigures } from '../trends/port.ts'
@@ -11,9 +11,9 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Dialect, StorePart } from '../../core/store/ports/store-part.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 
-/** The maximum of sections of one job on one day: a script may use other names in each run. New names beyond it are dropped. */
+/** The maximum of sections of one job on one day, because a script may use other names in each run. Further names are dropped. */
 const maxNames = 20
-/** How far back somebody compares them, ms. */
+/** How long they are stored, ms: no comparison goes further back. */
 const storedFor = 100 * day
 
 export const sectionTables: StorePart = {
@@ -92,7 +92,7 @@ function* addSections({ key: { instance }, project, pipeline, inside }: Chunk, {
     const section = countedName(name)
     const row = stored.get(section)
     if (row === undefined && !sums.has(section) && stored.size + sums.size >= maxNames) continue
-    // Damaged figures begin anew.
+    // Damaged figures are replaced by new ones.
     const place = { section, project_id: project.id, job, bucket }
     const sum = sums.get(section) ?? damaged.row('section_figures', row, figuresOf, place)
     const { runs, failed: before, durations } = sum ?? { runs: 0, failed: 0, durations: {} }

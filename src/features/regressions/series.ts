@@ -1,6 +1,6 @@
-// What is judged: the runs of one job, of a section of it, or of a project's pipelines, on one class of branch. Recent runs are single ones, older
-// ones are daily figures. And when a change is worth an alarm: what the operator decides (`Rule`), and what the method fixes; docs/regressions.md explains
-// each constant, with the figures that decided it. Pure.
+// What is judged: the runs of one job, of a section of it, or of a project's pipelines, on one class of branch. Recent runs are judged one by one, older
+// ones as daily figures. And when a change justifies an alarm: the operator sets `Rule`, the method has constants; docs/regressions.md explains each
+// constant, with the figures that decided it. Pure.
 import type { Bins } from '../../lib/log-bins.ts'
 import type { BranchClass } from '../../model/pipeline.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -25,7 +25,7 @@ export interface DayOfRuns {
 }
 
 export interface Series {
-  /** Of all runs, including those in `runs`; in any order. */
+  /** Daily figures of all runs, including those in `runs`; in any order. */
   readonly days: readonly DayOfRuns[]
   /** In any order. */
   readonly runs: readonly Outcome[]
@@ -38,12 +38,12 @@ export interface Subject {
   readonly branch: BranchClass
   /** Empty: the project's pipelines. */
   readonly job: string
-  /** Of the job; empty: the job itself. */
+  /** The section of the job; empty: the job itself. */
   readonly section: string
   readonly kind: RegressionKind
 }
 
-/** One regression in time, from its first bad run until it was over. */
+/** One regression over time, from its first bad run to its end. */
 export interface Episode {
   readonly kind: RegressionKind
   /** The median, ms; for `failing` the share of failed runs. */
@@ -56,14 +56,14 @@ export interface Episode {
   readonly first: Outcome
   /** The run with which it became certain. */
   readonly flagged: Outcome
-  /** The run with which it was over: it `recovered`, or it lasted so long that it is the new normal (`settled`). */
+  /** The run with which it ended: it `recovered`, or it lasted so long that it is the new normal (`settled`). */
   readonly resolved?: { readonly by: Outcome; readonly how: 'recovered' | 'settled' } | undefined
 }
 
 export interface Rule {
   /** Slower: longer than before by this share (0.25: a quarter) and by `slowerBy`. */
   readonly slower: number
-  /** ms. */
+  /** The minimum difference, ms. */
   readonly slowerBy: number
   /** Less reliable: the share of failed runs grew by this much (0.2: from 5 % to 25 %). */
   readonly failing: number
@@ -71,13 +71,13 @@ export interface Rule {
 
 export const day = 86_400_000
 
-/** What the days before must have at least: so many runs, the oldest of them a week ago, so that each day of the week is included. */
+/** What the days before must have at least: this many runs, the oldest of them a week old, so that each day of the week is included. */
 export const least = { runs: 20, age: 7 * day }
-/** Which days before are looked at: those of four weeks, and where these have fewer runs, up to 90 days. */
+/** The days that make the baseline: four weeks; if these have fewer runs than `runs`, up to 90 days. */
 export const baseline = { days: 28, runs: 50, daysAtMost: 90 }
-/** How many runs a change must last before it is flagged, a small one on the next day too; and a recovery before it is resolved. */
+/** How many runs a change must last before it is flagged (a small one until the next day, too), and a recovery before the regression is resolved. */
 export const holdsFor = 5
 /** Log-likelihood ratio: the runs must be 30,000 times likelier with a change than without it. */
 export const evidence = { flag: Math.log(30_000), resolve: Math.log(1_000) }
-/** What has lasted this long is the new normal, ms. */
+/** A regression that has lasted this long is the new normal, ms. */
 export const settlesAfter = 28 * day

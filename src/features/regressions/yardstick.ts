@@ -1,4 +1,4 @@
-// What is normal, by the daily figures: from what duration on a run counts as slow, and how many slow or failed runs there are anyway.
+// What is normal, by the daily figures: the duration above which a run is slow, and the usual share of slow or failed runs.
 // Medians and shares instead of averages, so that single outliers do not matter. Pure.
 import { baseline, day, holdsFor, least } from './series.ts'
 import type { DayOfRuns, Outcome, RegressionKind, Rule } from './series.ts'
@@ -14,15 +14,15 @@ export interface Yardstick {
   readonly flag: Measure
   /** True for a run that is twice as far off as the limit. */
   readonly isFar: (run: Outcome) => boolean
-  /** For noticing a recovery: with a stricter limit. */
+  /** For noticing a recovery; its limit is stricter. */
   readonly back: Measure
 }
 
 interface Measure {
-  /** How many runs of a day, or of an hour, are bad, as exact as the bins are. */
+  /** How many runs of a day or an hour are bad, as exactly as the bins allow. */
   readonly countBad: (those: DayOfRuns) => number
   readonly isBad: (run: Outcome) => boolean
-  /** The share of bad runs before. Never 0: what never happened may still happen. */
+  /** The share of bad runs before. It is never 0, because what never happened may still happen. */
   readonly usual: number
 }
 
@@ -32,7 +32,7 @@ export interface Stretch {
   readonly to: Millis
 }
 
-/** Made of the days before `before`; undefined if there are too few. */
+/** A yardstick from the days before `before`; undefined if there are too few. */
 export function yardstickOf(
   kind: RegressionKind,
   days: readonly DayOfRuns[],
@@ -47,7 +47,7 @@ export function yardstickOf(
   return kind === 'slower' ? ofDurations(those, runs, rule) : ofFailures(those, runs, rule)
 }
 
-/** The newest first; four weeks, so that each day of the week is included, and more where runs are rare. */
+/** The days of the baseline, the newest first: four weeks, so that each day of the week is included, and more if runs are rare. */
 function usualDays(
   kind: RegressionKind,
   days: readonly DayOfRuns[],
@@ -59,7 +59,7 @@ function usualDays(
   for (const one of days.toSorted((a, b) => b.day - a.day)) {
     if (one.day >= before || one.runs === 0) continue
     if (without.some(({ from, to }) => one.day + day > from && one.day <= to)) continue
-    // On a day with many failures durations say little, as failed runs end early.
+    // On a day with many failures, durations say little, because failed runs end early.
     if (kind === 'slower' && one.failed * 4 > one.runs) continue
     const age = before - one.day
     if (age > baseline.daysAtMost * day || (age > baseline.days * day && runs >= baseline.runs)) break
@@ -71,7 +71,7 @@ function usualDays(
 
 function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Yardstick {
   const before = medianOf(days)
-  // A Monday that is slow every week is compared with Mondays.
+  // Each day of the week has its own limit: a Monday that is slow every week is compared with Mondays.
   const ofWeek = weekdays.map(weekday => {
     const those = days.filter(one => weekdayOf(one.day) === weekday)
     const usual = those.reduce((sum, one) => sum + one.runs, 0) < holdsFor ? before : Math.max(before, medianOf(those))
@@ -117,7 +117,7 @@ function ofFailures(days: readonly DayOfRuns[], runs: number, rule: Rule): Yards
   return { before: failed / runs, limit: 0, runs, flag: measure, isFar: measure.isBad, back: measure }
 }
 
-/** Probabilities stay within these bounds, however many runs there were: nothing is certain. */
+/** The bounds of probabilities. However many runs there were, nothing is certain. */
 const minProbability = 0.02
 export const maxProbability = 0.95
 

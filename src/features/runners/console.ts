@@ -13,7 +13,7 @@ const week = 7 * 86_400_000
 
 export function runnersConsole(): ConsolePart {
   const known = new WeakMap<PagesParts, () => Promise<RunnersView>>()
-  /** Kept for each view. */
+  /** The figures, cached for each view. */
   const viewOf = async (parts: PagesParts): Promise<RunnersView> => {
     const read = known.get(parts) ?? createRunnersView(parts)
     known.set(parts, read)
@@ -46,7 +46,7 @@ export function runnersConsole(): ConsolePart {
   }
 }
 
-/** Waits are known of the last day; waiting has no price. */
+/** What waiting for runners costs: only waits of the last day are known, and waiting has no price. */
 export function waits({ tagSets, since, until }: Pick<RunnersView, 'tagSets' | 'since' | 'until'>): FoundFix[] {
   return tagSets.map(({ tagSet, jobs, longWaits }) => ({
     subject: `Runners ${tagSet === undefined ? 'of unknown tags' : tagSet === '' ? 'without tags' : `with tags ${tagSet}`}`,

@@ -85,12 +85,12 @@ export interface Period {
   readonly step: Millis
 }
 
-/** A wait that is longer than this, ms, is a long one. */
+/** A wait is long if it is longer than this, ms. */
 export const longWait = 60_000
 /** Maximum number of waiting jobs that are listed. */
 const maxWaiting = 100
 
-/** The figures of each set of tags, that with the most running time first. */
+/** The figures of each set of tags, the one with the most running time first. */
 export function tagSetFigures(
   jobs: readonly RunnerJob[],
   known: readonly KnownRunner[],
@@ -121,7 +121,7 @@ export function tagSetFigures(
     .sort((a, b) => sum(b.busy) - sum(a.busy) || b.pending - a.pending)
 }
 
-/** The jobs that wait, the longest first, and whether a known runner could take each. */
+/** The jobs that wait, the longest wait first, each with whether a known runner could take it. */
 export function waitingJobs(jobs: readonly RunnerJob[], known: readonly KnownRunner[]): WaitingJob[] {
   const seen = new Map(
     [...known.map(({ tags }) => tags), ...jobs.flatMap(({ runnerTags }) => (runnerTags ? [runnerTags] : []))].map(
@@ -163,7 +163,7 @@ function busyOf(jobs: readonly RunnerJob[], { since, until, step }: Period): Pic
   }
   let running = 0
   let maxBusy = 0
-  // A job that ends when another one starts does not run beside it.
+  // A job that ends at the moment when another one starts does not run at the same time as that job.
   for (const [, by] of changes.sort((a, b) => a[0] - b[0] || a[1] - b[1])) maxBusy = Math.max(maxBusy, (running += by))
   return { busy: total.map(time => time / step), maxBusy }
 }

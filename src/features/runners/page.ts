@@ -117,7 +117,7 @@ function notes({ since, until, isWhole, pipelines, hasInventory }: RunnersView):
   )}`
 }
 
-/** Maximum number of sets of tags with an area of their own. */
+/** Maximum number of sets of tags that have their own area in the chart. */
 const maxShown = 5
 
 interface Step {

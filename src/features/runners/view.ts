@@ -19,7 +19,7 @@ const maxPipelines = 1_000
 const pageSize = 50
 /** Maximum number of active pipelines that are read. */
 const maxActive = 200
-/** How long an answer is shown again, ms: reading a day takes a second. */
+/** How long an answer is cached, ms, because reading a day takes a second. */
 const freshFor = 30_000
 
 type Sources = Pick<PagesSources, 'views' | 'now'> & {

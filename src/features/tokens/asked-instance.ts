@@ -1,4 +1,4 @@
-// Asks the configured observability instance, with a connection of its own for each question: for gauges, for the state of enforcement on the page,
+// Asks the configured observability instance, with a separate connection for each question: for gauges, for the state of enforcement on the page,
 // and for the check of the doctor.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createIngestTokens, type IngestTokens } from './client.ts'
@@ -33,7 +33,7 @@ export type Enforcement = 'on' | 'off' | 'unknown'
 /** Time for which an answer is used, ms. */
 const maxAge = 60_000
 
-/** For the page, which does not wait: answers the last known state, and asks again in the background if that is old. Undefined as above. */
+/** For the page, which does not wait: returns the last known state, and asks again in the background if that is old. Undefined as in `instanceOf`. */
 export function enforcementOf(options: TokenOptions, proxies: Proxies, clock: Clock): (() => Enforcement) | undefined {
   const ask = instanceOf(options, proxies)
   if (ask === undefined) return undefined

@@ -37,12 +37,12 @@ export interface InstanceOptions {
   readonly apiKey: () => Secret | undefined
   readonly dispatcher?: Dispatcher | undefined
   readonly timeoutMs: number
-  /** Its time passes between the tries of a request that is answered with 429 or 503. Undefined: every request is sent once. */
+  /** The clock for pauses before a request is repeated that was answered with 429 or 503. Undefined: every request is sent once. */
   readonly retryClock?: Clock | undefined
 }
 
 const pauses = { first: 500, max: 8_000 }
-/** Maximum sum of the pauses of one request, ms. It is less than the lease of a rotation's target, which is not renewed meanwhile. */
+/** Maximum sum of the pauses of one request, ms. It is less than the lease time of a rotation's target, because the lease is not renewed during the pauses. */
 const maxPaused = 30_000
 
 export function createIngestTokens(options: InstanceOptions): IngestTokens {
@@ -54,7 +54,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
       const answer = await askOnce(method, path, body)
       if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return answer
       const isBusy = answer.kind === 'answered' && (answer.status === 429 || answer.status === 503)
-      // After a 503 a token may have been created nevertheless, and its value is lost: a second one would be one too many.
+      // A 503 does not exclude that a token was created. Its value is lost, so a repeated POST could create a second token.
       const isRepeatable = isBusy && (method !== 'POST' || answer.status === 429)
       const pause = isRepeatable ? Math.max(answer.retryAfter ?? 0, backoff(tries, pauses)) : Infinity
       paused += pause
@@ -127,7 +127,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     } catch (error) {
       if (!(error instanceof InstanceError)) throw error
       if (error.status === 404) {
-        // A proxy, or an older instance without this endpoint, answers so, too.
+        // A proxy, or an older instance without this endpoint, also answers like this.
         if (await isListed(id)) throw errorOfUnrevoked(id, error.status)
         return 'gone'
       }

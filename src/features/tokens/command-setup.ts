@@ -38,20 +38,20 @@ export function refuse(terminal: Terminal, reason: string): number {
 export interface TokensSetup extends Pick<RotationParts, 'instance' | 'prove' | 'store' | 'clock'> {
   /** The token that the daemon now sends to that endpoint, read from its variable or file. */
   readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
-  /** The current tokens of all its destinations. */
+  /** The current tokens of all the daemon's destinations. */
   readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>
-  /** The files of those that are read from files. */
+  /** The files of the tokens that are read from files. */
   readonly tokenFiles: readonly string[]
-  /** For one request to the Kubernetes API, ms. */
+  /** Timeout for one request to the Kubernetes API, ms. */
   readonly timeoutMs: number
 }
 
-/** For one request, ms. */
+/** Timeout for one request, ms. */
 const timeoutMs = 10_000
 
 /**
  * Opens what a command needs, and closes it afterwards. Tokens are tested where the daemon sends them: at the destination
- * whose token file is `target`, else at the first one.
+ * whose token file is `target`, or else at the first destination.
  */
 export async function withTokens(
   { terminal, configured }: ConfiguredLine<TokenOptions>,
@@ -120,7 +120,7 @@ function proverOf({ signals, proxy = {} }: Destination) {
   return { prove: createProver({ url, headers, dispatcher, timeoutMs }), close: async () => dispatcher.destroy() }
 }
 
-/** Undefined without a SQLite file, as in a rotation job in another pod: it then works without the daemons' reports. */
+/** Undefined without a SQLite file, as in a rotation job in another pod. The rotation then works without the daemons' reports. */
 async function storeOf(
   config: Surroundings['config'],
   openStore: CommandSurroundings<TokenOptions>['openStore'],

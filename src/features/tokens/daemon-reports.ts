@@ -34,7 +34,7 @@ export async function waitForDaemons(
   }
 }
 
-/** Says what the rotation waits for, as the rest of a sentence that begins with "Wait" or "Waiting". */
+/** Describes what the rotation waits for, as the rest of a sentence that begins with "Wait" or "Waiting". */
 export async function expectation(
   { store, target }: RotationParts,
   { graceMs, force }: RotationOptions,

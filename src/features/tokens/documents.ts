@@ -1,4 +1,4 @@
-// The stored state of ingest tokens, never their values: which ones daemons use, and how far rotations have come.
+// The stored state of ingest tokens: which tokens daemons use, and how far rotations have come. Token values are never stored.
 import { z } from 'zod'
 import { documentKind } from '../../core/store/ports/repository.ts'
 
@@ -41,7 +41,7 @@ const rotationUnderWay = z.object({
   step: z.enum(rotationSteps),
   /** The ids of all tokens before the creation. */
   before: z.array(z.string()),
-  /** There are tokens of this name that this target, as far as is known, never held. */
+  /** True if there are tokens of this name that, as far as is known, were never in this target. */
   shared: z.boolean(),
   /** The new token, from `created` on. */
   token: heldToken.required({ fingerprint: true }).optional(),
@@ -54,7 +54,7 @@ export type RotationUnderWay = z.infer<typeof rotationUnderWay>
 /** A target's journal: a file beside the target, and a copy in the store. */
 export const rotationJournal = z.object({
   version: z.literal(1),
-  /** Grows with every change: the newer copy has the higher one. */
+  /** Grows with every change, so the newer copy has the higher revision. */
   revision: z.number(),
   /** As given to `--target`. */
   target: z.string(),
@@ -76,7 +76,7 @@ const rotationRecord = z.object({
   name: z.string(),
   startedAt: z.number(),
   updatedAt: z.number(),
-  /** The journal's step, or how it ended. */
+  /** The journal's step, or how the rotation ended. */
   state: z.string(),
   tokenId: z.string().optional(),
   fingerprint: z.string().optional(),

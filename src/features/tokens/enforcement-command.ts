@@ -12,7 +12,7 @@ interface EnforcementAction {
   readonly json: boolean
 }
 
-/** Runs one of the commands; answers its exit code (`tokensExit`). Throws a Fault. */
+/** Runs one of the commands; returns its exit code (`tokensExit`). Throws a Fault. */
 export async function enforcementCommand(
   { action, force, json }: EnforcementAction,
   setup: EnforcementSetup,
@@ -35,8 +35,8 @@ function show(enabled: boolean, json: boolean, terminal: Terminal): number {
 }
 
 /**
- * Turns it on, or answers why not. While enforcement is off, an endpoint may accept any token: so the token is tested
- * again right after, and enforcement is turned off again if the token is refused then.
+ * Turns it on, or returns why not. While enforcement is off, an endpoint may accept any token. So the token is tested again
+ * right after enforcement was turned on; if the token is refused then, enforcement is turned off again.
  */
 async function turnOnSafely({ instance, prove, currentToken }: EnforcementSetup): Promise<string | undefined> {
   const token = await currentToken()

@@ -6,17 +6,17 @@ import type { ListedToken } from './listed-token.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** Between two looks at the instance, ms. */
+/** The interval at which the instance is asked, ms. */
 const lookEvery = 600_000
 
 type WatchedToken = Pick<ListedToken, 'id' | 'name' | 'valid' | 'expiresAt'>
 
-/** Answers nothing between two looks, and if the instance does not answer. */
+/** The function returns no conditions before the interval has passed, and if the instance does not answer. */
 export function watchExpiry(
   list: () => Promise<readonly WatchedToken[]>,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): (now: Millis) => Promise<readonly Condition[]> {
-  /** By their ids, when they expire: one that is revoked may be missing in the list. */
+  /** The watched tokens by id, with their expiry. They are remembered because a revoked token may be missing in the list. */
   const expiries = new Map<string, WatchedToken>()
   let askedAt = -Infinity
 
@@ -34,14 +34,14 @@ export function watchExpiry(
     return [...expiries].flatMap(([id, { expiresAt = Infinity, ...token }]) => {
       if (listed.some(one => one.id === id && one.valid)) return conditionOf(token, expiresAt, now)
       if (now < expiresAt) return conditionOf(token, Infinity, now)
-      // One that has expired was not replaced.
+      // A token that has expired was not replaced in time.
       expiries.delete(id)
       return []
     })
   }
 }
 
-/** `expiresAt`: infinite for one that was revoked in time. */
+/** `expiresAt`: infinite for a token that was revoked in time. */
 function conditionOf(
   { id, name = id }: { readonly id: string; readonly name?: string | undefined },
   expiresAt: Millis,

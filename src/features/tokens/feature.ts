@@ -1,8 +1,8 @@
 // Ingest tokens of the observability instance: the tokens with which telemetry is accepted there, and which people must replace from time to time
 // without a gap. `pipespan tokens` lists, creates, revokes and rotates them, `pipespan enforcement` says whether telemetry without one is dropped. A
-// rotation puts a new token where the daemon reads it, waits until every daemon has reported that it uses it, and only then revokes the older ones; it
-// may be killed at any point and is taken up again from a journal beside the target. Read `rotation.ts` first. In the daemon there is little: a report
-// of the tokens in use, three gauges, a condition to be notified about, and a page.
+// rotation puts a new token where the daemon reads it, waits until every daemon has reported that it uses it, and only then revokes the older ones.
+// It may be killed at any point; the next run continues it by a journal beside the target. Read `rotation.ts` first. The daemon itself only has a
+// report of the tokens in use, three gauges, a condition that people may be notified about, and a page.
 import { addTokenCommands } from './commands.ts'
 import { createIngestTokens } from './client.ts'
 import { createTokenReport } from './daemon-token-report.ts'
@@ -15,10 +15,10 @@ import { tokenOptions, type TokenOptions } from './options.ts'
 import { watchExpiry } from './expiry.ts'
 import type { Thing } from '../../platform/port/asking.ts'
 
-/** Between two looks at the instance for the gauges, ms. */
+/** The interval at which the instance is asked for the gauges, ms. */
 const gaugesEvery = 600_000
 
-/** For one request of the setup, ms: a person waits for the answer. */
+/** Timeout for one request of the setup, ms: a person waits for the answer. */
 const setupTimeoutMs = 15_000
 
 export const tokens = feature({
@@ -54,7 +54,7 @@ export const tokens = feature({
     createIngestTokens({ url, apiKey: () => apiKey, timeoutMs: setupTimeoutMs, retryClock: systemClock }),
 })
 
-/** What the gauges need, where the instance is configured: two requests. */
+/** What the gauges need, if the instance is configured: two requests. */
 function things(options: TokenOptions, { proxies }: Surroundings): readonly Thing[] {
   const ask = instanceOf(options, proxies)
   if (ask === undefined) return []

@@ -41,7 +41,7 @@ const creation = z.looseObject({ token: z.string().min(1), id: id.nullish().catc
 
 const created = z.union([creation, z.looseObject({ data: creation }).transform(body => body.data)])
 
-/** The state of enforcement. Null is false, as in all answers of the platform. */
+/** The state of enforcement. Null means false, as in all of the platform's answers. */
 const enabled = z.looseObject({
   enabled: z
     .boolean()

@@ -70,7 +70,7 @@ async function create(session: RotationSession): Promise<CreatedToken> {
   }
 }
 
-/** Finds the ID of a token whose creation was answered without an ID: it is the token that was not listed before. */
+/** Finds the ID of a new token if the answer to its creation has none: it is the token that was not listed before. */
 async function identify(session: RotationSession, before: readonly string[]): Promise<string> {
   const { log, parts, pace, options, target } = session
   const until = elapsed(parts.clock) + pace.creationMs
@@ -121,7 +121,7 @@ function mayBeNamed(token: ListedToken, name: string): boolean {
 export async function discard({ log, parts }: RotationSession, token: HeldToken): Promise<void> {
   const revocation = await parts.instance.revoke(token.id)
   if (revocation === 'last') {
-    // All other tokens are gone, so this one must stay valid until there is a newer one.
+    // No other token is valid any more, so this one must stay valid until there is a newer one.
     await log.advance(
       deferred(log.journal, token),
       'over',

@@ -1,4 +1,4 @@
-// The page and the route of ingest tokens: which ones are in use and how old they are, by name and fingerprint. They never have their values.
+// The page and the route of ingest tokens: which ones are in use and how old they are, by name and fingerprint. They never show token values.
 import { z } from 'zod'
 import { at, type ConsolePart } from '../../console/console-part.ts'
 import { badge } from '../../console/layout/status.ts'
@@ -56,7 +56,7 @@ const tokensShape = z.object({
   rotations: z.array(rotationList.shape),
   daemons: z.array(z.object({ daemon: z.string(), fingerprints: z.array(z.string()), at: millis })),
 })
-/** The newest rotation comes first. */
+/** What the page and the route show, the newest rotation first. */
 type TokensView = Shaped<typeof tokensShape>
 
 export function tokensConsole(options: TokenOptions, { proxies, clock }: PartContext): ConsolePart {
@@ -82,7 +82,7 @@ export function tokensConsole(options: TokenOptions, { proxies, clock }: PartCon
   }
 }
 
-/** `sort`: a column of the rotations. Does not change which rotations are listed: the newest. */
+/** `sort`: a column of the rotations. The listed rotations are the newest ones, whatever the column. */
 async function tokensView(
   { repositories, setup }: Pick<PagesSources, 'repositories' | 'setup'>,
   own: OwnSetup,

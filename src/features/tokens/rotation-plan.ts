@@ -1,4 +1,4 @@
-// Makes the plan of a rotation (`--dry-run`). It takes no lock, writes no journal and sends no request that changes anything.
+// Makes the plan of a rotation (`--dry-run`). It takes no lock, writes no journal, and sends no request that changes anything.
 import { expectation } from './daemon-reports.ts'
 import { fingerprintOf } from '../../lib/secret.ts'
 import { ageOf, blankJournal } from './journal.ts'

@@ -41,7 +41,7 @@ export function rotationStore({ of }: Pick<Repositories, 'of'>): RotationStore {
 
 const away = async (): Promise<never> => Promise.reject(new Error('it cannot be opened'))
 
-/** For a store that is configured and cannot be opened: no token is known to be unused, so every read fails. */
+/** Stands in for a configured store that cannot be opened. Every read fails, because no token is known to be unused. */
 export const awayStore: RotationStore = {
   journals: away,
   saveJournal: away,
@@ -49,7 +49,7 @@ export const awayStore: RotationStore = {
   tokenReports: away,
 }
 
-/** A damaged document may have said that a token is in use: it is not skipped, but a StoreError. */
+/** Throws a StoreError for a damaged document. It is not skipped, because it may have said that a token is in use. */
 function refuse(name: string): never {
   throw new StoreError(
     `The store's document "${name}" is damaged.`,

@@ -182,7 +182,7 @@ async function adopt({ log, parts, options }: RotationSession): Promise<void> {
   await log.advance(adopted(log.journal, others, parts.clock.now()), step, `Adopted: ${others.join(', ')}.`)
 }
 
-/** Waits for the reports of all daemons. Answers the daemons that have not reported the new token. */
+/** Waits for the reports of all daemons. Returns the daemons that have not reported the new token. */
 async function wait(
   session: RotationSession,
   fingerprint: string,

@@ -21,7 +21,7 @@ export type TokensAction =
   | { readonly action: 'revoke'; readonly id: string; readonly force: boolean; readonly json: boolean }
   | RotateAction
 
-/** Runs one of the commands; answers its exit code (`tokensExit`). Throws a Fault. */
+/** Runs one of the commands; returns its exit code (`tokensExit`). Throws a Fault. */
 export async function tokensCommand(action: TokensAction, setup: TokensSetup, terminal: Terminal): Promise<number> {
   switch (action.action) {
     case 'list':
@@ -63,7 +63,7 @@ async function create(
   terminal: Terminal,
 ): Promise<number> {
   if (target !== undefined) {
-    // A rotation that revokes nothing: it is as careful, and its journal knows the token from then on.
+    // Runs a rotation that revokes nothing: it takes the same precautions, and its journal then contains the token.
     const rotate = {
       action: 'rotate',
       name,

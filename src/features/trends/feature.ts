@@ -1,7 +1,7 @@
-// Figures over time: how long pipelines and jobs took and waited, how many failed or were flaky, by hour and day, and what runners' time cost, by day. A
-// snapshot adds what counts of it to a table (`counting/counted-chunk.ts`); every few seconds that is folded into the stored figures (`counting/fold.ts`: read it
-// first). Pages, usual durations, the search for a job and other features read them (`reading/`, `cost/`, `port.ts`). What they do not distinguish, exact
-// branches and runners, is counted over the stored runs when somebody asks.
+// Figures over time: how long pipelines and jobs took and waited, how many failed or were flaky, by hour and day, and what runners' time cost, by day. What
+// a snapshot counts for is appended to a table (`counting/counted-chunk.ts`); every few seconds it is added to the stored figures (`counting/fold.ts`, read
+// it first). Pages, usual durations, the search for a job and other features read them (`reading/`, `cost/`, `port.ts`). The figures do not distinguish
+// exact branches and runners: figures of these are computed from the stored runs when somebody asks.
 import { countedName, countingStep } from './counting/counted-chunk.ts'
 import { createFoldLoop } from './counting/fold.ts'
 import { feature } from '../../daemon/feature.ts'

@@ -1,4 +1,4 @@
-// The tables of figures over time and of costs, how long their rows are kept, and how a search finds the runs with a job by them.
+// The tables of figures over time and of costs, how long their rows are kept, and how a search uses them to find the runs with a job.
 import { countedName } from './counting/counted-chunk.ts'
 import { day, hour, hoursStoredFor } from './counting/figures.ts'
 import { isInScope } from '../../core/store/ports/project-scope.ts'
@@ -8,7 +8,7 @@ import type { Dialect, StorePart } from '../../core/store/ports/store-part.ts'
 import type { Kept } from '../../core/store/maintenance/steps.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** A job that more projects have is searched in all of them. */
+/** If more projects than this have the job, all projects are searched. */
 const maxProjects = 200
 /** When a job ends, its pipeline is rarely older than this, ms. */
 const olderBy = 7 * day
@@ -28,12 +28,12 @@ export const trendTables: StorePart = {
       kept('costs', Infinity, 'costs WHERE'),
     ]
   },
-  // One step through the index of figures.
+  // One scan of the index of figures.
   findJob: async ({ ask }, job, { project, since = 0 }) => {
     const rows = await ask(
       `SELECT project_id + 0 AS project_id, max(project) AS project, min(project) AS earlier, min(bucket) AS first FROM trends
        WHERE step = ?1 AND job = ?2 AND bucket >= ?3 AND {visible} GROUP BY project_id + 0 LIMIT ${maxProjects + 1}`,
-      // A job ends on the day on which its pipeline was created, or later.
+      // The day of creation is included: a job ends on the day on which its pipeline was created, or later.
       [day, countedName(job), since - (since % day)],
     )
     const its = rows.filter(row => isInScope(projectOf(row), project))
@@ -48,12 +48,12 @@ export const trendTables: StorePart = {
   },
 }
 
-/** Rows of one transaction, and the others of the last bucket: folding waits for it. */
+/** How many rows one transaction deletes, plus the rest of the last bucket. It is limited because folding waits for it. */
 const prunedAtOnce = 1_000
 
-/** Returns how many rows. */
+/** Deletes old rows; returns how many. */
 function* deleteOld(old: string, before: Millis, within: Within): Steps<number> {
-  // Folding writes the same rows in another order.
+  // Locked, because folding writes the same rows in another order.
   yield* lockNames(['trends'], within)
   const oldest = `SELECT bucket FROM ${old} bucket < ?1 ORDER BY bucket LIMIT ${prunedAtOnce}`
   const last = `SELECT max(bucket) FROM (${oldest}) AS oldest`

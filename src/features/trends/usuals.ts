@@ -8,12 +8,12 @@ import type { Millis } from '../../model/instant.ts'
 
 /** How long figures are cached, ms. */
 const believedFor = 300_000
-/** How many are cached; the oldest is dropped first. */
+/** How many figures are cached at most; the oldest is dropped first. */
 const maxKnown = 20_000
 
 type Counted = Awaited<ReturnType<TrendReads['ofJobs']>>
 
-/** Caches what it reads, because live pages are rendered every second. */
+/** It caches what it reads, because live pages are rendered every second. */
 export function createUsuals(trends: Pick<TrendReads, 'ofJobs'>, now: () => Millis): Usuals {
   const known = new Map<string, { readonly figures: Counted; readonly until: Millis }>()
   return {
@@ -42,8 +42,8 @@ export function createUsuals(trends: Pick<TrendReads, 'ofJobs'>, now: () => Mill
 }
 
 /**
- * Of pipelines with the same name and branch class if these have enough runs; else of the name. All names count only if it has hardly any
- * run: a nightly pipeline says nothing about a check.
+ * The usual durations of pipelines with the same name and branch class if they have enough runs, or else of the name. All names are only used if
+ * the name has hardly any runs, because a nightly pipeline says nothing about a check.
  */
 function usualAmong(figures: Counted, { branchClass: branch, countedAs: pipelineName }: UsualOf): Usual | undefined {
   const ofName = figures.filter(one => one.pipelineName === pipelineName)

@@ -80,7 +80,7 @@ export function regressionRows(
   </ul>`
 }
 
-/** The section that explains what its job does is named as its cause. */
+/** The subject as text. A section that only explains its job's regression is not named here, because it is part of the cause. */
 export function subjectOf({ job, section, ofSection }: ShownRegression): string {
   const name = job === '' ? 'Pipeline' : job
   return ofSection === true && section !== undefined ? `${name} › ${section}` : name

@@ -62,12 +62,12 @@ export function costPage(costs: Costs, context: RequestContext): Page {
   }
 }
 
-/** `project`: an id, or a group with a slash at its end. `own`: a value of the operator's attribute. */
+/** Links to the costs of a part. `project`: an id, or a group with a slash at its end. `own`: a value of the operator's attribute. */
 function linkTo(base: string, span: Span, project?: number | string, own?: string): string {
   return addressWith(`${base}/cost`, { span, project, own })
 }
 
-/** `type`: of the runners; empty if unknown. */
+/** The shown name of a type of runners. `type`: empty if unknown. */
 function workerName(type: string): string {
   return type === '' ? 'unknown' : `${runnerTypeName(type)}s`
 }
@@ -88,7 +88,7 @@ function wastedOf({ wasted, ...total }: CostLine, unit: string | undefined): num
   return wastedPurposes.reduce((sum, purpose) => sum + shareOf(wasted[purpose], total, unit), 0)
 }
 
-/** The share of the cost if there are prices, else of the time. */
+/** The share of the cost if there are prices, or else of the time. */
 function shareOf(sum: CostSum, total: CostSum, unit: string | undefined): number {
   const [part, all] = unit === undefined ? [sum.totalMs, total.totalMs] : [sum.cost, total.cost]
   return all === 0 ? 0 : part / all
@@ -122,7 +122,7 @@ function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base:
   >`
 }
 
-/** What each day cost, or took if there are no prices, by what it was for. */
+/** The cost of each day by purpose; without prices, the job time of each day. */
 function costChart({ unit, since, until, days, project, group, own }: Costs, { base }: RequestContext): Html {
   const frame = { since, until, step: day }
   const valueOf = ({ cost, totalMs }: CostSum): number => (unit === undefined ? totalMs : cost)
@@ -154,5 +154,5 @@ function costChart({ unit, since, until, days, project, group, own }: Costs, { b
   </div>`
 }
 
-/** The colours of wasted purposes: none is that of useful work. */
+/** The colours of wasted purposes. None of them is the colour of useful work. */
 const wasteSeries = [3, 5, 4]

@@ -20,10 +20,10 @@ interface AskedCosts {
   readonly own?: string | undefined
 }
 
-/** Rows of each table. */
+/** The maximum of rows in each table. */
 export const shownCosts = { projects: 50, jobs: 30, few: 20, days: 400, retained: 30 } as const
 
-/** Projects and classes of branches that are added up by the operator's attribute. */
+/** The maximum of sums, by project and class of branch, that are added up by the operator's attribute. */
 const maxPlaces = 20_000
 
 export async function costsView(
@@ -67,7 +67,7 @@ function openingDays(extent: TrendExtent | undefined, now: Millis): Span {
   return span === '24h' ? '7d' : span
 }
 
-/** The most expensive first. */
+/** The lines of groups, the most expensive first. */
 export function groupLines(all: readonly Grouped<CostLine>[]): CostLine[] {
   return all
     .map(({ name, items }) =>

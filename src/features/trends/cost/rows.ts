@@ -1,4 +1,4 @@
-// Runner time and costs of jobs by day: the rows that are stored, their sums until they are stored, and what may be asked of them. Pure.
+// Runner time and costs of jobs by day: the stored rows, the sums that are not stored yet, and the queries. Pure.
 import { day } from '../counting/figures.ts'
 import type { BranchClass } from '../../../model/pipeline.ts'
 import type { CostLine, CostSum, RetainedCosts } from './shape.ts'
@@ -6,10 +6,10 @@ import type { FiguresQuery } from '../../../core/store/ports/project-scope.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { CountedChunk, Used, WastedPurpose } from '../counting/counted-chunk.ts'
 
-/** In the order of the tables. */
+/** The wasted purposes, in the order of the tables. */
 export const wastedPurposes = ['retried', 'superseded', 'failed'] as const satisfies readonly WastedPurpose[]
 
-/** The sum of a day: of all jobs of a project (job '') by class of branch and type of runner, or of one job. */
+/** The sum of one day: of all jobs of a project (job '') by class of branch and type of runner, or of one job. */
 export interface CostRow {
   /** Start of the day, UTC. */
   readonly bucket: Millis
@@ -27,7 +27,7 @@ export interface CostRow {
   readonly totalMs: number
   /** In the currency of the price table; 0 without a price. */
   readonly cost: number
-  /** How much of that was wasted. */
+  /** How much of the time and cost was wasted. */
   readonly wasted: Readonly<Record<WastedPurpose, CostSum>>
 }
 
@@ -42,27 +42,27 @@ export interface CostQuery extends FiguresQuery {
 
 /** A query that only the stored runs can answer, because daily sums have neither exact branches nor runners. */
 export interface RetainedCostQuery extends CostQuery {
-  /** Of each list. */
+  /** The maximum of lines in each list. */
   readonly limit: number
-  /** Pipelines that are read; undefined: 5,000, which takes a fifth of a second. */
+  /** The maximum of pipelines that are read; undefined: 5,000, which takes a fifth of a second. */
   readonly max?: number | undefined
 }
 
 export interface CostReads {
-  /** The most expensive first, or without prices the longest; days in their order. */
+  /** Lines with the most expensive first, or without prices the longest first; days in order of time. */
   lines(by: CostGroup, query: CostQuery, limit: number): Promise<readonly CostLine[]>
-  /** Adds up the jobs of stored pipelines that ended in whole days of this time; a limited number of pipelines, the newest first. */
+  /** Adds up the jobs of stored pipelines that ended on the whole days of the period. It reads a limited number of pipelines, the newest first. */
   retained(query: RetainedCostQuery): Promise<RetainedCosts>
 }
 
 type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
-/** The sums of the jobs of one row. */
+/** The sums over the jobs of one row. */
 export type CostTotal = Changing<Pick<CostRow, 'runs' | 'totalMs' | 'cost'>> & {
   readonly wasted: Readonly<Record<WastedPurpose, Changing<CostSum>>>
 }
 type Sum = Omit<CostRow, keyof CostTotal> & CostTotal
 
-/** Each row is written once for many chunks. */
+/** Sums over many chunks, so that each row is written once for all of them. */
 export class CostSums {
   readonly #rows = new Map<string, Sum>()
 
@@ -70,7 +70,7 @@ export class CostSums {
     return this.#rows.size
   }
 
-  /** The time of each job counts for its project, and by itself if it has a name. */
+  /** Adds the time of each job to the row of its project and, if the job has a name, to its own row. */
   add({ jobs, instance, projectId, project, branch }: CountedChunk): void {
     for (const { name, endedAt, used } of jobs) {
       if (used === undefined) continue
@@ -94,7 +94,7 @@ export class CostSums {
   }
 }
 
-/** Its beginning. */
+/** The beginning of the day. */
 export function dayOf(at: Millis): Millis {
   return at - (at % day)
 }

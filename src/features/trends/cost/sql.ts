@@ -18,10 +18,10 @@ const key = 'bucket, project_id, job, instance, branch, worker'
 /** The columns that are added up. */
 const sums = ['runs', 'total_ms', 'cost', ...wastedPurposes.flatMap(purpose => [`${purpose}_ms`, `${purpose}_cost`])]
 
-/** Columns of the schema that stay 0. */
+/** Unused columns of the schema, which stay 0. */
 const unused = ['flaky_ms', 'flaky_cost']
 
-/** Adds rows (`costValues`) to those with their keys. */
+/** Adds rows (`costValues`) to the stored rows with the same keys. */
 export const addCosts = forRows(
   [
     ...(['bigint', 'bigint', 'text', 'text', 'text', 'text', 'text'] as const),
@@ -43,8 +43,8 @@ export function costValues(row: CostRow): StepValue[] {
 }
 
 /**
- * Grouped by expressions, as with trends: with the bare columns SQLite would scan the key that has their order instead of using the index that leads
- * to the requested time.
+ * Grouped by expressions, as in trends: with the bare columns, SQLite would scan the primary key, which has the same order, instead of using the index
+ * that finds the requested time.
  */
 const groups: Readonly<Record<CostGroup, readonly string[]>> = {
   total: [],
@@ -60,7 +60,7 @@ const wastedSums = wastedPurposes
   .map(purpose => `CAST(sum(${purpose}_ms) AS bigint) AS ${purpose}_ms, sum(${purpose}_cost) AS ${purpose}_cost`)
   .join(', ')
 
-/** What somebody may see. */
+/** Reads costs within what a user may see. */
 export function costsIn({ on }: Pick<Reads, 'on'>): CostReads {
   return on(costsOn)
 }
@@ -120,7 +120,7 @@ function sumOf(row: Row, purpose: string): CostSum {
 const maxRuns = 5_000
 /** When a job ends, its pipeline is rarely older than this, ms. */
 const olderBy = 7 * day
-/** A project is rarely renamed. */
+/** The maximum of paths of one project: a project is rarely renamed. */
 const maxPaths = 20
 
 export function retainedCostsOn(reading: Reading): CostReads['retained'] {
@@ -138,7 +138,7 @@ export function retainedCostsOn(reading: Reading): CostReads['retained'] {
   }
 }
 
-/** The paths of the project in the daily sums. */
+/** The paths that the daily sums have for the project. */
 async function pathsOf(
   { ask }: Reading,
   { since, until, projectId = 0 }: RetainedCostQuery,
@@ -170,7 +170,7 @@ class RetainedSums {
   readonly #pipelines = new Set<string>()
   readonly #total = noCosts()
 
-  /** Jobs of a chunk that one runner ran. The newest pipelines come first, so their names are used. */
+  /** Adds the jobs of a chunk that one runner ran. The newest pipelines come first, so the newest names are used. */
   add(
     { key, project, pipeline }: Chunk,
     path: string,

@@ -1,5 +1,5 @@
-// What one chunk adds to the figures over time: its pipeline and its jobs. The transaction that takes snapshots appends it, a row for each project, and reads
-// and locks nothing; some seconds later it is added to the figures (`fold.ts`).
+// What one chunk adds to the figures over time: its pipeline and its jobs. The transaction that takes snapshots appends it, in a row for each
+// project, and reads and locks nothing for it. Some seconds later it is added to the figures (`fold.ts`).
 import { branchClassOf, type BranchClass } from '../../../model/pipeline.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../../../model/chunk.ts'
 import { computePurposeOf, computeSeconds, type ComputePurpose } from '../../../model/runner-time.ts'
@@ -15,10 +15,10 @@ import type { Run } from '../../../model/run.ts'
 export function countingStep(): LineStep {
   let last: { readonly run: Run; readonly failures: Failures } | undefined
   return {
-    // What is not exported is not counted either.
+    // A chunk that is not exported is not counted either.
     onSnapshot: (chunk, { run, isSent }) => {
       if (!isSent) return []
-      // The chunks of a large pipeline come one after the other.
+      // The failures are kept for the next chunk: the chunks of a large pipeline come one after the other.
       if (last?.run !== run) last = { run, failures: failuresIn(run) }
       const counted = countedOf(chunk, last.failures)
       return reportsBy(countedReporter, counted === undefined ? [] : [counted])
@@ -49,7 +49,7 @@ export interface CountedChunk {
   readonly source: string
   /** Empty for a pipeline without a name. */
   readonly pipelineName: string
-  /** Undefined: another chunk has it, or it neither passed nor failed. */
+  /** The pipeline itself. Undefined: another chunk has it, or it neither passed nor failed. */
   readonly pipeline?: (Ran & { readonly endedAt: Millis }) | undefined
   readonly jobs: readonly CountedJob[]
 }
@@ -73,7 +73,7 @@ export interface CountedJob {
   readonly used?: Used | undefined
 }
 
-/** Time of a runner. */
+/** The time that a job used of a runner. */
 export interface Used {
   /** The type of the runner; empty if unknown. */
   readonly worker: string
@@ -100,7 +100,7 @@ export function failuresIn({ jobs }: Pick<Run, 'jobs'>): Failures {
   return found
 }
 
-/** Undefined if it adds nothing. `failures`: of the chunk's run. */
+/** What a chunk adds; undefined if it adds nothing. `failures`: those of the chunk's run. */
 export function countedOf(chunk: Chunk, failures: Failures): CountedChunk | undefined {
   const { key, project, pipeline } = chunk
   const { source = '' } = pipeline.facts
@@ -118,7 +118,7 @@ export function countedOf(chunk: Chunk, failures: Failures): CountedChunk | unde
   }
 }
 
-/** UTF-16 units; the platform's sources, and its types of runners, are shorter. */
+/** The maximum in UTF-16 units. The platform's sources and types of runners are shorter. */
 const maxWordLength = 50
 
 /** The name under which a job or a section is counted. */

@@ -1,4 +1,4 @@
-// The figures of pipelines and jobs over time: what they are, what they are grouped by, and what may be asked of them.
+// The figures of pipelines and jobs over time: what they are, how they are grouped, and the queries.
 import type { Bins } from '../../../lib/log-bins.ts'
 import type { BranchClass } from '../../../model/pipeline.ts'
 import type { FiguresQuery } from '../../../core/store/ports/project-scope.ts'
@@ -7,10 +7,10 @@ import type { Millis } from '../../../model/instant.ts'
 export const hour = 3_600_000
 export const day = 86_400_000
 
-/** The period of a figure, ms. */
+/** The period that one figure covers, ms. */
 export type TrendStep = typeof hour | typeof day
 
-/** How long hourly figures are stored, ms; the configuration says how long daily ones are. */
+/** How long hourly figures are stored, ms. The configuration sets how long daily figures are stored. */
 export const hoursStoredFor = 4 * day
 
 /** A job, a project's pipelines (job ''), or all pipelines (project 0). */
@@ -61,7 +61,7 @@ export interface TrendPlace {
   readonly branch: BranchClass
   readonly runs: number
   readonly failed: number
-  /** ms. */
+  /** Sum of the durations, ms. */
   readonly totalMs: number
 }
 
@@ -76,7 +76,7 @@ export type TrendOrder = (typeof trendOrders)[number]
 export interface RetainedQuery extends TrendQuery {
   readonly projectId?: number | undefined
   readonly ref?: string | undefined
-  /** The description of the runner: then only jobs have figures. */
+  /** The description of the runner. With it, only jobs have figures. */
   readonly runner?: string | undefined
 }
 
@@ -84,7 +84,7 @@ export interface RetainedFigures {
   readonly figures: TrendReads
   /** How many pipelines were read. */
   readonly pipelines: number
-  /** Set if there were too many: only those created since then were read. */
+  /** Set if there were too many pipelines: then only those created since this time were read. */
   readonly backTo?: Millis | undefined
 }
 
@@ -99,7 +99,7 @@ export interface TrendExtent {
 }
 
 export interface TrendReads {
-  /** In order of time; of all pipelines, those of a project, or one job. */
+  /** The figures of all pipelines, of the pipelines of a project, or of one job, in order of time. */
   series(subject: Partial<TrendSubject>, query: TrendQuery): Promise<readonly TrendRow[]>
   /** Projects, ranked by their pipelines. */
   projects(by: TrendOrder, query: TrendQuery, limit: number): Promise<readonly TrendTotal[]>

@@ -1,8 +1,8 @@
 // Adds what snapshots have added (`counted-chunk.ts`) to the stored figures, some seconds later: pipelines of one project share their rows, so each row is
 // written once for many of them.
 //
-// One transaction deletes some rows of `figures_added` and writes the sums, so each counts exactly once, whatever is killed and however many replicas
-// fold: a figure is always the sum of the rows that are gone.
+// One transaction deletes some rows of `figures_added` and writes the sums, so each row counts exactly once, even if the process is killed and
+// however many replicas fold: a figure is always the sum of the deleted rows.
 import { addCosts, costValues } from '../cost/sql.ts'
 import { createLoop, type Loop } from '../../../lib/loop.ts'
 import { cut } from '../../../core/store/sql/job-pages.ts'
@@ -17,19 +17,19 @@ import type { Context } from '../../../daemon/context.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
 
-/** Between two rounds, ms: the longer, the more pipelines share their rows, and the more rows wait. */
+/** The pause between two rounds, ms. With a longer pause, more pipelines share a row, but more rows wait. */
 const every = 5_000
 
 export function createFoldLoop({ store, clock, log }: Pick<Context, 'store' | 'clock' | 'log'>): Loop {
   const fold = store.on(foldingOn)
   return createLoop({
     ...{ name: 'trends', clock, log },
-    // The loop can be stopped between two turns, so a stop waits for one transaction, however many rows wait.
+    // One turn is one transaction. The loop can be stopped between turns, so a stop waits for one transaction only, however many rows wait.
     turn: async () => ((await fold()) ? 0 : every),
   })
 }
 
-/** Each call folds some rows, in one transaction, and continues where the call before ended. Returns whether there are more. */
+/** Each call folds some rows, in one transaction, and continues where the previous call ended. Returns whether there are more. */
 export function foldingOn(sql: Statements): () => Promise<boolean> {
   const names = new PipelineNames()
   let next: Place | undefined
@@ -37,24 +37,24 @@ export function foldingOn(sql: Statements): () => Promise<boolean> {
     // Usually there is nothing, and a SELECT needs no transaction.
     if (next === undefined && (await sql.all('SELECT 1 FROM figures_added LIMIT 1')).length === 0) return false
     const begin = next ?? { projectId: Number.MIN_SAFE_INTEGER, id: 0 }
-    // If it fails, the next call begins at the first row.
+    // If the transaction fails, the next call begins at the first row.
     next = undefined
     next = await sql.transaction(within => foldSome(begin, names, within))
     return next !== undefined
   }
 }
 
-/** A row of `figures_added`, in their order by project. */
+/** The position of a row of `figures_added`, which are read in order of projects. */
 interface Place {
   readonly projectId: number
   readonly id: number
 }
 
-/** Rows that one statement takes, and that one transaction takes at most. */
+/** How many rows one statement takes, and how many one transaction takes at most. */
 const taken = { atOnce: 50, max: 500 }
 /**
- * Hourly rows and rows of costs of one transaction; at most as many daily rows are written with them. Each takes some 8 µs. A chunk may add more: each job
- * of a pipeline of 40,000 may be another row.
+ * The number of hourly rows and rows of costs after which a transaction ends; it writes at most as many daily rows. Each takes some 8 µs. One chunk may
+ * exceed the number: in a pipeline of 40,000 jobs, each job may be another row.
  */
 const maxRows = 1_000
 
@@ -65,10 +65,10 @@ const takeAdded = `
 const placeOf: (row: Row) => Place = record({ projectId: number('project_id'), id: number('id') })
 const contentOf = text('content')
 
-/** Returns where the rest begins; undefined: nothing is left. */
+/** Folds some rows. Returns where the rest begins; undefined: no row is left. */
 function* foldSome(begin: Place, names: PipelineNames, within: Within): Steps<Place | undefined> {
   const { damaged } = within
-  // Two replicas that fold at once would lock the same figures in turn.
+  // One replica folds at a time, because two would wait for each other for the same figures.
   yield* lockNames(['trends'], within)
   const sums = new TrendSums()
   let from: Place | undefined = begin
@@ -84,7 +84,7 @@ function* foldSome(begin: Place, names: PipelineNames, within: Within): Steps<Pl
   return from
 }
 
-/** Whether all is there that adding a stored one reads. Throws if it is no object. */
+/** Whether a stored value has all fields that adding it reads. Throws if it is not an object. */
 function isCounted(stored: CountedChunk): boolean {
   const { instance, projectId, project, branch, source, pipelineName, pipeline, jobs } = stored
   const texts: unknown[] = [instance, project, branch, source, pipelineName]
@@ -118,7 +118,7 @@ function byPlace(a: Place, b: Place): number {
 const keyTypes = ['bigint', 'bigint', 'text', 'bigint', 'text', 'text', 'text', 'text'] as const
 const key = 'step, project_id, job, bucket, instance, branch, source, pipeline_name'
 
-/** Its rows are a number, and a key (`rowKey`). */
+/** Reads stored figures. Its input rows are a number and a key (`rowKey`). */
 const knownTrends = forRows(
   ['bigint', ...keyTypes],
   ({ rows }) => `
@@ -126,7 +126,7 @@ const knownTrends = forRows(
   SELECT k.nth, t.runs, t.failed, t.flaky, t.total_ms, t.durations, t.queues FROM k JOIN trends t USING (${key})`,
 )
 
-/** Writes rows (`rowValues`) in the place of those with their keys. */
+/** Writes rows (`rowValues`), which replace the stored rows with the same keys. */
 const writeTrends = forRows(
   [...keyTypes, ...(['text', 'bigint', 'bigint', 'bigint', 'bigint', 'json', 'json'] as const)],
   ({ rows }) => `
@@ -145,14 +145,14 @@ function rowKey({ step, row }: Addition): StepValue[] {
 function rowValues(addition: Addition, before: Row | undefined, damaged: DamagedRows): StepValue[] {
   const { row, step } = addition
   const { projectId, job, bucket } = row
-  // Damaged figures begin anew.
+  // Damaged figures are replaced by new ones.
   const known = damaged.row('trends', before, figuresOf, { step, project_id: projectId, job, bucket })
   if (known !== undefined) addFigures(row, known)
   const { runs, failed, flaky, totalMs, durations, queues } = row
   return [...rowKey(addition), row.project, runs, failed, flaky, totalMs, durations.json(), queues.json()]
 }
 
-/** Rows that one statement reads or writes. */
+/** How many rows one statement reads or writes. */
 const rowsAtOnce = 1_000
 
 function* writeSums(sums: TrendSums, damaged: DamagedRows): Steps<void> {

@@ -1,15 +1,15 @@
-// Sums of what was counted and is not yet stored, so that each row is written once for many chunks. Pure.
+// Sums of figures that are counted and not stored yet, so that each row is written once for many chunks. Pure.
 import { BinCounts } from '../../../lib/log-bins.ts'
 import { CostSums } from '../cost/rows.ts'
 import { day, hour, type StoredTrendRow, type TrendFigures, type TrendStep } from './figures.ts'
 import type { CountedChunk, Ran } from './counted-chunk.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-/** The names under which the pipelines of each project are counted. Their number is limited, as each makes rows of its own. */
+/** The names under which the pipelines of each project are counted. Their number is limited, because each name makes separate rows. */
 export class PipelineNames {
   readonly #known = new Map<string, Set<string>>()
 
-  /** Empty beyond the limit. */
+  /** The name under which a pipeline is counted; empty beyond the limit. */
   of({ instance, projectId, pipelineName: name }: CountedChunk): string {
     if (name === '') return ''
     const its = `${instance} ${projectId}`
@@ -23,11 +23,11 @@ export class PipelineNames {
   }
 }
 
-/** Names of one project. Pipelines with further names are counted without one. */
+/** The maximum of names of one project. Pipelines with further names are counted without a name. */
 export const maxNames = 20
 const maxProjects = 10_000
 
-/** What pipelines and jobs are grouped by. */
+/** The fields that pipelines and jobs are grouped by. */
 type Group = Omit<StoredTrendRow, keyof TrendFigures | 'bucket'>
 /** One pipeline or job that ended. */
 export interface Outcome extends Ran, Group {
@@ -38,16 +38,16 @@ type Figures = { -readonly [Name in keyof Omit<TrendFigures, 'durations' | 'queu
   readonly durations: BinCounts
   readonly queues: BinCounts
 }
-/** A row whose bins are still being counted. */
+/** A row that is still being added to. */
 export type TrendSum = Group & { readonly bucket: Millis } & Figures
 
-/** A figure to be added to the stored one. */
+/** A row to be added to the stored row. */
 export interface Addition {
   readonly step: TrendStep
   readonly row: TrendSum
 }
 
-/** The pipeline, once for its project and once for all pipelines, and the jobs. */
+/** The outcomes of a chunk: its jobs, and its pipeline twice, once for the project and once for all pipelines. */
 export function outcomesOf({ pipeline, jobs, ...counted }: CountedChunk): Outcome[] {
   const { instance, projectId, project, branch, source, pipelineName } = counted
   const own = { instance, projectId, project, branch, source, pipelineName, job: '' }
@@ -61,7 +61,7 @@ export function outcomesOf({ pipeline, jobs, ...counted }: CountedChunk): Outcom
 }
 
 export class TrendSums {
-  /** Of the same chunks. */
+  /** The costs of the same chunks. */
   readonly costs = new CostSums()
   readonly #step: TrendStep
   readonly #rows = new Map<string, TrendSum>()
@@ -71,7 +71,7 @@ export class TrendSums {
     this.#step = step
   }
 
-  /** How many rows, also of costs, there are to write. */
+  /** How many rows there are to write, including rows of costs. */
   get size(): number {
     return this.#rows.size + this.costs.size
   }
@@ -95,7 +95,7 @@ export class TrendSums {
     return [...this.#rows.values()]
   }
 
-  /** Hourly rows; and daily ones, which are sums of these. */
+  /** The hourly rows, and the daily rows, which are sums of the hourly ones. */
   additions(): Addition[] {
     const days = new Map<string, TrendSum>()
     for (const { bucket, ...row } of this.#rows.values()) {
@@ -109,7 +109,7 @@ export class TrendSums {
   }
 }
 
-/** The row of a group, with its latest path. */
+/** The row of a group, with the project's latest path. */
 function sumIn(rows: Map<string, TrendSum>, group: Group, bucket: Millis): TrendSum {
   const { instance, projectId, branch, source, pipelineName, job, project } = group
   const key = `${projectId} ${bucket} ${instance} ${branch} ${source}\n${pipelineName}\n${job}`
@@ -125,7 +125,7 @@ function noFigures(): Figures {
   return { runs: 0, failed: 0, flaky: 0, totalMs: 0, durations: new BinCounts(), queues: new BinCounts() }
 }
 
-/** The sum of the figures of several rows, with the other fields of the last one. One page adds up thousands. */
+/** The sum of the figures of several rows, with the other fields of the last row. It must be fast: one page adds up thousands. */
 export function sumOf<Row extends TrendFigures>(rows: readonly Row[]): Row | undefined {
   const last = rows.at(-1)
   if (last === undefined || rows.length === 1) return last

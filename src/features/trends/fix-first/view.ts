@@ -1,5 +1,5 @@
-// What to fix first: what cost the most time in the last week, of all that could be fixed, and its card on the overview. Known here are jobs that always
-// fail, and superseded pipelines.
+// What to fix first: of all that could be fixed, what cost the most time in the last week; and its card on the overview. This file itself finds jobs that
+// always fail, and superseded pipelines; features add others.
 import { addressWith } from '../../../console/layout/address.ts'
 import { amount } from '../cost/tables.ts'
 import { card, type RequestContext } from '../../../console/layout/frame.ts'
@@ -39,12 +39,12 @@ export const fixFirstShape = z.object({
 export type FixFirst = Shaped<typeof fixFirstShape>
 
 const days = 7
-/** Jobs whose prices are read, the most expensive. */
+/** How many jobs have their prices read, the most expensive ones. */
 const maxPriced = 500
 const maxFixes = 8
-/** What costs less in a week is not worth a line. */
+/** What costs less time than this in a week is not listed, ms. */
 const minMs = 60_000
-/** How long an answer is shown again, ms: the overview is rendered every second. */
+/** How long an answer is cached, ms, because the overview is rendered every second. */
 const freshFor = 60_000
 
 /** The unit of prices; undefined without a price table. */
@@ -70,10 +70,10 @@ async function readFixFirst(parts: PagesParts, prices: PriceUnit | undefined, no
   return { since, ...prices, fixes: ranked(found.flat(), rateOf) }
 }
 
-/** The cost of a ms of a job. */
+/** Returns the cost of one ms of a job. */
 type RateOf = (of: NonNullable<FoundFix['of']>) => number
 
-/** That of the job, else the average of all jobs. */
+/** The rate of the job, or else the average of all jobs. */
 async function ratesIn(parts: PagesParts, since: Millis, until: Millis): Promise<RateOf | undefined> {
   const costs = costsIn(parts)
   const [byJob, [total]] = await Promise.all([
@@ -86,7 +86,7 @@ async function ratesIn(parts: PagesParts, since: Millis, until: Millis): Promise
   return ({ projectId, job }) => rates.get(`${projectId} ${job}`) ?? rate(total)
 }
 
-/** The most expensive first. `rateOf`: undefined without prices. */
+/** The fixes, the most expensive first. `rateOf`: undefined without prices. */
 export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: RateOf | undefined): Fix[] {
   return all
     .filter(({ weekMs }) => weekMs >= minMs)
@@ -98,9 +98,9 @@ export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: R
     })
 }
 
-/** A job with fewer failures may only be new; one with a smaller share passes sometimes. */
+/** From how many failures, and which share of failures, a job always fails: with fewer it may be new, with a smaller share it passes sometimes. */
 const always = { failures: 5, share: 0.9 }
-/** How many jobs and projects are read, the most expensive of each. */
+/** How many jobs and how many projects are read, the most expensive of each. */
 const maxRead = { failing: 50, projects: 500 }
 
 export const ownSources: readonly FixSource[] = [
@@ -134,7 +134,7 @@ function failingJob({ projectId, project, job, runs, failed, totalMs }: TrendTot
   }
 }
 
-/** Empty if nothing is worth a line. */
+/** Empty if there is nothing to list. */
 export function fixFirstCard({ fixes, unit }: FixFirst, { base }: Pick<RequestContext, 'base'>): Content {
   if (fixes.length === 0) return ''
   return card(

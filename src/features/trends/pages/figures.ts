@@ -25,7 +25,7 @@ const pointShape = figuresShape.extend({ at: millis })
 export type TrendPoint = Shaped<typeof pointShape>
 
 export interface AskedTrends extends TrendFilter {
-  /** Undefined: chosen by how far back there is data. */
+  /** Undefined: chosen by how far back the data goes. */
   readonly span?: Span | undefined
   readonly projectId?: number | undefined
   /** A path that ends with a slash. */
@@ -76,7 +76,7 @@ export const trendsShape = z.object({
     .optional()
     .describe('Set when stored pipelines were counted: how many, and how far back if there were too many.'),
 })
-/** With the fields of features. */
+/** The shape of trends, with the fields that features add. */
 export function trendsShapeOf(parts: Pick<PagesParts, 'fillings'>) {
   return trendsShape.extend(Object.assign({}, ...trendParts.of(parts).map(({ fields }) => fields)) as z.ZodRawShape)
 }
@@ -85,7 +85,7 @@ export function trendsShapeOf(parts: Pick<PagesParts, 'fillings'>) {
 export type Trends = Shaped<typeof trendsShape>
 
 const maxNames = 200
-/** Projects and classes of branches that are added up by groups. */
+/** The maximum of sums, by project and class of branch, that are added up by groups. */
 const maxPlaces = 20_000
 
 export async function trendsOf(
@@ -113,7 +113,7 @@ export async function trendsOf(
   const figures = isOfStored || job !== undefined ? jobFigures : stored
   const isWholeBefore = (counted?.backTo ?? 0) <= earlier.since
   const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
-  // Places have no exact branches and runners.
+  // Sums of places are not stored by exact branch or runner.
   const hasPlaces = projectId === undefined && !isOfStored
   const [series, before, names, projects, jobs, added, places] = await Promise.all([
     figures.series(subject, query),
@@ -150,7 +150,7 @@ export async function trendsOf(
   return Object.assign(trends, ...added) as Trends
 }
 
-/** Rows of several instances with the same project id are added up. */
+/** The points of the charts. Rows of several instances with the same project id are added up. */
 function pointsOf(series: readonly TrendRow[]): TrendPoint[] {
   return [...Map.groupBy(series, row => row.bucket)].map(([at, some]) => ({ at, ...figuresOf(some) }))
 }

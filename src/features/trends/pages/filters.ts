@@ -9,7 +9,7 @@ import { addressWith, given, groupIn, wholeNumber } from '../../../console/layou
 import type { RequestContext } from '../../../console/layout/frame.ts'
 import type { AskedTrends, Trends } from './figures.ts'
 
-/** The question in a query. Invalid values, such as an unknown branch class, are ignored. */
+/** Parses a query. Invalid values, such as an unknown branch class, are ignored. */
 export function askedTrends(query: URLSearchParams): AskedTrends {
   return {
     span: spanOf(query.get('span')),

@@ -13,7 +13,7 @@ export const figuresShape = z.object({
   p95: ms.optional(),
   queueP50: ms.optional(),
 })
-/** Durations are undefined if nothing was counted. */
+/** The figures of a line. Durations are undefined if nothing was counted. */
 export type Figures = Shaped<typeof figuresShape>
 
 export const lineShape = z.object({
@@ -42,7 +42,7 @@ export const groupLineShape = z.object({
 })
 export type GroupLine = Shaped<typeof groupLineShape>
 
-/** The orders that the store can sort by, and those that are sorted here among `candidates`. */
+/** The orders that the store can sort by, and those by which this file sorts up to `candidates` lines. */
 export const lineSorts = [...trendOrders, 'p50', 'p95', 'queue', 'rate'] as const
 export type LineSort = (typeof lineSorts)[number]
 
@@ -51,9 +51,9 @@ export function lineSortOf(text: string | null): LineSort | undefined {
   return lineSorts.find(one => one === text)
 }
 
-/** Rows of each table. */
+/** The maximum of rows in each table. */
 export const shownLines = { projects: 30, jobs: 20 } as const
-/** Percentiles are not stored, so they are sorted among this many lines: the slowest jobs by mean, or the projects with the most runs. */
+/** Percentiles are not stored, so only this many lines are sorted by them: the slowest jobs by mean, or the projects with the most runs. */
 export const candidates = 200
 
 export async function rankedProjects(
@@ -137,7 +137,7 @@ export function figuresOf(rows: readonly TrendFigures[]): Figures {
   }
 }
 
-/** Sums of places, those with the most pipelines first. */
+/** The sums of groups, those with the most pipelines first. */
 export function groupLines(all: readonly Grouped<TrendPlace>[]): GroupLine[] {
   const lines = all.map(({ name, items: some }) => {
     const sum = (of: (place: TrendPlace) => number): number => some.reduce((total, one) => total + of(one), 0)

@@ -15,7 +15,7 @@ const orders: readonly (readonly [LineSort, string])[] = [
   ['flakiest', 'Flakiest'],
 ]
 
-/** Links to the most useful orders. The heads of the columns have all of them. */
+/** Links to the most useful sort orders. The headings of the columns link to all of them. */
 export function orderChoice(trends: Trends, base: string): Content {
   return alternatives(
     'Which jobs first',
@@ -29,7 +29,7 @@ const whenEmpty: Readonly<Partial<Record<LineSort, string>>> = {
   flakiest: 'No job failed and then passed for the same commit.',
 }
 
-/** A column of a table of lines; sorted by the store. */
+/** A column of a table of lines; `sort`: its sort order, if it has one. */
 type LineColumn = readonly [head: string, sort: LineSort | undefined, cell: (line: TrendLine) => Content]
 
 function linesTable(

@@ -23,14 +23,14 @@ export interface TrendPart<Read extends object = object> {
   readonly fields: z.ZodRawShape
   readonly read: (parts: PagesParts, of: TrendScope, since: Millis) => Promise<Read>
   readonly card: (read: Read, of: TrendScope, context: RequestContext) => Content
-  /** Only on the page of one project: there would be too many on others. */
+  /** Only used on the page of one project, because other pages would have too many. */
   readonly marks: (read: Read, chart: 'durations' | 'failures') => readonly ChartMark[]
 }
 
 /** Their cards are above the table of jobs. */
 export const trendParts = new Slot<TrendPart>()
 
-/** Types the card by what is read. */
+/** Gives the card the type of what `read` returns. */
 export function onTrends<Read extends object>(part: TrendPart<Read>) {
   return trendParts.with(part as unknown as TrendPart)
 }

@@ -129,7 +129,7 @@ function pointsTable({ points, step }: Trends): Content {
   </div>`
 }
 
-/** More would hide the lines. */
+/** The maximum of marked moments: more would hide the lines. */
 const maxMoments = 40
 
 /** `timeline`: that of the project; undefined on the page of all projects or of one job. */
@@ -142,7 +142,7 @@ export function trendCharts(
   const { points, project, group, own, job, filter, since, until, step } = trends
   const frame = { since, until, step }
   const moments = deploymentsOf(timeline, context)
-  // The list of pipelines has no such filter.
+  // The list of pipelines has no filter by runner, so there is no link to it then.
   const href =
     filter.runner === undefined
       ? ({ at }: { at: number }) => runsLink(context.base, at, frame, { project: project?.name ?? group, own, job })
@@ -187,7 +187,7 @@ export function nounOf({ job, filter }: Trends): string {
   return filter.runner === undefined ? 'Pipelines' : 'Jobs'
 }
 
-/** Only for one project: there would be too many for all of them. */
+/** Marks are shown for one project only, because all projects would have too many. */
 function marksOf(trends: Trends, parts: Pick<PagesParts, 'fillings'>, chart: 'durations' | 'failures'): ChartMark[] {
   if (trends.project === undefined) return []
   return trendParts.of(parts).flatMap(({ marks }) => marks(trends, chart))

@@ -1,4 +1,4 @@
-// Trends from rows in memory: summed and ranked like the SQL does with stored rows. Pure.
+// Computes trends from rows in memory, summed and ranked as the SQL does with stored rows. Pure.
 import { sumOf } from '../counting/sums.ts'
 import type { StoredTrendRow, TrendOrder, TrendReads, TrendRow, TrendTotal } from '../counting/figures.ts'
 

@@ -12,8 +12,8 @@ import type { Bins } from '../../../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../counting/figures.ts'
 
 /**
- * Grouped by expressions: with the bare columns SQLite would use the primary key, which has their order, and read all hours and days
- * instead of using the index by time.
+ * Grouped by expressions: with the bare columns, SQLite would use the primary key, which has the same order, and read all hours and
+ * days instead of using the index by time.
  */
 const project = 'project_id + 0'
 const job = `job || ''`
@@ -26,10 +26,10 @@ const orders: Readonly<Record<TrendOrder, string>> = {
   runs: 'ORDER BY sum(runs) DESC',
 }
 
-/** Of one statement. */
+/** How many subjects one statement reads. */
 const subjectsAtOnce = 200
 
-/** What somebody may see. */
+/** Reads trends within what a user may see. */
 export function trendsIn({ on }: Pick<Reads, 'on'>): TrendViews {
   return on(trendsOn)
 }
@@ -86,7 +86,7 @@ export function trendsOn(reading: Reading): TrendViews {
       return summed(rows, row => `${row.branch} ${row.pipelineName}\n${row.job}`).map(({ bucket: _, ...row }) => row)
     },
     extent: async ({ projectId = 0, job: name = '' }) => {
-      // The rows of all pipelines are of no project.
+      // The rows of all pipelines belong to no project.
       const isOfAll = projectId === 0 && scope.bounds !== 'none'
       const of = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
       const end = async (order: string): Promise<Row | undefined> => {
@@ -169,7 +169,7 @@ interface Subject {
   readonly job: string
 }
 
-/** Further conditions; their values are added to `values`. */
+/** Further SQL conditions. Their values are added to `values`. */
 function filter(
   { branch, source, pipelineName, group }: TrendFilter & Pick<TrendQuery, 'group'>,
   values: Value[],
