@@ -1,4 +1,4 @@
-// Starts the admin listener: health, `/metrics`, and the pages, whose code is only loaded where they are on.
+// Starts the admin listener: health, `/metrics`, and the pages, whose code is only loaded if they are on.
 import { metricSourcesOf } from './export.ts'
 import { createGate, refuse, type Gate } from '../console/access/gate.ts'
 import { createHealth } from './listeners/health.ts'
@@ -17,7 +17,7 @@ import type { Shown } from './pages.ts'
 import type { Started } from './steps.ts'
 import type { FastifyPluginAsync } from 'fastify'
 
-/** The part is its URL. */
+/** The started part is the listener's URL. */
 export async function startAdmin(
   context: PartContext,
   features: readonly Feature[],
@@ -52,7 +52,7 @@ export async function startAdmin(
   return { part: url, why: 'keep answering health checks until the end', stop: async () => admin.stop(drainDeadline) }
 }
 
-/** `/metrics`: the metrics of pipelines, where metrics are on, those of features, and the daemon's own. */
+/** `/metrics`: the metrics of pipelines if metrics are on, those of features, and the daemon's own. */
 function metricsPage(
   context: PartContext,
   features: readonly Feature[],
@@ -78,7 +78,7 @@ function metricsPage(
   })
 }
 
-// What the admin listener has beside health where the pages are off: `/metrics` behind its gate, and for all else an answer that says so.
+// What the admin listener serves besides health if the pages are off: `/metrics` behind its gate, and for all other paths an answer that says so.
 const message =
   'The pages and their JSON API are off: PIPESPAN_PAGES=false (pages.enabled). To see them, set it to true and restart the daemon. /healthz, /readyz and /metrics stay.'
 

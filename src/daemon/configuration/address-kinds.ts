@@ -12,7 +12,7 @@ export function hasCredentials(url: string): boolean {
   return username + password !== ''
 }
 
-/** It must not have credentials, because it is logged and shown. */
+/** A URL without credentials: it is logged and shown. */
 export const httpUrl = kind(
   webUrl
     .superRefine(
@@ -135,7 +135,7 @@ function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
   return url !== null && slashes && protocols.includes(url.protocol) ? url : undefined
 }
 
-/** An IPv4 address or a DNS name. Text of only digits and dots must be a valid address. */
+/** Whether it is an IPv4 address or a DNS name. A text of only digits and dots must be a valid address. */
 function isHostName(host: string): boolean {
   if (/^[\d.]+$/.test(host)) return isIP(host) === 4
   return /^[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*\.?$/i.test(host)

@@ -1,5 +1,5 @@
-// The options of the operator's attributes: a list of rules, each with what it matches and what it sets. And the names that attributes may have: none
-// that Pipespan, the conventions it uses or Prometheus need.
+// The options of the operator's attributes: a list of rules, each with what it matches and what it sets. Also which names attributes may have: no name
+// that Pipespan, the conventions it uses, or Prometheus needs.
 import { boolean } from './plain-kinds.ts'
 import { Each, setting } from './option.ts'
 import { choiceOf, projectChoice } from './project-kinds.ts'
@@ -9,7 +9,7 @@ import { kind, reading, wrong, type Parsed } from './kind.ts'
 
 const maxLength = 64
 
-/** First words of the names that Pipespan exports, of the conventions beside them, and of its labels on the metrics page. */
+/** The first words of names that are reserved: those of Pipespan, of the conventions it uses, and of its labels on the metrics page. */
 const reserved =
   /^(?:__|(?:cicd|vcs|pipeline|job|platform|project|otel)(?:[._]|$)|(?:client|code|container|deployment|error|event|exception|feature_flag|host|instance|inventory|k8s|le|log|pipespan|quantile|service|source|telemetry|test|user)(?:\.|$))/i
 
@@ -30,7 +30,7 @@ export function wrongAttributeName(name: string): { what: string; remedy: string
   return word === undefined ? undefined : reservedName(name, word)
 }
 
-/** `word`: its first part, which is reserved. */
+/** `word`: the name's first part, which is reserved. */
 export function reservedName(name: string, word: string): { what: string; remedy: string } {
   return {
     what: `The name ${name} is reserved: names that begin with "${word}" are Pipespan's own or the conventions'.`,
@@ -49,7 +49,7 @@ const maxValueLength = 256
 
 const setRemedy = 'Write names and values, such as {team: payments}.'
 
-/** A literal, the rest of the merge request's label that begins with this prefix, or the value of the pipeline's variable. */
+/** A literal; or the rest of the merge request's label that begins with this prefix; or the value of this variable of the pipeline. */
 export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/

@@ -1,4 +1,4 @@
-// Checks across settings, once each could be read: faults, and warnings about what is allowed but probably not intended.
+// Checks across settings, after each could be read: faults, and warnings about what is allowed but probably not intended.
 import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { maxCustomAttributes, maxVariables, reservedName } from './attribute-rule-options.ts'
@@ -15,21 +15,21 @@ import type { Setting } from './reader.ts'
 export interface Checked {
   readonly config: Config
   readonly settings: readonly Setting[]
-  /** Whether this process will listen: most commands do not, and then nothing is open to strangers. */
+  /** Whether this process will listen. Most commands do not, so strangers cannot reach them. */
   readonly listens: boolean
   readonly profile: ProfileVariables
   readonly features: readonly HasOptions[]
 }
 
 interface Check {
-  /** The fault is shown at the first of these settings that was given. */
+  /** The settings that the check is about. The fault is shown at the first of them that was given. */
   readonly of: readonly string[]
   readonly find: (config: Config) => Wrong | undefined
-  /** It only concerns a process that listens. */
+  /** The check only applies to a process that listens. */
   readonly ofListeners?: true
 }
 
-/** A check whose fault is the same sentence for every configuration, or depends on it. */
+/** A check that is a predicate. `what`: the sentence of its fault, which may depend on the configuration. */
 function wrongIf(
   of: readonly string[],
   isWrong: (config: Config) => boolean,
@@ -40,7 +40,7 @@ function wrongIf(
   return { of, find: config => (isWrong(config) ? { what: sentence(config), remedy } : undefined) }
 }
 
-/** The same, for what only matters to a process that listens. */
+/** The same, for a check that only applies to a process that listens. */
 const wrongIfListening: typeof wrongIf = (...given) => ({ ...wrongIf(...given), ofListeners: true })
 
 const hasToken = (config: Config): boolean =>
@@ -120,7 +120,7 @@ const checks: readonly Check[] = [
   })),
 ]
 
-/** Settings that are of no use without another one. */
+/** Faults about settings that have no effect without another setting, which is missing. */
 function lacking({ config, settings, profile }: Checked, faultOf: FaultOf): ConfigFault[] {
   const byPath = new Map(settings.map(one => [one.path, one]))
   const nameOf = ({ path, option }: Setting): string => {
@@ -130,7 +130,7 @@ function lacking({ config, settings, profile }: Checked, faultOf: FaultOf): Conf
   return settings.filter(isOn).flatMap(one => {
     const [item = ''] = /^.*\]\./.exec(one.path) ?? []
     for (const [path, what] of Object.entries(one.option.spec.needs ?? {})) {
-      // The tokens of each of several platforms have checks of their own.
+      // If there are several platforms, `platform-checks.ts` checks the tokens of each.
       const other = byPath.get(item + path)
       if (other === undefined || (path === 'platform.token' ? hasToken(config) : isOn(other))) continue
       const remedy = `${other.value === false ? 'Turn on' : 'Set'} ${nameOf(other)}, or remove ${nameOf(one)}.`
@@ -178,7 +178,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   }
 }
 
-/** Rules that are never used, because a rule before them matches every job, and the first match wins. */
+/** Faults about rules that are never used, because an earlier rule matches every job, and the first match wins. */
 function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf): ConfigFault[] {
   const first = rules.findIndex(({ match: { tags = [], type = '', project = [] } }) =>
     [tags, type, project].every(({ length }) => length === 0),
@@ -190,10 +190,10 @@ function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf): Confi
   )
 }
 
-/** On loopback no secret is required, but every user and process of the machine can reach the listener. */
+/** A warning: on loopback no secret is required, but every user and process of the machine can reach the listener. */
 function noSecret({ listen, webhook, platforms }: Config): string[] {
   const isOpen = (webhook.token.current() ?? webhook.signingToken.current()) === undefined
-  // With several platforms a delivery without a secret is refused.
+  // With several platforms, deliveries without a secret are refused.
   if (platforms.length > 0 || !isLoopback(listen) || !isOpen) return []
   return [
     `webhook.token: There is no webhook secret, so any process on this machine can post webhooks to ` +
@@ -201,7 +201,7 @@ function noSecret({ listen, webhook, platforms }: Config): string[] {
   ]
 }
 
-/** The SDK then uses the second value for both. */
+/** Warnings about values that exceed another one. The SDK then uses the second value for both. */
 function exceeding({ self: { sdk } }: Config): string[] {
   const pairs = [
     ['OTEL_METRIC_EXPORT_TIMEOUT', sdk.metricExportTimeout, 'OTEL_METRIC_EXPORT_INTERVAL', sdk.metricExportInterval],
@@ -229,7 +229,7 @@ function* wrongAttributeRules(
   { namespace }: Pick<ProfileVariables, 'namespace'>,
 ): Generator<ConfigFault> {
   const vendor = labelOf(namespace)
-  // As a Prometheus label, so that no two names are one label.
+  // Names are compared as Prometheus labels, so that no two names become the same label.
   const names = new Map<string, string>()
   const variables = new Set<string>()
   for (const [index, rule] of rules.entries()) {
@@ -265,7 +265,7 @@ function labelOf(name: string): string {
   return name.replaceAll('.', '_')
 }
 
-/** A warning if the pages are to be grouped by an attribute that has no literal value for a project. */
+/** A warning if the attribute that pages are grouped by has no literal value for any project. */
 function unknownGrouping({ pages: { groupBy }, attributes }: Config, sourceOf: SourceOf): string[] {
   const isLiteral = (rule: Rule): boolean =>
     groupBy !== undefined && typeof rule.set[groupBy] === 'string' && !isOfJobs(rule) && !isChosen(rule.sources)

@@ -1,4 +1,4 @@
-// Where a setting came from, what is wrong with it, what was probably meant, and how that is written for the operator.
+// Faults of settings: where a setting came from, what is wrong with it, what was probably meant, and how the operator reads that.
 
 /** Where a value was given. Lines and columns count from 1. */
 export type Source =
@@ -6,7 +6,7 @@ export type Source =
   | { readonly from: 'environment'; readonly variable: string }
   | { readonly from: 'file'; readonly file: string; readonly line: number; readonly column: number }
 
-/** One sentence on what is wrong with a value, and one on what to do about it. */
+/** A sentence on what is wrong with a value, and a sentence on what to do about it. */
 export interface Wrong {
   readonly what: string
   readonly remedy: string
@@ -14,11 +14,11 @@ export interface Wrong {
 
 export interface ConfigFault extends Wrong {
   readonly source: Source
-  /** The setting's key path such as `webhook.token`; absent when the file itself is at fault. */
+  /** The setting's key path such as `webhook.token`; absent if the file itself is wrong. */
   readonly setting?: string
 }
 
-/** Makes the fault of a setting, at the place where it was given. */
+/** Creates the fault of a setting, with the place where the setting was given. */
 export type FaultOf = (setting: string, what: string, remedy: string) => ConfigFault
 
 /** One line: `pipespan.yaml:3:9: settle: "soon" is not a duration. Write a number …`. */
@@ -40,7 +40,7 @@ export function describeSource(source: Source): string {
   }
 }
 
-/** The operator's text in quotes, shortened, and without the credentials that a URL may contain. */
+/** The operator's text in quotes: shortened, and without the credentials that a URL may contain. */
 export function quoted(text: string): string {
   const safe = text.replace(/\/\/.*@/s, '//[secret]@')
   return JSON.stringify(safe.length > 80 ? `${safe.slice(0, 80)}…` : safe)

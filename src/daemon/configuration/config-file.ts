@@ -1,13 +1,13 @@
-// The YAML file of the configuration: its values with their places, and what is wrong with it as a file. Knows no settings.
+// The YAML file of the configuration: its values with their places, and faults of the file itself. Knows no settings.
 import { readFileSync, statSync } from 'node:fs'
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml'
 import { reasonOf } from '../../lib/fault.ts'
 import { quoted, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
 
-/** Larger than any sensible file, so that a wrong path does not fill the memory. */
+/** Larger than any sensible configuration. The limit keeps a wrong path from filling the memory. */
 const maxFileBytes = 1024 * 1024
 
-/** The text of the file, or why there is none. */
+/** The text of the file, or why it cannot be read. */
 export function readConfigText(path: string): string | Wrong {
   const remedy = 'Use a YAML file that this process can read.'
   try {
@@ -20,7 +20,7 @@ export function readConfigText(path: string): string | Wrong {
   }
 }
 
-/** A value, and where it is. All scalars are texts as they were written: `0123` and `yes`, too. */
+/** A value and its place in the file. All scalars are texts as they were written, including `0123` and `yes`. */
 export class FileValue {
   readonly source: Source
   readonly #node: Node | null
@@ -34,7 +34,7 @@ export class FileValue {
     this.#document = document
   }
 
-  /** Nothing, `null`, or an empty text. */
+  /** Whether the value is missing, `null`, or an empty text. */
   get isBlank(): boolean {
     const node = this.#node
     if (!isScalar(node)) return node === null
@@ -43,14 +43,14 @@ export class FileValue {
     )
   }
 
-  /** Whether nothing in it has a value. */
+  /** Whether the value is blank, or a mapping in which no entry has a value. */
   get isEmpty(): boolean {
     return (
       this.isBlank || (this.entries !== undefined && [...this.entries.values()].every(({ value }) => value.isEmpty))
     )
   }
 
-  /** Of a mapping. */
+  /** The entries of a mapping; undefined if the value is not a mapping. */
   get entries(): ReadonlyMap<string, { readonly key: Source; readonly value: FileValue }> | undefined {
     if (!isMap<Node, Node | null>(this.#node)) return undefined
     return new Map(
@@ -58,12 +58,12 @@ export class FileValue {
     )
   }
 
-  /** Of a list. */
+  /** The items of a list; undefined if the value is not a list. */
   get items(): FileValue[] | undefined {
     return isSeq<Node | null>(this.#node) ? this.#node.items.map(item => this.#at(item)) : undefined
   }
 
-  /** Texts, and lists and mappings of texts. */
+  /** The plain value: a text, or lists and mappings of texts. */
   get raw(): unknown {
     return this.#node?.toJS(this.#document) as unknown
   }
@@ -80,7 +80,7 @@ const aliasFault = {
   remedy: 'Write the value out; a text that starts with * needs quotes.',
 }
 
-/** Plainer messages than the YAML parser's for common mistakes. */
+/** Messages for common mistakes that are plainer than those of the YAML parser. */
 const plainer: Readonly<Record<string, Wrong>> = {
   DUPLICATE_KEY: { what: 'The key is given twice.', remedy: 'Keep one of the two.' },
   TAB_AS_INDENT: { what: 'A tab indents this line.', remedy: 'Indent with spaces.' },
@@ -106,7 +106,7 @@ export function parseConfigFile(text: string, file: string): { root?: FileValue;
   try {
     const document = parseDocument<Node>(text, { lineCounter: lines, prettyErrors: false, schema: 'failsafe' })
     const found = [...document.errors, ...document.warnings]
-    // The parser stops where its stack ends, and may report two places for it.
+    // The parser stops when its stack is exhausted, and may report two places for that.
     const deepest = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
     const faults = found
       .filter(({ code }, at) => code !== deepest?.code || found.indexOf(deepest) === at)
@@ -117,7 +117,7 @@ export function parseConfigFile(text: string, file: string): { root?: FileValue;
     visit(document, { Alias: (_, node) => void faults.push({ source: placeOf(node), ...aliasFault }) })
     if (faults.length > 0) return { faults }
     const root = new FileValue(document.contents, placeOf, document)
-    // A file that is being written is empty for a moment. Without settings the daemon would be open to everybody.
+    // A file is empty for a moment while it is being written. Without settings, the daemon would be open to everybody.
     if (root.isEmpty) {
       const remedy = 'Write at least one, or start without a configuration file.'
       return { faults: [{ source: placeAt(0), what: 'The file has no settings.', remedy }] }

@@ -1,4 +1,4 @@
-// Checks of destinations: names, templates in headers such as `tenant-{group}`, and endpoints that can be used and are probably not what was meant.
+// Checks of destinations: names, templates in headers such as `tenant-{group}`, and endpoints that are valid but probably not what was meant.
 import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
 import { hasDefaultDestination, withPath } from './destinations.ts'
 import { isGrpcPort, isOtlpGrpc } from '../../lib/wrong-service.ts'
@@ -13,7 +13,7 @@ export function wrongDestinations({ destinations, attributes: { rules } }: Confi
   const all = destinations.map(({ name }) => name)
   return destinations.flatMap(({ name, headers }, index) => {
     const path = `destinations[${index}]`
-    // Pending exports are stored under these names.
+    // Names must be unique, because pending exports are stored under them.
     const isRepeated = all.indexOf(name) !== index
     const twice = isRepeated ? [faultOf(`${path}.name`, `The name ${name} is already used.`, 'Use another name.')] : []
     const templates = [...(headers.current()?.values() ?? [])].flatMap(value => namesIn(value.reveal()))
@@ -22,7 +22,7 @@ export function wrongDestinations({ destinations, attributes: { rules } }: Confi
   })
 }
 
-/** A value depends on the project alone, as a request has one set of headers for all that it carries. */
+/** The values of templates may only depend on the project, because a request has one set of headers for everything in it. */
 function wrongTemplate(name: string, rules: readonly Rule[]): Wrong | undefined {
   if (name === 'group' || name === 'project.id' || name === 'platform') return undefined
   if (!name.startsWith('own.')) {
@@ -67,7 +67,7 @@ function unusedToken(config: Config, sourceOf: SourceOf): string[] {
   ]
 }
 
-/** Said plainly, because a leftover `none` looks like a healthy daemon whose backend stays empty. */
+/** A warning if nothing is exported: with a forgotten `none`, the daemon looks healthy while the backend stays empty. */
 function nothingExported({ observability }: Config, sourceOf: SourceOf): string[] {
   if (observability.export.length > 0) return []
   const what = 'Nothing is exported, pipelines are only shown on the pages. To export, name traces, metrics or logs.'
@@ -78,14 +78,14 @@ interface Endpoint {
   /** The path of its setting. */
   readonly setting: string
   readonly url: string
-  /** The only signal that is sent there, to the URL as it is; undefined: a base URL. */
+  /** The only signal that is sent there, to exactly this URL; undefined: it is a base URL. */
   readonly signal?: Signal
 }
 
-/** What a base URL should not end with. */
+/** The end of a signal's URL, which a base URL should not have. */
 const ofSignal = new RegExp(`(?:/+v1(?:/+(?:${signals.join('|')}))?)+/*$`, 'i')
 
-/** Without queries, in which some backends take a key. */
+/** Warnings about endpoints. They do not show queries, because some backends take a key there. */
 function doubtfulEndpoints(config: Config, sourceOf: SourceOf): string[] {
   return endpointsOf(config).flatMap(({ setting, url, signal }) => {
     const why = [signal === undefined ? whyDoubled(url) : whyNoPath(url, signal), whyGrpc(url)]
@@ -117,7 +117,7 @@ function whyNoPath(url: string, signal: Signal): string | undefined {
   const { origin, pathname } = new URL(url)
   const [end] = ofSignal.exec(pathname) ?? []
   const own = `/v1/${signal}`
-  // Any other path may be the backend's own.
+  // Any other path may be one that the backend has defined.
   if (end === own || (end === undefined && /[^/]/.test(pathname))) return undefined
   const meant = origin + pathname.slice(0, pathname.length - (end ?? pathname).length) + own
   return `It is used unchanged: nothing is appended, and ${signal} usually go to ${own}. Write ${meant}.`

@@ -1,6 +1,6 @@
 // Where telemetry goes: resolves the OTLP settings into destinations, each with its signals. The `otlp` settings make the
-// destination `default`. It exists if one of their endpoints is set, or if no other destination is listed; beside others it
-// gets only the signals that it has an endpoint for. Timeout, compression and TLS files of `otlp` apply to all destinations.
+// destination `default`. It exists if one of their endpoints is set, or if no other destination is listed. Beside others, it
+// only gets the signals that it has an endpoint for. Timeout, compression and TLS files of `otlp` apply to all destinations.
 // Headers and bearer tokens are sent only to the destination that they were given for.
 import type { Secret } from '../../lib/secret.ts'
 import { signals, type Signal } from './telemetry-options.ts'
@@ -10,18 +10,18 @@ import type { Headers } from './pair-kinds.ts'
 
 const defaultDestination = 'default'
 
-/** The default of the OpenTelemetry specification for OTLP over HTTP. */
+/** The default endpoint in the OpenTelemetry specification for OTLP over HTTP. */
 const defaultEndpoint = 'http://localhost:4318'
 
 export interface ConfiguredDestination {
   readonly name: string
   /** The bearer token. It replaces an `Authorization` header. */
   readonly token: LiveSecret<Secret>
-  /** Of its metrics. */
+  /** The temporality of its metrics. */
   readonly temporality: 'cumulative' | 'delta'
   /** The projects it takes; undefined: everything. */
   readonly projects?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined
-  /** Its headers, which may contain templates; undefined: they have none, as those of `default`. */
+  /** Its headers, which may contain templates. Undefined: they contain none; always so for `default`. */
   readonly templates?: (() => Headers) | undefined
   /** The signals it takes. */
   readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
@@ -31,10 +31,10 @@ export interface ConfiguredTarget {
   readonly url: string
   /** The current headers, names in lower case. */
   readonly headers: () => Headers
-  /** For one request, ms. */
+  /** Timeout of one request, ms. */
   readonly timeout: number
   readonly compression: 'gzip' | 'none'
-  /** PEM files. */
+  /** Paths of PEM files. */
   readonly tls: {
     readonly certificate: string | undefined
     readonly clientKey: string | undefined
@@ -42,7 +42,7 @@ export interface ConfiguredTarget {
   }
 }
 
-/** The proxies for requests to other services, in the shape that their clients take. */
+/** The proxies for requests to other services, in the shape that HTTP clients expect. */
 export function proxiesOf(config: Pick<Config, 'httpProxy' | 'httpsProxy' | 'noProxy'>): {
   http: string | undefined
   https: string | undefined
@@ -51,7 +51,7 @@ export function proxiesOf(config: Pick<Config, 'httpProxy' | 'httpsProxy' | 'noP
   return { http: config.httpProxy?.reveal(), https: config.httpsProxy?.reveal(), no: config.noProxy?.join(',') }
 }
 
-/** All destinations, `default` first, without those that get none of the enabled signals. */
+/** All destinations that get at least one enabled signal, `default` first. */
 export function destinationsOf(config: Config): ConfiguredDestination[] {
   const { destinations, observability, otlp } = config
   const listed = destinations.map((destination): ConfiguredDestination => {
@@ -121,7 +121,7 @@ function common({ otlp }: Config, signal?: Signal): Omit<ConfiguredTarget, 'url'
   }
 }
 
-/** `lowmemory` of the specification means delta for counters and histograms. The gauge of active runs has no temporality. */
+/** In the specification, `lowmemory` means delta for counters and histograms. The gauge of active runs has no temporality. */
 function temporalityOf(preference: 'cumulative' | 'delta' | 'lowmemory'): ConfiguredDestination['temporality'] {
   return preference === 'cumulative' ? 'cumulative' : 'delta'
 }

@@ -1,4 +1,4 @@
-// A kind of setting, such as a duration: a zod schema of what an operator writes, the same in a variable and in YAML, and the words of its messages.
+// A kind of setting, such as a duration: a zod schema for what an operator writes, which is the same in a variable and in YAML, and words for messages.
 import { z } from 'zod'
 import { quoted, type Wrong } from './config-fault.ts'
 
@@ -13,15 +13,15 @@ interface Words<T> {
   readonly noun: string
   /** What an item of a list is called. */
   readonly item?: string
-  /** A whole sentence: `Write a number with its unit, such as 5s or 1h.` */
+  /** What to write instead, as a whole sentence: `Write a number with its unit, such as 5s or 1h.` */
   readonly remedy: string
   /** A secret is never shown, and may also be given as a file. */
   readonly secret?: true
-  /** The JSON Schema of the YAML value, for editors, where it does not follow from the zod schema. */
+  /** The JSON Schema of the YAML value, for editors, if it does not follow from the zod schema. */
   readonly json?: Readonly<Record<string, unknown>>
   /** The value as the operator would write it, with secrets masked. */
   show?(value: T): string
-  /** What of a secret the parts are built for, such as the names of templates. Only a reload can change it; the rest of a secret may change at any time. */
+  /** The part of a secret that other objects are built for, such as the names of templates. Only a reload can change it; the rest may change any time. */
   shape?(value: T): string
 }
 
@@ -78,10 +78,10 @@ export function kind<T>(schema: z.ZodType<T>, words: Words<T>): Kind<T> {
   return new Kind(schema, words)
 }
 
-/** Single texts, both in a variable and in YAML. */
+/** A single text, in a variable or in YAML. */
 export const line = z.string().trim()
 
-/** A transformation that may say what is wrong instead. */
+/** A zod transformation from a function that returns a value, or what is wrong. */
 export function reading<I, T>(read: (input: I) => Parsed<T>): (input: I, context: z.RefinementCtx) => T {
   return (input, context) => {
     const parsed = read(input)
@@ -91,7 +91,7 @@ export function reading<I, T>(read: (input: I) => Parsed<T>): (input: I, context
   }
 }
 
-/** A refinement that says what is wrong. */
+/** A zod refinement from a function that returns what is wrong, if anything. */
 export function refusing<T>(wrongOf: (value: T) => Wrong | undefined): (value: T, context: z.RefinementCtx) => void {
   return (value, context) => {
     const found = wrongOf(value)
@@ -103,7 +103,7 @@ function report({ what, remedy }: Wrong, context: z.RefinementCtx): void {
   context.addIssue({ code: 'custom', message: what, params: { remedy } })
 }
 
-/** Single texts that a function reads: the value; undefined if the text is none; or what else is wrong with it. */
+/** A kind of single texts. A function reads them: it returns the value, undefined if the text is not such a value, or what else is wrong. */
 export function scalar<T>({
   read,
   ...words

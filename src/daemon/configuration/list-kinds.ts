@@ -1,11 +1,11 @@
-// Kinds of lists: comma-separated in a variable; a list, or the same comma-separated text, in YAML. And lists of known words: some of them, `all`, or `none`.
+// Kinds of lists: comma-separated in a variable; a list or comma-separated text in YAML. Also lists of known words: some of the words, `all`, or `none`.
 import picomatch from 'picomatch'
 import { z } from 'zod'
 import { quoted, type Wrong, nearest } from './config-fault.ts'
 import { LinearPattern } from '../../lib/text-redaction.ts'
 import { kind, reading, refusing, wrong, type Kind } from './kind.ts'
 
-/** The items of a YAML list, or of a text that `split` splits, without blank ones. That each is a text is for the next schema to check. */
+/** The items of a YAML list, or of a text that `split` splits, without blank items. The next schema checks that each item is a text. */
 export function itemsOf(split = (text: string) => text.split(','), trim = (item: string) => item.trim()) {
   return z.unknown().transform(
     reading(raw => {
@@ -22,7 +22,7 @@ interface ListWords<T> {
   /** What an item is called. */
   readonly item?: string
   readonly remedy?: string
-  /** Default: at commas. */
+  /** Splits a text into items. Default: at commas. */
   readonly split?: (text: string) => string[]
   readonly show?: (items: readonly T[]) => string
 }
@@ -57,7 +57,7 @@ function inBackticks(words: readonly string[]): string {
   return words.map(word => `\`${word}\``).join(', ')
 }
 
-/** Each word once, in the order of `words`. `alone`: what can be written in their place, but not beside them. */
+/** A list that has each word once, in the order of `words`. `alone`: words that can be written instead of the others, but not beside them. */
 function wordList<W extends string>(
   words: readonly W[],
   alone: readonly ('all' | 'none')[],
@@ -104,7 +104,7 @@ function isArtifactPath(path: string): boolean {
   return /^[^\p{Cc}*?\\]+\.otlp\.jsonl?$/u.test(path) && parts.every(part => !['', '.', '..'].includes(part))
 }
 
-/** Regular expressions whose time is in proportion to the text. A comma within brackets, or after a backslash, is part of its expression. */
+/** Regular expressions that match in linear time. A comma within brackets, or after a backslash, is a part of its expression. */
 export const regularExpressions = listOf(
   z.string().transform(
     reading(item => {
@@ -130,10 +130,10 @@ const patternWords = {
   split: splitPatterns,
 }
 
-/** A comma within brackets, or after a backslash, is part of its pattern. */
+/** A list of patterns. A comma within brackets, or after a backslash, is a part of its pattern. */
 export const patterns = listOf(pattern, { noun: 'a list of patterns', ...patternWords })
 
-/** Patterns of one kind of texts. `wrongOf`: what is wrong with one that can match none of them. */
+/** Patterns for one kind of texts. `wrongOf`: what is wrong with a pattern that can match no such text. */
 export function patternsOf(noun: string, wrongOf: (one: string) => Wrong | undefined): Kind<readonly string[]> {
   return listOf(pattern.superRefine(refusing(wrongOf)), { noun: `a list of patterns of ${noun}`, ...patternWords })
 }

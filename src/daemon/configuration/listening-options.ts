@@ -9,7 +9,7 @@ import { secretOf, certificateFile, keyFile } from './secret-kinds.ts'
 import { basePath, listenAddress } from './address-kinds.ts'
 
 const headerName = kind(
-  // Those that a proxy passes on unchanged prove nothing.
+  // A header that a proxy passes on unchanged proves nothing.
   line
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
     .toLowerCase()
@@ -25,7 +25,7 @@ const networks = listOf(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]), {
   ...{ item: 'an address or a network', remedy: 'Write it as 10.0.0.7, 10.0.0.0/8 or fd00::/8.' },
 })
 
-/** As they are in URLs, without a port. */
+/** Host names as in URLs, without a port. */
 const hostNames = listOf(
   z
     .string()
@@ -73,7 +73,7 @@ export const peopleOptions = {
   ),
 }
 
-/** A shorter one could be guessed. */
+/** A shorter token could be guessed. */
 const minAdminTokenLength = 16
 
 const adminTokenKind = secretOf('an admin token', value => {

@@ -4,16 +4,16 @@ import { systemClock, type Clock } from '../../lib/clock.ts'
 import { quoted, type Wrong } from './config-fault.ts'
 import type { Kind, Parsed } from './kind.ts'
 
-/** How often the file is checked for changes at most, ms. */
+/** The file is checked for changes at most once in this time, ms. */
 const lookEvery = 1000
-/** A larger file is not a secret's, but probably a wrong path. */
+/** A larger file is not a secret: the path is probably wrong. */
 const maxBytes = 64 * 1024
 
 interface SecretFileOptions<T> {
   readonly path: string
-  /** A value of another shape is not taken over while the daemon runs. */
+  /** Parses the value. If a new value has another shape, it is not used while the daemon runs. */
   readonly kind: Kind<T>
-  /** Called with a sentence, which has no secret, when the file was read again or can no longer be used. */
+  /** Called when the file was read again, or can no longer be used. The sentence contains no secret. */
   readonly onNews?: ((sentence: string) => void) | undefined
   readonly clock?: Clock | undefined
   /** Whether the file may be missing at first: there is no value until it exists. */
@@ -37,7 +37,7 @@ export class LiveSecret<T> {
     return new LiveSecret(value)
   }
 
-  /** A secret that was given as a file. The file must exist, unless it may be missing, and be readable. */
+  /** A secret that was given as a file. The file must be readable; if it may be missing, it need not exist yet. */
   static fromFile<T>(options: SecretFileOptions<T>): Parsed<LiveSecret<T>> {
     const secret = new LiveSecret<T>(undefined, options)
     const isMissing = options.mayBeMissing === true && !existsSync(options.path)
@@ -45,7 +45,7 @@ export class LiveSecret<T> {
     return wrong === undefined ? { value: secret } : { wrong }
   }
 
-  /** The current secret; undefined if none is configured. Cheap enough to be called at every use. */
+  /** The current secret; undefined if none is configured. It is cheap enough to call at every use. */
   current(): T | undefined {
     if (this.#file !== undefined) {
       const sinceLook = (this.#file.clock ?? systemClock).now() - this.#lookedAt
@@ -54,12 +54,12 @@ export class LiveSecret<T> {
     return this.#value
   }
 
-  /** Its file, if it has one. */
+  /** The path of its file, if it has one. */
   get path(): string | undefined {
     return this.#file?.path
   }
 
-  /** Checks the file now, for instance after a backend refused the secret. Answers what is wrong with it, if anything. */
+  /** Checks the file now, for instance after a backend refused the secret. Returns what is wrong with the file, if anything. */
   reload(): Wrong | undefined {
     if (this.#file === undefined) return undefined
     const { clock = systemClock, onNews } = this.#file
@@ -72,7 +72,7 @@ export class LiveSecret<T> {
     return wrong
   }
 
-  /** Takes over the value or file of `other`, after the configuration was read again. */
+  /** Uses the value or file of `other` from now on. Called after the configuration was read again. */
   adopt(other: LiveSecret<T>): void {
     this.#value = other.#value
     this.#file = other.#file
@@ -84,7 +84,7 @@ export class LiveSecret<T> {
   #readIfChanged({ path, kind, onNews }: SecretFileOptions<T>): Wrong | undefined {
     const named = `The secret file ${quoted(path)}`
     try {
-      // `stat` follows links: where Kubernetes updates a secret, it points a link to a new folder, and the inode changes.
+      // `stat` follows links. When Kubernetes updates a secret, it points a link to a new folder, so the inode changes.
       const stats = statSync(path, { bigint: true })
       if (!stats.isFile() || stats.size > maxBytes) {
         return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Use the path of the secret file.' }

@@ -1,4 +1,4 @@
-// Loads the configuration: environment over file over default. It reports everything that is wrong at once.
+// Loads the configuration. The environment takes precedence over the file, and the file over defaults. Everything that is wrong is reported at once.
 import type { Clock } from '../../lib/clock.ts'
 import { allOptions, type Config, type HasOptions } from './options.ts'
 import { crossChecks } from './checks.ts'
@@ -17,15 +17,15 @@ import type { Profiles } from './option.ts'
 
 export interface LoadOptions<P extends string> {
   readonly env: Environment
-  /** The YAML file. Default: `PIPESPAN_CONFIG`; without either there is none. */
+  /** The YAML file. Default: the one that `PIPESPAN_CONFIG` names, if any. */
   readonly file?: string | undefined
   /** The content of that file, if it has been read already. */
   readonly text?: string | undefined
-  /** The profiles by name. One is `generic`, the default. */
+  /** The profiles by name. One of them is `generic`, the default. */
   readonly profiles: Profiles<P>
-  /** Their options are read, too. */
+  /** The features whose options are read, too. */
   readonly features: readonly HasOptions[]
-  /** Called with a sentence, which has no secret, when a secret's file has changed or can no longer be used. */
+  /** Called when a secret's file has changed or can no longer be used. The sentence contains no secret. */
   readonly onSecretNews?: ((sentence: string) => void) | undefined
   /** Whether the file of the secret at this path, such as `webhook.token`, may be missing at first. */
   readonly mayBeMissing?: ((setting: string) => boolean) | undefined
@@ -48,7 +48,7 @@ export interface FaultyConfig {
   readonly warnings: readonly string[]
 }
 
-/** Reads, checks and merges file, environment and defaults. Its only effect is that it reads files. */
+/** Reads, checks and merges file, environment and defaults. It has no side effect; it only reads files. */
 export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedConfig<P> | FaultyConfig {
   const { env, profiles, features } = options
   const table = allOptions(profiles, features)
@@ -63,7 +63,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     ...foreignVariables(env, profiles, profile),
     ...overriddenVariables(env, table, profiles[profile]),
   ]
-  // What does not fit together can only be said of values that could all be read.
+  // Checks across settings need all values, so they run only if every value could be read.
   const single = [...ofFile, ...reader.faults].toSorted(byPlace)
   if (single.length > 0) return { ok: false, faults: single, warnings }
   const checked = crossChecks({
@@ -78,7 +78,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
   return faults.length > 0 ? { ok: false, faults, warnings } : { ok: true, config, settings, warnings }
 }
 
-/** In the order of the file, so that they can be mended from top to bottom; variables after it. */
+/** Sorts faults in the order of the file, so that operators can fix them from top to bottom. Faults of variables come last. */
 function byPlace({ source: a }: ConfigFault, { source: b }: ConfigFault): number {
   if (a.from === 'file' && b.from === 'file') return a.line - b.line || a.column - b.column
   return Number(a.from !== 'file') - Number(b.from !== 'file')
@@ -98,7 +98,7 @@ function readFile({ env, file, text: known }: Pick<LoadOptions<string>, 'env' | 
   return { faults: [{ source, ...text }] }
 }
 
-/** Needed first, because the profile names some variables. A wrong one becomes a fault later, when its own setting is read. */
+/** The profile is read first, because the names of some variables depend on it. A wrong profile becomes a fault later, when its setting is read. */
 function activeProfile<P extends string>({ env, profiles }: LoadOptions<P>, root: FileValue | undefined): P {
   const inFile = root?.entries?.get('platform')?.value.entries?.get('profile')?.value.raw
   const said = firstSet(env, ['PIPESPAN_PLATFORM_PROFILE'])?.text ?? inFile

@@ -1,11 +1,11 @@
-// One row of the table of options, and the typed configuration that results from a table of rows.
+// The rows of the table of options, and the typed configuration that results from a table.
 import type { Kind } from './kind.ts'
 import type { LiveSecret } from './live-secret.ts'
 
-/** What depends on the platform's profile: the names of two variables, and the events. */
+/** The part of a profile that options need: the names of two variables, the namespace, and the events. */
 export interface ProfileVariables {
   readonly variables: { readonly export: string; readonly token: string }
-  /** Prefix of the vendor's attributes, with its dot. */
+  /** The prefix of the vendor's attributes, with its dot. */
   readonly namespace: string
   /** The values of PIPESPAN_EVENTS. */
   readonly events: readonly string[]
@@ -14,7 +14,7 @@ export interface ProfileVariables {
 export type Profiles<P extends string = string> = Readonly<Record<P, ProfileVariables>>
 
 interface OptionSpec {
-  /** Its environment variable, which may depend on the profile. Default: its path, see `named`. Items of lists have none. */
+  /** Its environment variable, which may depend on the profile. Default: derived from its path by `named`. Items of lists have none. */
   readonly variable?: string | { readonly ofProfile: keyof ProfileVariables['variables'] }
   /** Other spellings of the variable, which take precedence over it, such as `https_proxy` over `HTTPS_PROXY`. */
   readonly spellings?: readonly string[]
@@ -22,26 +22,26 @@ interface OptionSpec {
   readonly default?: string
   /** What applies without a value, if that is not simply `none`. */
   readonly unset?: string
-  /** What it does: a sentence. */
+  /** What the setting does: a sentence. */
   readonly description?: string
   readonly example?: string
-  /** Every item of the list must have it. */
+  /** Every item of its list must have it. */
   readonly required?: boolean
   /**
-   * A change needs a restart of the daemon: it is used before and beside the parts that a reload starts anew. `presence`: only if it is set for the
+   * A change needs a restart of the daemon, because a reload does not restart everything that uses the setting. `presence`: only if it is set for the
    * first time, or removed.
    */
   readonly restart?: true | 'presence'
   /**
-   * It protects somebody. A reload does not remove it, because a file that was cut looks the same as one from which it was removed. `each`: nor makes
-   * it shorter, as each of its entries hides or excludes something.
+   * The setting protects somebody. A reload does not remove it, because a truncated file looks the same as one from which it was removed. `each`: nor
+   * does a reload shorten its list, because each entry hides or excludes something.
    */
   readonly protects?: true | 'each'
-  /** What it is of no use without: the paths of other settings, each with a sentence that says so. Of an item: paths within the item. */
+  /** The settings without which this one has no effect: paths, each with a sentence that says so. For a setting of an item: paths within the item. */
   readonly needs?: Readonly<Record<string, string>>
-  /** A list of projects and groups. Each platform of several has it, too, and each token the entries that it is for. */
+  /** It lists projects and groups. Each of several platforms has this setting, too, and each of its tokens uses the entries that the token is for. */
   readonly ofPlatform?: true
-  /** It has no key in YAML, because it is needed before the file is read. */
+  /** The setting has no key in YAML, because it is needed before the file is read. */
   readonly variableOnly?: true
 }
 
@@ -57,7 +57,7 @@ export class Option<V = unknown> {
     this.spec = spec
   }
 
-  /** The same with what it does: a sentence. */
+  /** A copy with this description: a sentence. */
   describe(description: string): Option<V> {
     return new Option(this.kind, { ...this.spec, description })
   }
@@ -78,7 +78,7 @@ export interface Group {
   readonly [key: string]: Option | Each | Group
 }
 
-/** Groups by the headings of the reference. */
+/** Groups of options, by the headings of the reference. */
 export type Sections = Readonly<Record<string, Group>>
 
 export type Intersection<U> = (U extends unknown ? (part: U) => void : never) extends (whole: infer I) => void
@@ -125,7 +125,7 @@ export function rowsOf(group: Group, prefix = ''): Row[] {
   })
 }
 
-/** The same with a variable for each option that has none, but items of lists: `PIPESPAN_STORE_URL` for `store.url` with the prefix PIPESPAN. */
+/** A copy in which each option has a variable, except in items of lists: `PIPESPAN_STORE_URL` for `store.url` with the prefix PIPESPAN. */
 export function named<G extends Group>(prefix: string, group: G): G {
   const entries = Object.entries(group).map(([key, entry]) => {
     const variable = `${prefix}_${yamlKey(key).toUpperCase()}`
@@ -135,14 +135,14 @@ export function named<G extends Group>(prefix: string, group: G): G {
   return Object.fromEntries(entries) as G
 }
 
-/** The names of an option's variable under a profile. The first that is set wins. None: YAML only. */
+/** The names of an option's variable under a profile. The first that is set wins. Empty: the option is only in YAML. */
 export function variablesOf({ spec }: Option, profile: ProfileVariables): readonly string[] {
   const { variable, spellings = [] } = spec
   if (variable === undefined) return []
   return [...spellings, typeof variable === 'string' ? variable : profile.variables[variable.ofProfile]]
 }
 
-/** The groups of both; where both have a group of the same name, its entries. */
+/** The entries of both groups. Groups of the same name are joined. */
 export function joinedGroups(one: Group, other: Group): Group {
   const joined: Record<string, Option | Each | Group> = { ...one }
   for (const [key, entry] of Object.entries(other)) {

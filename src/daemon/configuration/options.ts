@@ -1,4 +1,4 @@
-// The one table of options. YAML keys, --help, the reference and the editors' schema are generated from it. The option at
+// The table of all options of the core. YAML keys, --help, the reference and the editors' schema are generated from it. The option at
 // `store.maxSize` is `store.max_size` in YAML and PIPESPAN_STORE_MAX_SIZE in the environment.
 import { attributes } from './pair-kinds.ts'
 import { boolean, byteSize, duration, oneOf, path, text, decimal, rateName } from './plain-kinds.ts'
@@ -37,7 +37,7 @@ import {
 } from './option.ts'
 import type { ConfigFault, FaultOf } from './config-fault.ts'
 
-/** What a minute of a job costs, by the runner that it ran on. */
+/** The price of a minute of a job, by the runner that the job ran on. */
 const costOptions = {
   unit: setting(text, { default: 'min', example: 'EUR' }).describe(
     'Unit of all prices, e.g. a currency; also the unit of the cost metric.',
@@ -75,7 +75,7 @@ const webhookOptions = {
   }).describe('Refuse deliveries without a signature.'),
 }
 
-/** The table of the core, by the headings of the reference. Vendor words come from the profiles. */
+/** The options of the core, by the headings of the reference. Vendors' words come from the profiles. */
 function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonly string[] = []) {
   const profile = setting(oneOf(Object.keys(profiles) as P[]), { restart: true, default: 'generic' }).describe(
     'Vendor profile: header prefix, attribute namespace and variable names.',
@@ -213,10 +213,10 @@ type Table<P extends string> = ReturnType<typeof optionTable<P>>
 /** The effective configuration: given values and defaults. */
 export type Config<P extends string = string> = ConfigOf<Intersection<Table<P>[keyof Table<P>]>>
 
-/** What is known of a feature here: its options, by the same headings, and their checks. */
+/** The part of a feature that the configuration needs: its options, by the same headings, and their checks. */
 export interface HasOptions {
   readonly options?: Sections
-  /** As of a feature. */
+  /** See `ownEvents` of `Feature`. */
   readonly ownEvents?: string
   readonly patterns?: readonly string[]
   readonly faults?: (config: never, faultOf: FaultOf) => readonly ConfigFault[]

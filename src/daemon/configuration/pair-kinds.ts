@@ -1,5 +1,5 @@
-// Kinds of key=value pairs: OTLP headers and resource attributes. In a variable they are written as the OpenTelemetry
-// specification says (W3C Baggage without metadata, percent-encoded), in YAML as a mapping of plain values.
+// Kinds of key=value pairs: OTLP headers and resource attributes. In a variable, they are written as the OpenTelemetry
+// specification says (W3C Baggage without metadata, percent-encoded); in YAML, as a mapping of plain values.
 import { z } from 'zod'
 import { namesIn } from '../../lib/template.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -46,7 +46,7 @@ function wrongHeader(all: Readonly<Record<string, string>>): Wrong | undefined {
   return undefined
 }
 
-/** Attribute values by name. All are strings, as in the specification's variable. */
+/** Attribute values by name. All values are strings, as in the specification's variable. */
 export const attributes = kind<Readonly<Record<string, string>>>(pairs, {
   ...{ noun: 'a set of attributes', item: 'a plain value', remedy: pairsRemedy },
   json: jsonOf({ type: ['string', 'number', 'boolean'] }),
@@ -56,7 +56,7 @@ export const attributes = kind<Readonly<Record<string, string>>>(pairs, {
       .join(','),
 })
 
-/** Of the text of a variable; a mapping is as it was. */
+/** Parses the text of a variable into pairs; returns a mapping unchanged. */
 function pairsIn(raw: unknown): Parsed<Record<string, string>> {
   if (typeof raw !== 'string') return { value: raw as Record<string, string> }
   const found: [string, string][] = []

@@ -16,7 +16,7 @@ export const platformName = nameOf('platform', 'default', 'the platform settings
 
 export const rateName = nameOf('rate', 'unpriced', 'jobs that no rule matches')
 
-/** `reserved`: the name that cannot be given, because it is that of something else. */
+/** `reserved`: a name that cannot be used, because something else has it. */
 function nameOf(what: string, reserved: string, reservedFor: string): Kind<string> {
   return kind(
     line.regex(/^[A-Za-z0-9._-]{1,64}$/).refine(given => given !== reserved),
@@ -33,14 +33,14 @@ export const metricName = kind(line.regex(/^[A-Za-z][A-Za-z0-9_./-]{0,254}$/), {
   remedy: 'Begin with a letter; write letters, digits, dots, dashes, slashes and underscores, at most 255.',
 })
 
-/** Digits of this form, and a number within these bounds. */
+/** A text of this form that is a number within these bounds. */
 function numeral(form: RegExp, bounds: z.ZodNumber): z.ZodType<number> {
   return line.regex(form).transform(Number).pipe(bounds)
 }
 
 const decimalRemedy = 'Write digits, with a dot before the fraction, such as 0.25.'
 
-/** A number from 0 on. */
+/** A number that is 0 or greater. */
 export const decimal = kind(numeral(/^\d{1,12}(\.\d{1,12})?$/, z.number().min(0)), {
   noun: 'a number from 0',
   remedy: decimalRemedy,
@@ -75,7 +75,7 @@ export function oneOf<const W extends string>(words: readonly W[]): Kind<W> {
 
 const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** Milliseconds. Several parts are added: `1h30m`. */
+/** A duration in ms. Several parts are added: `1h30m`. */
 export const duration = kind(durationText().refine(Number.isSafeInteger), {
   noun: 'a duration',
   remedy: 'Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
@@ -94,12 +94,12 @@ export function durationFrom(min: number): Kind<number> {
   )
 }
 
-/** A longer timer would run out at once in Node, after 1 ms. */
+/** The longest timeout, ms: in Node, a longer timer fires after 1 ms. */
 const maxTimeout = 2_147_483_647
 
 const milliseconds = z.int().min(1).max(maxTimeout)
 
-/** Milliseconds, at least 1. A number without a unit is milliseconds, as in the OpenTelemetry specification. */
+/** A timeout in ms, at least 1. A number without a unit means milliseconds, as in the OpenTelemetry specification. */
 export const timeout = kind(
   z.union([numeral(/^\d+$/, milliseconds), durationText().refine(ms => milliseconds.safeParse(ms).success)]),
   {
@@ -145,7 +145,7 @@ function showDuration(ms: number): string {
   return inLargestUnit(ms, durationUnits) ?? `${ms}ms`
 }
 
-/** In the largest unit that leaves no remainder: `90s`, not `1.5m`. */
+/** The amount as text, in the largest unit that leaves no remainder: `90s`, not `1.5m`. */
 function inLargestUnit(amount: number, units: Readonly<Record<string, number>>): string | undefined {
   const unit = Object.entries(units).findLast(([, size]) => amount >= size && amount % size === 0)
   return unit === undefined ? undefined : `${amount / unit[1]}${unit[0]}`

@@ -1,4 +1,4 @@
-// Checks of several platforms: their names, tokens and secrets; and of patterns of projects that name one, such as `cloud:team/**`.
+// Checks for several platforms: their names, tokens and secrets; and the platforms that patterns of projects name, such as `cloud:team/**`.
 import { defaultPlatform, hasDefaultPlatform, pathsIn, platformViews } from './platforms.ts'
 import { namesIn } from '../../lib/template.ts'
 import { namesPlatform, type Choice } from '../../lib/chooser.ts'
@@ -41,7 +41,7 @@ function plain(url: string): string {
   return origin + pathname.replace(/\/+$/, '')
 }
 
-/** Settings of the platform `default`, if it does not exist. */
+/** Faults about settings of the platform `default`, if it does not exist. */
 function* withoutPlatform(config: Config, settings: readonly Setting[], fault: FaultOf): Generator<ConfigFault> {
   if (hasDefaultPlatform(config)) return
   for (const { path, source, option } of settings) {
@@ -77,7 +77,7 @@ function* wrongTokens(platform: Config['platforms'][number], path: string, fault
   yield fault(`${path}.name`, `No token of this platform is for ${orphan}.`, remedy)
 }
 
-/** The secret says which platform has sent a delivery. */
+/** Faults about a secret that two platforms share: the secret must show which platform sent a delivery. */
 function* sharedSecrets(config: Config, fault: FaultOf): Generator<ConfigFault> {
   const { platforms, webhook } = config
   const first = hasDefaultPlatform(config) ? [{ name: defaultPlatform, path: 'webhook', webhook }] : []
@@ -99,13 +99,13 @@ function* sharedSecrets(config: Config, fault: FaultOf): Generator<ConfigFault> 
   }
 }
 
-/** Patterns of projects. `isTenant`: what they choose is for somebody, who should not get a project of another platform by its path. */
+/** Patterns of projects. `isTenant`: they choose what somebody gets, who must not get a project of another platform just because its path matches. */
 interface Patterns extends Choice {
   readonly at: string
   readonly isTenant?: true
 }
 
-/** `ofFeatures`: paths of settings. */
+/** `ofFeatures`: paths of features' settings that are patterns. */
 function allPatterns(config: Config, settings: readonly Setting[], ofFeatures: readonly string[] = []): Patterns[] {
   const { projects, pages, costs } = config
   const added = settings.filter(({ path }) => ofFeatures.includes(path))
@@ -118,7 +118,7 @@ function allPatterns(config: Config, settings: readonly Setting[], ofFeatures: r
   ]
 }
 
-/** What an entry of any list chooses, such as `destinations[0].projects`. */
+/** The patterns by which an entry of a list chooses projects, such as `destinations[0].projects`. */
 function tenant({ path, value }: Setting): Patterns[] {
   const [, at, which] = /^(.+\]\.projects)\.(include|exclude)$/.exec(path) ?? []
   return at === undefined || which === undefined ? [] : [{ at, [which]: value, isTenant: true }]
@@ -128,7 +128,7 @@ function platformsOf(config: Config): string[] {
   return [...new Set(platformViews(config).map(({ platform }) => platform))]
 }
 
-/** A pattern for a platform that is not configured would never match. */
+/** Faults about patterns that name a platform that is not configured: they would never match. */
 export function unknownPlatforms(
   config: Config,
   settings: readonly Setting[],
@@ -150,7 +150,7 @@ export function unknownPlatforms(
   )
 }
 
-/** Two platforms may have projects of the same path. */
+/** Warnings about patterns and headers without a platform: two platforms may have projects of the same path. */
 export function meetingPlatforms(config: Config, settings: readonly Setting[]): string[] {
   const names = platformsOf(config)
   if (names.length < 2) return []

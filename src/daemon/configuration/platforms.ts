@@ -1,11 +1,11 @@
-// The platforms and their tokens, each as a configuration of its own: as if this token of this platform were the only one. So nothing else knows that
+// Views of the configuration, one for each token of each platform: as if this token of this platform were the only one. So no other code needs to know that
 // there may be several.
 import type { Config } from './options.ts'
 
 export interface PlatformView<P extends string = string> {
-  /** `default` for the platform of `platform`. */
+  /** The name of the platform; `default` for the one that is configured by the setting `platform`. */
   readonly platform: string
-  /** Unique; the name of the platform, or for a token for groups also the first group. */
+  /** A unique name: that of the platform; for a token for groups, followed by the first group. */
   readonly name: string
   /** The groups whose projects the token is for; empty: all projects that no other token of the platform is for. */
   readonly groups: readonly string[]
@@ -16,12 +16,12 @@ type Listed<P extends string> = Config<P>['platforms'][number]
 
 export const defaultPlatform = 'default'
 
-/** What the configuration of a view is of: as the only platform of its configuration, it has no name there. */
+/** The key at which the configuration of a view has its platform: the configuration has a single platform, which has no name in it. */
 const viewed = Symbol('view')
 
 interface Viewed {
   readonly platform: string
-  /** Whether what is at a path is for this token. */
+  /** Whether this token is for the project or group at a path. */
   readonly isOwn: (path: string) => boolean
 }
 
@@ -34,13 +34,13 @@ export function viewedPlatform(config: object): string | undefined {
   return viewOf(config)?.platform
 }
 
-/** Whether an entry of a list that may name its platform, and a project or a group by its path, is for the token of this view. */
+/** Whether an entry of a list is for the token of this view. The entry may name its platform, and the path of a project or group. */
 export function isOfView(config: object, platform = defaultPlatform, path = ''): boolean {
   const view = viewOf(config)
   return view === undefined || (view.platform === platform && view.isOwn(path))
 }
 
-/** The platform of `platform` first. The first view of each platform is that of its token without groups, which may be missing. */
+/** All views, those of the setting `platform` first. The first view of each platform is for its token without groups, which may be missing. */
 export function platformViews<P extends string>(config: Config<P>): PlatformView<P>[] {
   const { platforms } = config
   if (platforms.length === 0) return [{ ...named(defaultPlatform), config }]
@@ -49,7 +49,7 @@ export function platformViews<P extends string>(config: Config<P>): PlatformView
   return [...(hasDefaultPlatform(config) ? [first] : []), ...platforms.flatMap(one => viewsOf(one, config))]
 }
 
-/** Whether the settings outside of `platforms` are those of a platform. */
+/** Whether the settings outside of `platforms` configure a platform. */
 export function hasDefaultPlatform({ platforms, platform }: Pick<Config, 'platforms' | 'platform'>): boolean {
   return platforms.length === 0 || platform.url !== undefined
 }
@@ -66,7 +66,7 @@ function viewsOf<P extends string>(listed: Listed<P>, config: Config<P>): Platfo
   return all.map(({ groups, ...own }, index): PlatformView<P> => {
     const isOwn = (path: string): boolean => indexFor(path, tokens) === index
     const chosen = (paths: readonly string[] | undefined): readonly string[] | undefined => paths?.filter(isOwn)
-    // A group that is polled as a part of a larger one is polled with its own token.
+    // A group with its own token may be a part of a larger polled group. Then it is polled with its own token.
     const parts = groups.filter(
       group => !polled.some(one => isSame(one, group)) && polled.some(one => isIn(group, one)),
     )
@@ -89,7 +89,7 @@ interface Lists {
   readonly [name: string]: readonly string[] | undefined | Lists
 }
 
-/** The other lists of projects and groups of a platform: those of features, by the names of their settings. */
+/** The lists of projects and groups in a platform's settings of features, by the names of the settings. */
 function listsOf<P extends string>(listed: Listed<P>): Lists {
   const { name, url, profile, caFile, token, tokenType, budget, tokens, webhook, poll, ...lists } = listed
   return lists
@@ -103,7 +103,7 @@ function chosenOf(lists: Lists, isOwn: (path: string) => boolean): Lists {
   return Object.fromEntries(chosen)
 }
 
-/** The projects and groups in them. */
+/** The projects and groups in the settings of features. */
 export function pathsIn<P extends string>(listed: Listed<P>): readonly string[] {
   const flat = (lists: Lists): string[] =>
     Object.values(lists).flatMap(list => (list === undefined ? [] : isList(list) ? list.map(pathOf) : flat(list)))
@@ -118,7 +118,7 @@ function pathOf(entry: string): string {
   return entry.replace(/^project:/, '')
 }
 
-/** The number of the token that is for a project or group: 0 for the one without groups. IDs, and the whole instance, are of that one. */
+/** The index of the token that is for a project or group: 0 is the token without groups, which is also for IDs and for the whole instance. */
 function indexFor(path: string, tokens: readonly { readonly groups: readonly string[] }[]): number {
   const matches = tokens.flatMap(({ groups }, index) =>
     groups.filter(group => isIn(path, group)).map(group => ({ index: index + 1, length: group.length })),
@@ -130,7 +130,7 @@ function isSame(path: string, other: string): boolean {
   return path.toLowerCase() === other.toLowerCase()
 }
 
-/** The group itself, or a path below it. The platform ignores the case. */
+/** Whether the path is the group itself or is below it. The platform ignores the case of paths. */
 function isIn(path: string, group: string): boolean {
   return `${path}/`.toLowerCase().startsWith(`${group}/`.toLowerCase())
 }

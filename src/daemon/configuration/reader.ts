@@ -1,4 +1,4 @@
-// Reads the options of a group one by one: environment over file over default. Collects what is wrong; never throws. And shows what was read.
+// Reads the options of a group one by one: from the environment, else from the file, else the default. Collects faults, never throws. Also prints the values.
 import type { Clock } from '../../lib/clock.ts'
 import { type ConfigFault, type Source, type Wrong, nearest, describeSource } from './config-fault.ts'
 import { Each, Option, variablesOf, yamlKey, type Group, type ProfileVariables } from './option.ts'
@@ -24,16 +24,16 @@ export interface ReaderOptions {
   readonly clock?: Clock | undefined
 }
 
-/** A longer list of known keys does not help. */
+/** Maximum number of known keys in a message: a longer list does not help. */
 const maxListed = 20
 
-/** A value as it was given, or the path of the file that has it. */
+/** A value as it was given, or the path of the file that contains it. */
 type Given = { readonly source: Source } & ({ readonly raw: unknown } | { readonly secretFile: string })
 
-/** A mapping of the file, or an item of a list that has nothing. */
+/** A mapping in the file, or an empty item of a list. */
 interface Place {
   readonly entries: FileValue['entries']
-  /** Where an item of a list is. */
+  /** The place of an item of a list. */
   readonly item?: Source
 }
 
@@ -46,7 +46,7 @@ export class Reader {
     this.#options = options
   }
 
-  /** The configuration of a group. Where there are faults, values of it are missing despite their types. */
+  /** The configuration of a group. If there are faults, some values are missing despite their types. */
   readGroup(group: Group, place: Place, prefix = ''): Record<string, unknown> {
     const { entries } = place
     this.#reportUnknownKeys(group, entries, prefix)
@@ -100,7 +100,7 @@ export class Reader {
     const standard = spec.default === undefined ? { value: undefined } : kind.parse(spec.default)
     const read = given === undefined ? standard : this.#parse(option, path, given)
     if ('wrong' in read && given !== undefined) this.#fault(path, given.source, read.wrong)
-    // A wrong value in the file is a fault even if a variable overrides it: the variable may be gone tomorrow.
+    // A wrong value in the file is a fault even if a variable overrides it: somebody may remove the variable.
     if (inFile !== undefined && inFile !== given && 'raw' in inFile) {
       const overridden = kind.parse(inFile.raw)
       if ('wrong' in overridden) this.#fault(path, inFile.source, overridden.wrong)
@@ -161,7 +161,7 @@ function bothGiven(value: string, file: string): Wrong {
   return { what: `Both ${value} and ${file} are given.`, remedy: 'Keep one of the two.' }
 }
 
-/** The YAML keys of a group; a secret has two. */
+/** The YAML keys of a group. A secret has two keys. */
 function keysOf(group: Group): string[] {
   return Object.entries(group).flatMap(([name, entry]) => {
     const key = yamlKey(name)
@@ -176,7 +176,7 @@ export function describeConfig({ settings }: { readonly settings: readonly Setti
   return settings.map(setting => `${setting.path} = ${shown(setting)} (${describeSource(setting.source)})`).join('\n')
 }
 
-/** The value as the operator would write it, or what applies without one. */
+/** The value as the operator would write it; without a value, what applies then. */
 export function shown({ option: { kind, spec }, value }: Pick<Setting, 'option' | 'value'>): string {
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
   if (current !== undefined) return kind.show(current)

@@ -1,4 +1,4 @@
-// What SIGHUP does: reads and checks the configuration again, and says what has changed: what a reload can apply, what needs a restart, and why it
+// What SIGHUP does: reads and checks the configuration again, and reports what has changed: what a reload can apply, what needs a restart, and why it
 // refuses to apply anything.
 import { describeSource, type ConfigFault } from './config-fault.ts'
 import { LiveSecret } from './live-secret.ts'
@@ -12,15 +12,15 @@ import { LinearPattern } from '../../lib/text-redaction.ts'
 
 interface ReloadedConfig<P extends string> {
   readonly ok: true
-  /** The new configuration, with the running values of what needs a restart. */
+  /** The new configuration, but with the running values of the settings that need a restart. */
   readonly loaded: LoadedConfig<P>
-  /** The paths of settings that differ and can be applied. Empty: at most secrets have changed, and the running configuration has taken them over. */
+  /** The paths of settings that differ and can be applied. Empty: at most secrets have changed, and the running configuration already uses them. */
   readonly changed: readonly string[]
   /** The paths of settings that differ and need a restart, each with a sentence. */
   readonly restart: ReadonlyMap<string, string>
 }
 
-/** `options`: those that the running configuration was loaded with. With faults, nothing changes. */
+/** `options`: the ones that the running configuration was loaded with. If there are faults, nothing changes. */
 export function reloadConfig<P extends string>(
   running: LoadedConfig<P>,
   options: LoadOptions<P>,
@@ -34,7 +34,7 @@ export function reloadConfig<P extends string>(
   )
   const fixed = differing.filter(path => isFixed(before.get(path), after.get(path)))
   const restart = new Map(fixed.map(path => [path, needsRestart(path, before.get(path), after.get(path))]))
-  // Another profile gives other names to headers, variables and events: nothing of this configuration fits the running one.
+  // Another profile has other names of headers, variables and events, so nothing of this configuration fits the running one.
   const isOfProfile = profileOf(loaded.config) !== profileOf(running.config)
   if (isOfProfile)
     restart.set('platform.profile', 'platform.profile: Another profile needs a restart to apply, and so does all else.')
@@ -59,7 +59,7 @@ function isFixed(old: Setting | undefined, now: Setting | undefined): boolean {
   return restart === 'presence' ? (old?.value === undefined) !== (now?.value === undefined) : restart === true
 }
 
-/** Whether it is a secret that only has another value. What is built for it, such as a connection for a token, can stay. */
+/** Whether the setting is a secret that only has another value. Then objects that use it, such as a connection for a token, need not be rebuilt. */
 function isAnotherValue(old: Setting | undefined, now: Setting | undefined): boolean {
   return now?.value instanceof LiveSecret && old !== undefined && shapeOf(old) === shapeOf(now)
 }
@@ -68,7 +68,7 @@ function adopt(old: unknown, now: unknown): void {
   if (old instanceof LiveSecret && now instanceof LiveSecret) old.adopt(now)
 }
 
-/** A secret of an unchanged file is the same, as it is read at each use, unless its shape has changed. */
+/** The value for comparison. A secret from the same file counts as unchanged unless its shape differs: it is read at each use. */
 function valueOf(setting: Setting | undefined): unknown {
   if (!(setting?.value instanceof LiveSecret)) return setting?.value
   const secret: unknown = setting.value.current()
@@ -76,7 +76,7 @@ function valueOf(setting: Setting | undefined): unknown {
   return { secret: secret instanceof Map ? Object.fromEntries<unknown>(secret as Map<string, unknown>) : secret }
 }
 
-/** What of a secret parts are built for; undefined: there is none. */
+/** The shape of a secret: what other objects are built for (see `Kind`); undefined if there is no secret. */
 function shapeOf({ value, option: { kind } }: Setting): string | undefined {
   const secret: unknown = value instanceof LiveSecret ? value.current() : undefined
   return secret === undefined ? undefined : kind.shape(secret)
@@ -88,7 +88,7 @@ function needsRestart(path: string, old: Setting | undefined, now: Setting | und
   return `${path}: ${is === was ? 'another value' : is}${where} needs a restart to apply; ${was} stays in use until then.`
 }
 
-/** The same with the running values at these paths. */
+/** The loaded configuration, but with the running values at these paths. */
 function withRunning<P extends string>(
   loaded: LoadedConfig<P>,
   before: ReadonlyMap<string, Setting>,
@@ -104,7 +104,7 @@ function withRunning<P extends string>(
   return { ...loaded, settings: [...settings.values()] }
 }
 
-/** `store.max_size` is at `store.maxSize`. */
+/** Sets the value of a setting: `store.max_size` is at `store.maxSize`. */
 function setAt(config: object, path: string, value: unknown): void {
   const keys = path.split('.').map(key => key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
   let group = config as Record<string, unknown>
@@ -119,7 +119,7 @@ function same(a: unknown, b: unknown): boolean {
   return left.length === right.length && left.every(([key, value]) => same(value, (b as Record<string, unknown>)[key]))
 }
 
-// What a reload would take away that protects somebody: secrets, what is hidden or redacted, who may see what, every destination. A file that was cut
+// Which protections a reload would remove: secrets, what is hidden or redacted, who may see what, every destination. A truncated file
 // looks the same as one from which they were removed, so only a restart removes them.
 interface Compared {
   readonly config: Config
@@ -129,7 +129,7 @@ interface Compared {
 const noDestination = 'A reload does not remove every destination.'
 const remedy = 'Restart to apply it, or write it again.'
 
-/** Nothing that is missing because its whole item is: without its item, a destination, a platform or a person has nothing to protect. */
+/** Faults for removed protections. A setting whose whole item was removed is no fault: without its destination, platform or person it protects nothing. */
 function removedProtections(before: Compared, after: Compared): ConfigFault[] {
   const [known, now] = [byItem(before.settings), byItem(after.settings, uncut(before.settings, after.settings))]
   const gone = [...known].flatMap(([key, setting]) => {
@@ -151,17 +151,17 @@ function faultOf(setting: string, what: string): ConfigFault {
 
 function isLost(before: Setting, after: Setting): boolean {
   const [was, is] = [protectionsOf(before), protectionsOf(after)]
-  // The last entry of a cut file may be cut itself.
+  // The last entry of a truncated file may itself be truncated.
   const whole = is.filter(text => was.includes(text) || !was.some(one => one.startsWith(text)))
   const isShorter = whole.length < was.length && whole.every(text => was.includes(text))
   return isShorter && (whole.length === 0 || whole.length < is.length || before.option.spec.protects === 'each')
 }
 
-/** What a setting protects by: the entries of a list, the templates of headers, or its only value. */
+/** The values that protect: the entries of a list, the templates of headers, or the single value of a setting. */
 function protectionsOf({ option: { kind, spec }, value }: Setting): readonly string[] {
   if (spec.protects === undefined) return []
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
-  // Of headers only their templates protect: they divide tenants.
+  // Of headers, only the templates protect: they separate tenants.
   return current !== undefined && kind.words.shape
     ? kind.words.shape(current).split(',').filter(Boolean)
     : textsOf(current)
@@ -175,7 +175,7 @@ function textsOf(value: unknown): readonly string[] {
   return [typeof value === 'string' ? value : JSON.stringify(value)]
 }
 
-/** By paths that have an item's name, not its place in the list: `destinations[tempo].projects.include`. */
+/** Settings by paths that contain an item's name instead of its index: `destinations[tempo].projects.include`. */
 function byItem(settings: readonly Setting[], name = (one: string): string => one): Map<string, Setting> {
   const names = new Map(itemsOf(settings).map(([item, own]) => [item, name(own)]))
   return new Map(
@@ -186,7 +186,7 @@ function byItem(settings: readonly Setting[], name = (one: string): string => on
   )
 }
 
-/** The names of items by their places. */
+/** Pairs of an item's path and its name. */
 function itemsOf(settings: readonly Setting[]): (readonly [string, string])[] {
   return settings.flatMap(({ path, value }) => {
     const [, item] = /^(.*\[\d+\])\.(?:name|who)$/.exec(path) ?? []
@@ -194,7 +194,7 @@ function itemsOf(settings: readonly Setting[]): (readonly [string, string])[] {
   })
 }
 
-/** The name that this one was before the file was cut within it. */
+/** Returns a function that completes a name: if the file was truncated within the name, it answers the whole name. */
 function uncut(before: readonly Setting[], after: readonly Setting[]): (name: string) => string {
   const now = new Set(itemsOf(after).map(([, name]) => name))
   const names = itemsOf(before).map(([, name]) => name)
@@ -206,7 +206,7 @@ function takesAnyWebhook({ platforms, webhook }: Config): boolean {
   return platforms.length === 0 && (webhook.token.current() ?? webhook.signingToken.current()) === undefined
 }
 
-/** The implied one, which is sent to if nothing is configured, does not count. */
+/** Whether a destination is configured. The implied one, which is used if nothing is configured, does not count. */
 function hasDestination(config: Config): boolean {
   const isGiven = config.destinations.length > 0 || config.otlp.endpoint !== undefined || hasSignalEndpoint(config)
   return isGiven && destinationsOf(config).length > 0

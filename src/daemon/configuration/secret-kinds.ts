@@ -1,4 +1,4 @@
-// Kinds of credentials: tokens and signing secrets, no message about which repeats any of it; and PEM files of certificates and private keys, which must
+// Kinds of credentials: tokens and signing secrets, whose messages never repeat any part of them; and PEM files of certificates and private keys, which must
 // be usable when the configuration is read.
 import { z } from 'zod'
 import { Secret } from '../../lib/secret.ts'
@@ -20,7 +20,7 @@ const asciiRemedy = 'Copy it again, as one line of printable ASCII.'
 
 export const secret = secretOf('a secret', () => undefined)
 
-/** `wrongOf`: what else is wrong with it; it must not repeat any of it. */
+/** `wrongOf`: what else is wrong with the secret. The text must not repeat any part of the secret. */
 export function secretOf(noun: string, wrongOf: (value: string) => Wrong | undefined): Kind<Secret> {
   const schema = z
     .string()
@@ -37,7 +37,7 @@ export function secretOf(noun: string, wrongOf: (value: string) => Wrong | undef
   )
 }
 
-/** Several secrets, all of them valid, for rotation. */
+/** Several secrets that are all valid, for rotation. */
 export const secretList = secretsThat(headerValueProblem, 'a list of secrets', asciiRemedy)
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
@@ -70,12 +70,12 @@ function secretsThat(
   )
 }
 
-/** Trims spaces only: a tab or a line break in a secret is a copying mistake, and has its fault. */
+/** Trims only spaces. A tab or a line break in a secret is a copying mistake, which is reported as a fault. */
 function trimSpaces(given: string): string {
   return given.replace(/^ +| +$/g, '')
 }
 
-/** Paths are relative to the working directory. */
+/** Paths of PEM files are relative to the working directory. */
 export const certificateFile = pemFile('a PEM file with certificates', text => new X509Certificate(text))
 
 export const keyFile = pemFile('a PEM file with an unencrypted private key', text => createPrivateKey(text))
@@ -98,7 +98,7 @@ function pemFile(noun: string, parse: (text: string) => unknown): Kind<string> {
   })
 }
 
-/** Both or neither must be given, and the key must be that of the first certificate. */
+/** Checks a certificate and its key: both or neither must be given, and the key must belong to the first certificate. */
 export function wrongPair(
   [certificate, certificatePath]: readonly [string, string | undefined],
   [key, keyPath]: readonly [string, string | undefined],

@@ -1,4 +1,4 @@
-// The options of what is sent: metrics, OTLP for all signals and for each, further destinations, and the daemon's own telemetry. Those of OTLP and of the
+// The options of exports: metrics, OTLP for all signals and for each, further destinations, and the daemon's own telemetry. The options of OTLP and of the
 // SDK have the names of the OpenTelemetry specification; the SDK gets no other variables.
 import { boolean, duration, integer, oneOf, timeout, destinationName, ratio } from './plain-kinds.ts'
 import { z } from 'zod'
@@ -47,7 +47,7 @@ export const metricOptions = {
   ),
 }
 
-/** In the group of metrics, but under a name of its own. */
+/** Belongs to the group of metrics, but has a name of its own. */
 export const jobMetricsOption = setting(oneOf(['default-branch', 'all', 'off']), {
   default: 'default-branch',
 }).describe(
@@ -84,7 +84,7 @@ function forSignal(signal: Signal) {
   }
 }
 
-/** For all signals. A signal's own setting overrides them. */
+/** The settings for all signals. A signal's own setting overrides them. */
 export const otlpOptions = named('OTEL_EXPORTER_OTLP', {
   endpoint: setting(httpUrl, {
     unset: '`http://localhost:4318`; with `destinations`: no `default` destination',

@@ -1,4 +1,4 @@
-// Environment variables: which one sets an option, which ones were probably mistyped, and the section of --help on them.
+// Environment variables: which variable sets an option, which ones were probably mistyped, and the section of --help about them.
 import { nearest } from './config-fault.ts'
 import { rowsOf, variablesOf, type Group, type ProfileVariables, type Profiles, type Row } from './option.ts'
 import { optionSections, type HasOptions } from './options.ts'
@@ -25,7 +25,7 @@ export function knownVariables(options: Group, profiles: Profiles): Set<string> 
   return new Set(names)
 }
 
-/** Prefixes whose variables are all settings, but for those of the specification that `others` matches. */
+/** Prefixes whose variables are all settings, except those of the specification that `others` matches. */
 const families: readonly { readonly prefix: string; readonly otherwise: string; readonly others?: RegExp }[] = [
   { prefix: 'PIPESPAN_', otherwise: 'Remove it; config/REFERENCE.md lists all.' },
   {
@@ -36,13 +36,13 @@ const families: readonly { readonly prefix: string; readonly otherwise: string; 
   },
 ]
 
-/** Edits that are probably a typo. A variable that differs more may be another program's. */
+/** Maximum number of edits of a probable typo. A variable that differs more may belong to another program. */
 const slip = 2
 
 /** Variables that Kubernetes sets for each service of a namespace, here one whose name starts with `pipespan`. */
 const serviceLink = /^PIPESPAN_(.*_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
 
-/** Warnings about variables that nothing reads and that were probably meant to be settings. `selfTelemetry`: whether the daemon uses an SDK itself. */
+/** Warnings about variables that nothing reads but that were probably meant as settings. `selfTelemetry`: whether the daemon itself uses an SDK. */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>, selfTelemetry: boolean): string[] {
   const unknown = Object.keys(env)
     .filter(name => /^(PIPESPAN|OTEL)_/.test(name) && !known.has(name) && !isOthers(name))
@@ -66,10 +66,10 @@ function isOthers(name: string): boolean {
   return families.some(({ prefix, others }) => name.startsWith(prefix) && others?.test(name.slice(prefix.length)))
 }
 
-/** Undefined if it may be for another program. */
+/** Why a variable is unknown, with a remedy; undefined if it may be for another program. */
 function whyUnknown(name: string, known: ReadonlySet<string>): string | undefined {
   const family = families.find(({ prefix }) => name.startsWith(prefix))
-  // Without the prefix, which would make all names similar.
+  // Names are compared without their prefix, which would make all of them similar.
   const { prefix, otherwise } = family ?? { prefix: 'OTEL_', otherwise: undefined }
   const [rest, ...own] = [name, ...[...known].filter(one => one.startsWith(prefix))].map(one =>
     one.slice(prefix.length),
