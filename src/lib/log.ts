@@ -44,7 +44,7 @@ export function createLog(options: LogOptions): Log {
     options.format === 'pretty'
       ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss', singleLine: true })
       : pino.destination({ dest: 2, sync: true, maxLength: maxBacklog })
-  // Standard error may be a file on a full disk: then lines are lost, but the process goes on.
+  // Standard error may be a file on a full disk: then lines are lost, but the process continues.
   stream.on('error', () => undefined)
   return pino(settings, stream)
 }

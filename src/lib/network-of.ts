@@ -8,7 +8,7 @@ export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const [head = '', tail] = address.replace(/%.*$/, '').split('::', 2)
   const groups = head === '' ? [] : head.split(':')
-  // Four groups are the network; `::` stands for as many zeros as are missing.
+  // The first four groups are the network; `::` replaces as many zero groups as are missing.
   const behind = tail === undefined || tail === '' ? [] : tail.split(':')
   const length = [...groups, ...behind].reduce((sum, group) => sum + (group.includes('.') ? 2 : 1), 0)
   const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - length)).fill('0')

@@ -30,7 +30,7 @@ function isJsonText(text: string): boolean {
   }
 }
 
-/** The rest of a sentence that begins with the reason why it is gRPC. */
+/** The rest of a sentence, which begins with the reason for taking the service for gRPC. */
 export const useOtlpHttp = 'OTLP/HTTP usually listens at 4318'
 
 export const isOtlpGrpc = `this is OTLP/gRPC; ${useOtlpHttp}`

@@ -57,7 +57,7 @@ export interface PlatformClient {
     query: { readonly activeAfter?: Millis | undefined },
     options: ListOptions,
   ): Pages<PlatformProject>
-  /** Whether the token's user is an administrator; false if the answer does not tell. */
+  /** Whether the token's user is an administrator; false if the answer does not say so. */
   isAdministrator(options: CallOptions): Promise<boolean>
   /** Whether the token's user owns the group, which shows in the answer: only owners see the group's runner token. */
   ownsGroup(group: ResourceId, options: CallOptions): Promise<boolean>
@@ -151,7 +151,7 @@ export interface JobLogRead {
 /** Identifies a project or a group: its number, or its full path without URL encoding (`group/sub/project`). */
 export type ResourceId = number | string
 
-/** A pipeline as an item of a list: enough to tell whether it has changed. It is exported only if the platform does not answer for the pipeline itself. */
+/** A pipeline as an item of a list: enough to see whether it has changed. It is exported only if the platform does not answer for the pipeline itself. */
 export interface ListedPipeline {
   readonly id: number
   readonly status: string

@@ -58,7 +58,7 @@ const maxLabels = 16
 const maxLength = 256
 
 export interface WantedFacts {
-  /** The labels that begin with a wanted prefix, redacted and sorted; undefined if the value is no list of labels. */
+  /** The labels that begin with a wanted prefix, redacted and sorted; undefined if the value is not a list of labels. */
   labels(value: unknown): readonly string[] | undefined
   /** The exact names of variables. */
   readonly variables: ReadonlySet<string>

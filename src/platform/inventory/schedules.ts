@@ -1,9 +1,10 @@
 // Collects a project's pipeline schedules: when each is due next, and how its last pipeline ended (the platform's API, "Pipeline schedules"). Also reports
 // which schedules have missed a run, and which have a blocked owner.
 //
-// A schedule is missed if it was due, `grace` has passed, and it has made no pipeline. To detect this, the memory keeps two facts of each active schedule:
+// A schedule is missed if it was due, `grace` has passed, and it has made no pipeline. To detect this, the memory keeps two facts of each active
+// schedule: when it is due, and its last pipeline.
 //
-// 1. It keeps when the schedule is due, and its last pipeline, as of the first round in which the schedule was seen or its plan changed.
+// 1. Both are recorded in the first round in which the schedule is seen or its plan has changed.
 // 2. If there is a newer pipeline, the due time is fulfilled, and the next one replaces it.
 // 3. If a due time passes without a pipeline, it is reported once, and the next one replaces it.
 //

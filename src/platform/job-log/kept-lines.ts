@@ -100,7 +100,7 @@ export class KeptLines {
   }
 }
 
-/** Dropped lines are removed from the list after so many, because each removal moves all that follow. */
+/** Dropped lines are removed from the list in batches of this many, because each removal moves all lines that follow. */
 const maxDropped = 10_000
 
 interface Sized {

@@ -59,7 +59,7 @@ function markersIn(text: string, length: number, isLast: boolean): FoundMarker[]
   return found
 }
 
-// Finds the part of a line of a job's log that a terminal shows in the end: what follows its last CR.
+// Finds the part of a line of a job's log that remains visible on a terminal: the text after its last CR.
 
 /** The text after the last CR that is not at the end: a progress bar overwrites its line with such CRs. */
 function afterLastReturn(text: string): string {

@@ -132,7 +132,7 @@ export interface ReportRead {
   readonly fault?: InsideFault | undefined
 }
 
-/** Reads spans that a job has written into its artifacts. A missing file is no error, because most jobs have none. */
+/** Reads spans that a job has written into its artifacts. A missing file is not an error, because most jobs have none. */
 export type ReadSpans = (
   projectId: number,
   job: JobSnapshot,

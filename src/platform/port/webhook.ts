@@ -35,7 +35,7 @@ export type Parsed =
   | { readonly outcome: 'ignored'; readonly kind: string }
   /** `reason` is a sentence that ends in a remedy and quotes nothing of the body. */
   | { readonly outcome: 'unparseable'; readonly reason: string }
-  /** The body is no JSON object. */
+  /** The body is not a JSON object. */
   | { readonly outcome: 'no object'; readonly reason: string }
 
 /** The selected events, as settings of hooks. */

@@ -72,7 +72,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     }
   }
 
-  /** A fault of a line ends this line only; the first one is thrown in the end. */
+  /** A fault in a line ends the reading of this line only. The first fault is thrown after all lines. */
   async function readLines(text: string): Promise<void> {
     const lines = text.split('\n').filter(line => line.trim() !== '')
     let first: ReportFault | undefined

@@ -1,4 +1,4 @@
-// The errors of all requests: what is wrong, in whose words, and what to do about it. Secrets are redacted.
+// The errors of all requests: what is wrong, the platform's message, and what to do about it. Secrets are redacted.
 //
 // The body of an error may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a web page of a proxy.
 import { briefly } from '../../lib/text-redaction.ts'
@@ -16,7 +16,7 @@ interface ErrorBody extends Pick<PlatformErrorFacts, 'detail' | 'code' | 'affect
   readonly isPage: boolean
 }
 
-/** The body of an error as it came. `secrets`: beside those that this process knows. */
+/** The unchanged body of an error. `secrets`: texts to redact in addition to the secrets that this process knows. */
 export interface RawBody {
   readonly text: string
   readonly type: string | undefined

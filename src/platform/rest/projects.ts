@@ -1,4 +1,4 @@
-// Requests projects and groups, and other things than their pipelines: who may see them, their commits and incidents. The schema of each answer is beside
+// Requests projects and groups, and what belongs to them except pipelines: who may see them, their commits and incidents. The schema of each answer is beside
 // its call, and brings the answer into normal form.
 import { z } from 'zod'
 import { knownOf } from '../../model/versioned.ts'

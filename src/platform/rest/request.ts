@@ -49,9 +49,9 @@ export interface RequesterOptions {
   readonly basePath: string
   /** Called on every 401: the token is missing, expired or revoked. */
   readonly onUnauthorized?: (() => void) | undefined
-  /** Called on every answer that is no error. */
+  /** Called on every answer that is not an error. */
   readonly onAnswer?: (() => void) | undefined
-  /** Observes the `Date` of every answer that is no error. */
+  /** Observes the `Date` of every answer that is not an error. */
   readonly clockOffset?: ClockOffset | undefined
   readonly clock: Clock
   readonly log: Log
@@ -173,7 +173,7 @@ export function createRequester(options: RequesterOptions): Requester {
       const pause = isOwn ? await learn(head, sentAt, refusals) : undefined
       if (head.as === 'answer') return readAs(read, { ...head, endpoint, url, secrets })
       if (head.as === 'error') {
-        // An error of a storage is no error of the platform.
+        // An error of a storage is not an error of the platform.
         if (!isOwn && head.status !== undefined) return { error: errorOfStorage(head.status, endpoint) }
         if (head.status === 401 && trimToken(options.token()) !== token) continue
         return { error: head.error, pause }
