@@ -73,7 +73,7 @@ const maxRecent = 5_000
 export interface WindowProgress {
   /** Whether the event with this id was read before. */
   readonly isKnown: (id: number) => boolean
-  /** Saves the progress. Rejects, or answers false, when reading must stop. */
+  /** Saves the progress. Rejects, or returns false, if reading must stop. */
   readonly save: (window: AuditWindow) => Promise<boolean>
 }
 

@@ -32,7 +32,7 @@ const auditCursor = z.object({
   /** Time and id of the newest event read. */
   at: z.number(),
   id: z.number(),
-  /** Events of the minutes before that. They are read again, as events may arrive late, and must be recognised. */
+  /** Events of the minutes before that. They are read again, because events may arrive late, so their ids must be recognised. */
   recent: z.array(mark),
   /** When a window was last read to its end; the store's time. */
   readAt: z.number().optional(),

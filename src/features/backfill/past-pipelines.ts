@@ -129,7 +129,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
     }
   }
 
-  /** By creation time: the list of the token's user has no other order. After an interruption it starts over: it is short, and known ones are skipped. */
+  /** Reads the list of the token's user by creation time, its only order. After an interruption it starts over: it is short, and known ones are skipped. */
   async function readOwn(): Promise<void> {
     const { since: createdAfter, until: createdBefore } = at
     for (const source of [undefined, 'parent_pipeline']) {

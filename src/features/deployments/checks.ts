@@ -71,7 +71,7 @@ async function findChanges({ store, within, now }: Asked): Promise<Finding> {
   return findingOf('Changes (merge requests)', how, seen, now)
 }
 
-/** `flag`: what to enable in the hook. `otherwise`: what shows them without an event. `seen`: those reported by webhook have the latest first. */
+/** `flag`: what to enable in the hook. `otherwise`: what shows them without an event. `seen`: of those reported by webhook, the latest first. */
 function findingOf(
   name: string,
   { flag, otherwise }: { readonly flag: string; readonly otherwise: string },

@@ -15,10 +15,10 @@ import type { Log } from '../../lib/log.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 
-/** How many are counted in one transaction. On SQLite, other writes wait for it. */
+/** How many are counted in one transaction. On SQLite, nothing else is done during the transaction. */
 const maxTogether = 32
 const idleMs = 1_000
-/** The delay before a thing that could not be counted on its own is due again, ms. */
+/** The delay before a thing that fails even when it is counted alone is due again, ms. */
 const retryMs = 90_000
 
 export interface Counting {

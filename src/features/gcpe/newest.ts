@@ -1,6 +1,6 @@
 // The newest row of each name, such as the newest run of each ref, and how many rows were added since the first refresh. Both are remembered in this
-// process, so a refresh reads only the rows that were added since the last one, and the last `overlap` rows once more: another replica may commit a row
-// later than one with a higher id, and rows may change.
+// process, so a refresh only reads the rows that were added since the last one. It reads the last `overlap` rows again, because another replica may commit
+// a row later than one with a higher id, and because rows may change.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Where a row belongs: its owner, its name there, and the count that it is added to. */
@@ -104,7 +104,7 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
   }
 }
 
-/** Names a project of an instance. */
+/** The name of the owner: a project of an instance. */
 export function ownerOf({ instance, projectId }: { readonly instance: string; readonly projectId: number }): string {
   return JSON.stringify([instance, projectId])
 }

@@ -1,4 +1,4 @@
-// Counts for verdicts how many tests failed in a job, and how many of them had been flaky before.
+// Counts how many tests failed in a job, and how many of them had been flaky before. Verdicts use it.
 import { failedTestsSlot } from '../../console/pipelines/verdict.ts'
 import { groupNameOf } from '../../model/job.ts'
 import { hasFailed } from '../../model/status.ts'

@@ -36,7 +36,7 @@ export interface JobReaderOptions extends InsideOutlets {
   readonly log: Log
 }
 
-/** Counted since start; each log or report of a job counts once. */
+/** Counted since start, separately for each job and each log or report. */
 export interface JobReaderCounters {
   /** Read and stored for sending. */
   read: number
@@ -64,7 +64,10 @@ type Lane = TokenLane<JobReadingToken & { readonly capabilities: Capabilities }>
 
 /** How many are read at the same time. */
 const places = 4
-/** Reads that take longer than `afterMs` get `extra` places, so that they do not delay others. All places together are fewer than the requests of one priority. */
+/**
+ * A read that takes longer than `afterMs` gives its place to another one, so that slow logs do not delay others; at most `extra` do so. Together the places
+ * are fewer than the requests of one priority, so that others get through.
+ */
 const slow = { afterMs: 5_000, extra: 3 }
 /** The maximum of failed tries of one log or report; with growing pauses they take about five hours. */
 const maxTries = 8

@@ -100,7 +100,7 @@ function insideRulesOf(
   }
 }
 
-/** Conditions that people may be notified about: a test that failed and passed on the same code. The condition never ends: a test that passes may still be flaky. */
+/** Conditions that people may be notified about: a test failed and passed on the same code. They never end: a test that passes may still be flaky. */
 function ofFlakyTests(
   { key, project }: Chunk,
   { id, name = '', end }: InsideJob,

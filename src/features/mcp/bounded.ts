@@ -22,7 +22,7 @@ interface Bounds {
 }
 
 /**
- * Cuts the lists to `limit` rows, then halves them until the answer has at most `maxCharacters`. `leftOut` names the lists that were
+ * Cuts the lists to `limit` rows, then halves their rows until the answer has at most `maxCharacters`. `leftOut` names the lists that were
  * cut. A page of rows that was cut has no `next`, because the next page begins after the rows that are left out. Undefined if not even
  * one row fits.
  */

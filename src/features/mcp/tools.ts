@@ -64,7 +64,7 @@ export const tools: readonly Tool[] = [
   },
 ]
 
-/** The compared runs with fewer jobs: only jobs with another outcome are listed, because the parts already explain the time that jobs took. */
+/** The comparison with only those jobs whose outcome differs, because its parts already explain the time that jobs took. */
 function changedJobs(compared: ComparedRuns): object | string {
   const { comparison } = compared
   if (comparison === undefined)

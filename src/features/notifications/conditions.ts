@@ -6,7 +6,7 @@ import { nameOf, ownInstance, tokenNotice, type Condition } from '../../model/co
 import type { Millis } from '../../model/instant.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
-/** The result of a pipeline of the default branch. Undefined for a child pipeline, which is part of its parent, and for a canceled or skipped one. */
+/** The result of a pipeline of the default branch. Undefined for a child pipeline, whose result is part of its parent's, and if canceled or skipped. */
 export function ofDefaultBranch(chunk: Chunk): Condition | undefined {
   const { key, project, attempt, pipeline } = chunk
   const { facts, end, verdict } = pipeline

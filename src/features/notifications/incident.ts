@@ -93,7 +93,7 @@ function messageOf(
   return { chunk, to }
 }
 
-/** Negative if `a` is older. */
+/** Returns a negative number if `a` is older. */
 export function compareVersions(a: readonly number[], b: readonly number[]): number {
   const at = a.findIndex((one, index) => one !== b[index])
   return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? -Infinity)

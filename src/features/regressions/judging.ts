@@ -1,4 +1,4 @@
-// The data in which regressions are found, and its SQL: the figures of one project, and its newest runs.
+// Reads the data in which regressions are found, with its SQL: the figures of one project, and its newest runs.
 import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
 import { chunksOf } from '../../model/run-chunks.ts'
 import { day } from './series.ts'

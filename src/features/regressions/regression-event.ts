@@ -70,7 +70,7 @@ export function regressionEvent(regression: Regression, which: 'detected' | 'res
   }
 }
 
-/** `Job e2e takes 8 m 02 s, before 5 m 00 s`. */
+/** The text of the event, such as `Job e2e takes 8 m 02 s, before 5 m 00 s`. */
 export function bodyOf(regression: ShownRegression): string {
   const { kind, job, section, before, after, resolved } = regression
   const subjects = { pipeline: 'The pipeline', job: `Job ${job}`, section: `Section ${section} of job ${job}` }

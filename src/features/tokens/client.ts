@@ -26,7 +26,7 @@ export interface IngestTokens {
   revoke(id: string): Promise<Revocation>
   /** True if the instance drops telemetry without a valid token. */
   enforcement(): Promise<boolean>
-  /** Turns enforcement on or off, with immediate effect. Answers the new state. */
+  /** Turns enforcement on or off, with immediate effect. Returns the new state. */
   setEnforcement(enabled: boolean): Promise<boolean>
 }
 

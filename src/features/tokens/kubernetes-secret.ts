@@ -36,7 +36,7 @@ export interface SecretPatch {
 /** Every call throws a RotationError if the API cannot be reached or refuses. */
 export interface SecretApi {
   get(): Promise<SecretObject>
-  /** Answers undefined if the Secret is no longer at this version (409), because another writer has changed it. */
+  /** Returns undefined if the Secret is no longer at this version (409), because another writer has changed it. */
   patch(patch: SecretPatch, resourceVersion: string): Promise<SecretObject | undefined>
   close(): Promise<void>
 }

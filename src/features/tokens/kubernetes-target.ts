@@ -2,8 +2,8 @@
 //
 // 1. The lease names its holder and the time of its last renewal. Every patch renews it.
 // 2. Every patch names the version of the Secret that it applies to. If two processes take the lease at the same time, one of them gets a 409.
-// 3. An existing lease is watched; its time is not compared with the local clock, because clocks differ. If it changes, its holder is alive. If it does not
-//    change for a whole lease time, its holder is dead, and this process takes the lease over.
+// 3. An existing lease is watched; its time is not compared with the local clock, because clocks differ. If the lease changes, its holder is alive. If it does
+//    not change for a whole lease time, its holder is dead, and this process takes the lease over.
 import { randomUUID, createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { elapsed, type Clock } from '../../lib/clock.ts'

@@ -13,7 +13,7 @@ const maxKnown = 20_000
 
 type Counted = Awaited<ReturnType<TrendReads['ofJobs']>>
 
-/** It caches what it reads, because live pages are rendered every second. */
+/** Caches what it reads, because live pages are rendered every second. */
 export function createUsuals(trends: Pick<TrendReads, 'ofJobs'>, now: () => Millis): Usuals {
   const known = new Map<string, { readonly figures: Counted; readonly until: Millis }>()
   return {

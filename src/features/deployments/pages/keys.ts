@@ -128,7 +128,7 @@ export function keysOverTime({ made, opened, isProduction }: Known, span: Span, 
   }
 }
 
-/** Empty without deployments. */
+/** The charts; empty without deployments. */
 export function keyCharts(
   keys: KeysOverTime,
   { project, own }: Pick<Scope, 'project' | 'own'>,

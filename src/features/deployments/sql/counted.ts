@@ -48,7 +48,7 @@ export interface Decision<State> {
   readonly measures: readonly string[]
 }
 
-/** `Around`: what it is compared with. `apart`: it waits for its commits, and is counted by itself. `skip`: another replica has counted it. */
+/** `Around`: what it is compared with. `apart`: it waits for its commits, and is counted separately. `skip`: another replica has counted it. */
 export type Decide<Of, State, Around = undefined> = (
   due: Due<Of, State>,
   around: Around,
@@ -65,12 +65,12 @@ export interface CountedTable<Of, State, Around = undefined> {
   readonly merge: (known: Of, reported: Of) => Of
   /** The locked row of a reported thing. */
   readonly own: (report: Of, within: Within) => Steps<Row | undefined>
-  /** Written with each report. */
+  /** The columns that are written with each report. */
   readonly columns: readonly string[]
   readonly values: (of: Of, now: Millis) => readonly StepValue[]
   /** What is to be counted, given its row: nothing if empty. The delay begins again when this changes. */
   readonly uncounted: (of: Of, row: Row | undefined, damaged: DamagedRows) => readonly unknown[]
-  /** Not written while nothing else is known about it. */
+  /** True for a report that is not written while nothing else is known about the thing. */
   readonly isNothing?: (report: Of) => boolean
   /** `known_at` is the time when there was first something to count, not the time of the first report. */
   readonly isKnownLater?: true
@@ -78,7 +78,7 @@ export interface CountedTable<Of, State, Around = undefined> {
   /** The columns of what was counted: an assignment with values from `?2` on. */
   readonly setCounted: string
   readonly countedValues: (state: State | undefined, now: Millis) => readonly StepValue[]
-  /** Finds the rows to compare with. Only such a table has `apart` and `leased`. `lock`: no other replica counts things of the same name meanwhile. */
+  /** Finds the rows to compare with. Only such a table has `apart` and `leased`. `lock`: a name; one replica at a time counts things with that lock. */
   readonly compared?: {
     readonly lock: (row: Row) => string
     readonly around: (row: Row, damaged: DamagedRows) => Steps<Around>

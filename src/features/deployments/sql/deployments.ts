@@ -123,7 +123,7 @@ function* withDeploymentIds(
   return { ...change, run, pending }
 }
 
-/** The marks of the spans that are pending. */
+/** The run, with the deployment ids set on the jobs whose spans are pending. */
 function withIds(
   run: Run,
   pending: NonNullable<RunChange['pending']>,
@@ -168,7 +168,7 @@ interface KeptEarly {
   readonly withoutJobSince: Millis
 }
 
-/** The report of a job has its span. */
+/** Deployments that a job has reported are recognised by the span in their content. */
 const deleteEarly = `
   DELETE FROM deployments AS d WHERE d.id > ?1 AND d.id <= ?2 AND d.due_at IS NULL AND coalesce(d.known_at, d.happened_at) < ?3
     AND (coalesce(d.known_at, d.happened_at) < ?5 OR d.content LIKE '%"span":{%')

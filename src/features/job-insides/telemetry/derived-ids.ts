@@ -16,7 +16,7 @@ const maxOfOthers = 300_000
 
 type Given = Identified & { readonly jobs: readonly IdentifiedJob[] }
 
-/** `run`: with all its jobs, if it is still known. `jobId`: the job that made the spans. */
+/** `run`: the run with all its jobs, if it is still known. `jobId`: the job that made the spans. */
 export function* derivedSpanIds(chunk: Given, run: Run | undefined, jobId: number): Generator<string, void> {
   const attempts = Math.max(chunk.attempt, run?.attempts.at(-1)?.attempt ?? 1)
   const jobs = [...new Map([...chunk.jobs, ...jobsOf(run)].map(job => [`${job.id} ${job.salt ?? ''}`, job])).values()]

@@ -109,7 +109,7 @@ export function retainedCard(costs: Costs, total: CostSum, context: RequestConte
 /** Which part of the period was counted, and why not the whole period. */
 function aboutRetained({ retained, since }: Costs, total: CostSum): string {
   const { pipelines, backTo, storedSince } = retained
-  // The share may exceed 1, because daily sums are some seconds behind.
+  // The share is capped at 1, because daily sums are some seconds behind.
   const share = total.totalMs === 0 ? 1 : Math.min(1, retained.total.totalMs / total.totalMs)
   const what = `Counted over ${counted(pipelines, 'stored pipeline')}, with ${percent(share)} of the job time of this period.`
   if (backTo !== undefined) return `${what} There are more: only the newest were counted, back to ${minute(backTo)}.`

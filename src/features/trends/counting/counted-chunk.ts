@@ -88,7 +88,7 @@ export interface Used {
 /** How a job's time was wasted: every purpose but `useful`. A run that passed is useful, also after a failure. */
 export type WastedPurpose = Exclude<ComputePurpose, 'useful'>
 
-/** The first failed job of each name in a run, by its id. */
+/** For each job name in a run, the id of the first job that failed. */
 export type Failures = ReadonlyMap<string, number>
 
 export function failuresIn({ jobs }: Pick<Run, 'jobs'>): Failures {

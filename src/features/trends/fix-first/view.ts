@@ -39,7 +39,7 @@ export const fixFirstShape = z.object({
 export type FixFirst = Shaped<typeof fixFirstShape>
 
 const days = 7
-/** How many jobs have their prices read, the most expensive ones. */
+/** For how many of the most expensive jobs prices are read. */
 const maxPriced = 500
 const maxFixes = 8
 /** What costs less time than this in a week is not listed, ms. */
@@ -98,7 +98,7 @@ export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: R
     })
 }
 
-/** From how many failures, and which share of failures, a job always fails: with fewer it may be new, with a smaller share it passes sometimes. */
+/** A job with at least these failures always fails. With fewer `failures` it may only be new; with a smaller `share` it passes sometimes. */
 const always = { failures: 5, share: 0.9 }
 /** How many jobs and how many projects are read, the most expensive of each. */
 const maxRead = { failing: 50, projects: 500 }

@@ -29,7 +29,7 @@ const whenEmpty: Readonly<Partial<Record<LineSort, string>>> = {
   flakiest: 'No job failed and then passed for the same commit.',
 }
 
-/** A column of a table of lines; `sort`: its sort order, if it has one. */
+/** A column of a table of lines. The store sorts the lines by `sort`. */
 type LineColumn = readonly [head: string, sort: LineSort | undefined, cell: (line: TrendLine) => Content]
 
 function linesTable(

@@ -27,7 +27,7 @@ export interface TrendPart<Read extends object = object> {
   readonly marks: (read: Read, chart: 'durations' | 'failures') => readonly ChartMark[]
 }
 
-/** Their cards are above the table of jobs. */
+/** What features add. Their cards are shown above the table of jobs. */
 export const trendParts = new Slot<TrendPart>()
 
 /** Gives the card the type of what `read` returns. */

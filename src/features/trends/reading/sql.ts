@@ -1,4 +1,4 @@
-// The SQL that reads trends. Rows are added up in memory, as their histograms are JSON.
+// The SQL that reads trends. Rows are added up in memory, because their histograms are JSON.
 import { branchClasses } from '../../../model/pipeline.ts'
 import { inScope } from '../../../core/store/ports/project-scope.ts'
 import { json, number, record, text, word, type Row } from '../../../core/store/sql/columns.ts'
@@ -149,7 +149,7 @@ export function trendsOn(reading: Reading): TrendViews {
       const place = (value: Value): string => `?${values.push(value)}`
       const some = subjects.slice(first, first + subjectsAtOnce)
       const list = some.map(({ projectId, job }) => `(CAST(${place(projectId)} AS bigint), ${place(job)})`)
-      // A cross join: SQLite loops over the list, not over all rows of the period.
+      // A cross join makes SQLite loop over the list, not over all rows of the period.
       const found = await rowsAt(
         `WITH subjects (its_project, its_job) AS (VALUES ${list.join(', ')})
          SELECT trends.* FROM subjects CROSS JOIN trends
