@@ -1,4 +1,4 @@
-// Connects to the platforms: one connection for each token, with a client and a budget of its own.
+// Connects to the platforms: one connection for each token, with its own client and budget.
 import { createHash } from 'node:crypto'
 import { connectPlatform, type Platform } from './platform.ts'
 import { territoriesOf, type Territory } from '../model/territory.ts'
@@ -9,13 +9,13 @@ import type { PlatformOf } from '../lib/chooser.ts'
 import type { Config } from './configuration/options.ts'
 
 export interface Connection extends Platform, PlatformView<ProfileName> {
-  /** The runs that it is for. */
+  /** The runs that this token is for. */
   readonly territory: Territory
-  /** The key of what is stored about this token: the instance and, for a token for groups, a digest of these, as pages may not name them. */
+  /** The key of what is stored about this token: the instance and, for a token for groups, a digest of the groups, because pages may not name them. */
   readonly scope: string
 }
 
-/** One for each token. Throws ConfigError. */
+/** Creates a connection for each token. Throws ConfigError. */
 export function connectPlatforms(
   config: Config<ProfileName>,
   ...shared: Parameters<typeof connectPlatform> extends [unknown, ...infer Rest] ? Rest : never
@@ -47,7 +47,7 @@ function scopeOf(instance: string, groups: readonly string[]): string {
   return `${instance} (groups ${digest})`
 }
 
-/** The profile of an instance; that of the first platform for one that is not configured. */
+/** The profile of an instance; for an instance that is not configured, the profile of the first platform. */
 export function profileBy<P extends string>(config: Config<P>): ByInstance<P> {
   const views = platformViews(config)
   const first = views[0]?.config.platform.profile ?? config.platform.profile
@@ -56,7 +56,7 @@ export function profileBy<P extends string>(config: Config<P>): ByInstance<P> {
   return instance => byInstance.get(instance)?.platform.profile ?? first
 }
 
-/** The name of the platform of an instance; of one that is not configured, that of the only platform, if there is one. */
+/** The platform's name, by instance. An instance that is not configured gets the name of the only platform, if there is only one. */
 export function platformNames<P extends string>(config: Config<P>): PlatformOf {
   const viewed = viewedPlatform(config)
   if (viewed !== undefined) return () => viewed
@@ -67,7 +67,7 @@ export function platformNames<P extends string>(config: Config<P>): PlatformOf {
   return instance => byInstance.get(instance) ?? only
 }
 
-/** A project as people write it, such as `team/shop` or `cloud:team/shop`: its path, and the instance if they name its platform. */
+/** Reads a project as people write it, such as `team/shop` or `cloud:team/shop`: its path, and the instance if the platform is named. */
 export function namedProject<P extends string>(
   config: Config<P>,
   text: string,
@@ -79,12 +79,12 @@ export function namedProject<P extends string>(
   return { path, instance: normalizeInstance(view?.config.platform.url) ?? '' }
 }
 
-/** The name of a lease of one connection. */
+/** The name of a connection's lease for some work. */
 export function leaseOf(work: string, connection: string): string {
   return connection === defaultPlatform ? work : `${work} ${connection}`
 }
 
-/** For lines of the log. */
+/** The platform's field in log lines. */
 export function ofConnection(name: string): { readonly platform?: string } {
   return name === defaultPlatform ? {} : { platform: name }
 }

@@ -1,4 +1,4 @@
-// What every start step of the daemon and every command is given.
+// What every start step of the daemon and every command gets.
 import type { ByInstance } from '../model/instance.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from './configuration/options.ts'
@@ -17,7 +17,7 @@ export interface Context {
   readonly log: Log
 }
 
-/** The core's configuration, and what follows from it. */
+/** The core's configuration, and values that are derived from it. */
 export interface Surroundings {
   readonly config: Config
   readonly destinations: readonly Destination[]

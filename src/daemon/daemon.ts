@@ -1,5 +1,5 @@
-// The daemon: the store and the listener for webhooks, which run until its end, and the parts (`parts.ts`), which a reload stops and starts anew with
-// another configuration. All that is under way is in the store. It is also what tests and commands start.
+// The daemon: the store and the listener for webhooks, which run until it stops, and the parts (`parts.ts`), which a reload stops and starts again with
+// another configuration. All work in progress is in the store. Tests and commands start this same object.
 import { createReceiving, drainDeadline } from './receiving.ts'
 import { tablesOf, type Feature } from './feature.ts'
 import { createEvents, forgetListeners } from './events.ts'
@@ -22,35 +22,35 @@ export interface DaemonOptions {
   readonly features: readonly Feature[]
   readonly log: Log
   readonly clock?: Clock | undefined
-  /** Which configuration is live; undefined: nothing reloads it. */
+  /** The state of the live configuration; undefined: nothing reloads it. */
   readonly configStatus?: (() => ConfigStatus) | undefined
-  /** The store is damaged and can be neither read nor written reliably: ends the process. */
+  /** Called when the store is damaged and can be neither read nor written reliably; must end the process. */
   readonly onDamage?: ((fault: Fault) => void) | undefined
 }
 
 export interface Daemon {
-  /** Where webhooks are received. */
+  /** The URL at which webhooks are received. */
   readonly url: string
   readonly adminUrl: string
   readonly store: Store
   readonly exporter: Exporter
-  /** Secrets or certificates may have changed: they are used from the next request on. */
+  /** To be called when secrets or certificates may have changed: the new ones are used from the next request on. */
   refresh(): void
   /**
-   * Uses another configuration, which may differ in what needs no restart. If the parts cannot start with it, they start with the one before, and
-   * this rejects with the reason. Not to be called again before it has ended.
+   * Uses another configuration, which may only differ in settings that need no restart. If the parts cannot start with it, they start with the old one, and
+   * this rejects with the reason. Must not be called again before it has ended.
    */
   reload(config: Config<ProfileName>): Promise<void>
-  /** Stops accepting, finishes intake, sends what is due within `flushMs`; what is not sent waits in the store. */
+  /** Stops accepting deliveries, finishes intake, and sends what is due within `flushMs`. The rest waits in the store. */
   stop(flushMs?: number): Promise<void>
 }
 
-/** How long a stop may spend on sending what is pending, ms. */
+/** How long a stop may go on sending pending exports, ms. */
 export const flushDeadline = 20_000
-/** The same of the parts for a reload: what is not sent is sent by their successors. */
+/** The same for the parts at a reload, ms. The new parts send the rest. */
 const reloadDeadline = 3_000
 
-/** Throws a Fault with a remedy if anything that it needs is not available; parts that were started by then are stopped. */
+/** Throws a Fault with a remedy if anything that the daemon needs is not available; then it stops the parts that it has started. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { features, log, clock = systemClock, configStatus, onDamage } = options
   let { config } = options
@@ -59,7 +59,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let isStopping = false
   let reloading: Promise<void> | undefined
   const { url: location, maxSize } = config.store
-  // A reload replaces it, while the store stays open.
+  // A reload replaces this function, while the store stays open.
   let encode = encoderOf(config, features)
   const store = await openOwnStore(location, {
     ...{ maxSize, parts: tablesOf(features), log, onDamage, daemon: true, timeoutMs: statementTimeout },
@@ -89,7 +89,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
   const stopAll = async (flushMs: number): Promise<void> => {
     isStopping = true
-    // Stop accepting first; the parts finish what was received.
+    // The listener stops first. Then the parts finish what was received.
     await receiving.stop(drainDeadline)
     await parts?.stop(flushMs)
     await steps.stop(flushMs)

@@ -1,11 +1,11 @@
-// Events by which one part of the daemon wakes another. An event without a listener is harmless: every loop queries the store when it
-// starts, and from time to time.
+// Events with which one part of the daemon wakes another. An event without a listener is harmless: every loop queries the store when it
+// starts, and at regular intervals.
 
 export type DaemonEvents = ReturnType<typeof createEvents>
 
 export function createEvents() {
   return {
-    /** Deliveries were merged into runs, which may now be due for a snapshot or for enrichment. */
+    /** Deliveries were merged into runs. These may now be due for a snapshot or for enrichment. */
     processed: createEmitter(),
     /** Polling found runs that need details. */
     discovered: createEmitter(),
@@ -16,13 +16,13 @@ export function createEvents() {
   }
 }
 
-/** Nobody listens any more, as the parts that did have stopped. */
+/** Removes all listeners. Called after the parts that listened have stopped. */
 export function forgetListeners(events: DaemonEvents): void {
   for (const event of Object.values(events)) event.forget()
 }
 
 interface Emitter {
-  /** Calls every listener, in the order in which they came. */
+  /** Calls every listener, in the order in which they were added. */
   emit(): void
   /** The listener must not throw. */
   on(listener: () => void): void

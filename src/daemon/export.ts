@@ -1,4 +1,4 @@
-// Turns the configured destinations into what the export room needs, and starts all that sends to them.
+// Turns the configured destinations into what the export room needs, and starts everything that sends to them.
 import { defaultPlatform, platformViews } from './configuration/platforms.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from './configuration/destinations.ts'
 import { projectChooser, type PlatformOf } from '../lib/chooser.ts'
@@ -33,11 +33,11 @@ type Gauging = readonly Pick<Feature, 'gauges' | 'figures' | 'insides'>[]
 const gaugesOf = ({ gauges = [] }: Pick<Feature, 'gauges'>): readonly GaugeHead[] => gauges.flatMap(one => one.metrics)
 
 export interface ExportParts extends Outlets {
-  /** All of them, with the signals that are queued: metrics only where their temporality is delta. */
+  /** All destinations with their queued signals. Metrics are only queued if their temporality is delta. */
   readonly destinations: readonly Destination[]
-  /** All of them, with all their signals. */
+  /** All destinations with all their signals. */
   readonly whole: readonly Destination[]
-  /** Those that take metrics. */
+  /** The destinations that take metrics. */
   readonly metricDestinations: MetricFlushOptions['destinations']
   /** Whether a destination takes the totals of a project, which are sent without a queue. */
   readonly takesTotals: NonNullable<Route['takes']>
@@ -70,7 +70,7 @@ export function exportDestinations(config: Config, features: Gauging): ExportPar
   }
 }
 
-/** How chunks become messages. `others`: destinations whose messages have formats of their own. */
+/** How chunks are encoded as messages. `others`: destinations whose messages have their own formats. */
 function encodeFor(settings: TelemetrySettings, others: readonly Destination[]): EncodeMessages {
   const cap = createSeriesCap(settings.maxSeries)
   const encoders: Readonly<Record<OtlpSignal, Encode>> = {
@@ -83,12 +83,12 @@ function encodeFor(settings: TelemetrySettings, others: readonly Destination[]):
   )
 }
 
-/** The same, as configured. */
+/** How chunks are encoded as messages under this configuration. */
 export function encoderOf(config: Config, features: readonly Feature[]): EncodeMessages {
   return encodeFor(telemetryOf(config, features), messageDestinations(config, features))
 }
 
-/** Those of features, which take messages of their own instead of telemetry. */
+/** The destinations of features, which take messages in their own formats instead of telemetry. */
 export function messageDestinations(
   config: Config,
   features: readonly Feature[],
@@ -97,7 +97,7 @@ export function messageDestinations(
   return features.flatMap(one => one.messages?.(config as never, surroundings) ?? [])
 }
 
-/** What features are given of the configuration. */
+/** The configuration that features get, with values derived from it. */
 export function surroundingsOf(
   config: Config,
   features: Gauging,
@@ -150,7 +150,7 @@ export function startMetricFlush(
   }
 }
 
-/** What the metrics of pipelines are read from. */
+/** The sources of the metrics of pipelines. */
 export function metricSourcesOf(
   { config, store }: Pick<Context, 'config' | 'store'>,
   settings: TelemetrySettings,
@@ -166,7 +166,7 @@ export function metricSourcesOf(
   }
 }
 
-/** How telemetry looks, as the operator decided. */
+/** The operator's settings of how telemetry looks. */
 export function telemetryOf(config: Config, features: Gauging): TelemetrySettings {
   return telemetrySettings({
     profiles,
@@ -231,7 +231,7 @@ function destinationOf(
   }
 }
 
-/** What is about no project or group is not taken, nor what has no value for a template of the headers. */
+/** Which subjects a destination takes: not those without a project or group, nor those without a value for a template of the headers. */
 function takesOnly(
   projects: ConfiguredDestination['projects'],
   platformOf: PlatformOf,
@@ -244,7 +244,7 @@ function takesOnly(
     (headerValues === undefined || headerValues(subject) !== undefined)
 }
 
-/** A token whose file is read again at once when a backend refuses it. */
+/** A bearer token. When a backend refuses it, its file is read again at once. */
 function bearerOf(token: LiveSecret<Secret>): Bearer {
   return {
     file: token.path,
@@ -257,7 +257,7 @@ function bearerOf(token: LiveSecret<Secret>): Bearer {
   }
 }
 
-// What the templates in the headers of a destination stand for: `{platform}`, its name in `platforms`;
+// The values of the templates in the headers of a destination: `{platform}`, its name in `platforms`;
 // `{group}`, the top-level group; `{project.id}`; `{own.NAME}`, an attribute that
 // `attributes.rules` set by the project alone (checked in `daemon/configuration/destination-checks.ts`).
 /** Values are percent-encoded. Undefined if the headers have no templates. */

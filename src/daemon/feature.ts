@@ -1,6 +1,6 @@
-// The shape of a feature: what one adds to the line, the daemon, the console and the command line, and what it is given for that. A feature is one
-// folder of `features/`, whose `feature.ts` has one of these, and one line of `features.ts`, which is handed down from there: nothing else knows a
-// feature by its name. So the folder and its line can be deleted, and what remains is a whole product.
+// The shape of a feature: what it adds to the line, the daemon, the console and the command line, and what it gets for that. A feature is one
+// folder of `features/`, whose `feature.ts` exports such an object, and one line of `features.ts`, which passes it on. No other code knows a
+// feature by its name. So the folder and its line can be deleted, and the rest is still a complete product.
 import type { Condition, ConditionKind } from '../model/condition.ts'
 import type { Config } from './configuration/options.ts'
 import type { ConfigFault, FaultOf } from './configuration/config-fault.ts'
@@ -33,81 +33,81 @@ import type { InsideTelemetry, TelemetrySettings } from '../core/telemetry/setti
 import type { Territory } from '../model/territory.ts'
 import type { Thing } from '../platform/port/asking.ts'
 
-/** All of it but the name is optional. `Slice`: the feature's own options, as its table infers them. */
+/** Everything except the name is optional. `Slice`: the feature's own options, with types inferred from its table. */
 export interface FeatureOf<Slice> {
-  /** That of its folder, and of the folder of its tests. */
+  /** The name of its folder and of the folder of its tests. */
   readonly name: string
-  /** The features whose `port.ts` it imports: without them it is not there either. */
+  /** The features whose `port.ts` it imports. Without them, this feature is left out, too. */
   readonly needs?: readonly string[]
-  /** Its options, by the headings of the reference; those of a group that the core has, too, are added to it. */
+  /** Its options, by the headings of the reference. If the core has a group of the same name, they are added to that group. */
   readonly options?: Sections
-  /** Paths of its options that are patterns of projects: a pattern may name a platform. */
+  /** The paths of its options that are patterns of projects. Such a pattern may name a platform. */
   readonly patterns?: readonly string[]
-  /** Its tables in the store. Whoever opens the store gives it those of all features. */
+  /** Its tables in the store. The store is opened with the tables of all features. */
   readonly schema?: StorePart
-  /** What is wrong with its options beyond a single value, and what is allowed but probably not intended. */
+  /** Checks across its options: faults, and warnings about what is allowed but probably not intended. */
   readonly faults?: (options: Slice & Config, faultOf: FaultOf) => readonly ConfigFault[]
   readonly warnings?: (options: Slice & Config, unreported: Unreported) => readonly string[]
-  /** Conditions that it does not report under these options. */
+  /** The conditions that it does not report under these options. */
   readonly unreported?: (options: Slice & Config) => Unreported
-  /** Destinations of messages that are no telemetry: each has a format of its own (`encode`). */
+  /** Destinations of messages that are not telemetry. Each has its own format (`encode`). */
   readonly messages?: (options: Slice, surroundings: Surroundings) => readonly Destination[]
-  /** Notifies people about conditions that others report. */
+  /** Notifies people about conditions that other code reports. */
   readonly notifier?: (options: Slice, context: RuleContext) => Promise<Notifier>
-  /** The word of PIPESPAN_EVENTS that selects the events that it makes itself. */
+  /** The word in PIPESPAN_EVENTS that selects the events that the feature itself makes. */
   readonly ownEvents?: string
-  /** How long what finished took. */
+  /** How long finished pipelines and jobs took. */
   readonly pastDurations?: (context: PartContext) => PastDurations
-  /** What it takes from the line. */
+  /** Its step on the line: it observes runs, snapshots, the insides of jobs, and events. */
   readonly lineStep?: (options: Slice, context: PartContext) => LineStep
-  /** What runs in the daemon. */
+  /** Its parts that run in the daemon. */
   readonly parts?: readonly Part<Slice>[]
-  /** What it does with each token of each platform. */
+  /** What it runs for each token of each platform. */
   readonly perToken?: PerToken<Slice>
-  /** Counters of its parts that are metrics of the daemon itself. */
+  /** Counters of its parts that become metrics of the daemon itself. */
   readonly counts?: readonly CountOf[]
-  /** The metrics of what it counts: of events that have `figures`. */
+  /** The metrics of what it counts, for events that have `figures`. */
   readonly figures?: readonly (FiguresTable & { readonly isOn?: (options: Slice) => boolean })[]
-  /** How the insides of jobs look; of one feature. */
+  /** How the insides of jobs are exported. Only one feature may have this. */
   readonly insides?: InsideTelemetry
-  /** Metrics of projects that it measures whenever metrics are exported or scraped. */
+  /** Metrics of projects that it measures each time metrics are exported or scraped. */
   readonly projectMetrics?: MeasuresProjects<Slice>
   /** The gauges that it exports. */
   readonly gauges?: readonly Gauges[]
-  /** Metrics that only `/metrics` shows, read at each scrape. Undefined: there are none. */
+  /** Metrics that only `/metrics` shows. They are read at each scrape. Undefined: there are none. */
   readonly scraped?: (
     options: Slice,
     context: PartContext,
     view: ScrapeView,
   ) => (() => Promise<readonly ScopeMetrics[]>) | undefined
-  /** What is to be asked from time to time, whose answers are points of its gauges; of a platform see `perToken`. */
+  /** What is to be fetched at regular intervals. The answers are points of its gauges. For what is fetched from a platform, see `perToken`. */
   readonly things?: (options: Slice, surroundings: Surroundings) => readonly Thing[]
-  /** Conditions that last until somebody acts; undefined: there are none to look at. */
+  /** Conditions that last until somebody acts; undefined: it has no such conditions. */
   readonly standing?: (options: Slice, context: PartContext) => Standing | undefined
-  /** Pages and routes of the JSON API. It is called only where the console is on, so it loads them. */
+  /** Pages and routes of the JSON API. Called only if the console is on, so it should load their code only then. */
   readonly console?: (options: Slice, context: PartContext) => Promise<ConsolePart>
-  /** Adds its commands. What a command does is loaded when it runs. */
+  /** Adds its commands. The code of a command is loaded when it runs. */
   readonly commands?: (line: ConfiguredLine<Slice>) => void
   readonly checks?: readonly Check<Slice>[]
-  /** How many requests it costs, in sentences for `config check`. */
+  /** How many requests it causes, in sentences for `config check`. */
   readonly costs?: (options: Slice, surroundings: Surroundings) => readonly string[]
-  /** What `pipespan backfill` reads instead of pipelines, where a flag asks for it. */
+  /** What `pipespan backfill` reads instead of pipelines, if a flag asks for it. */
   readonly backfill?: Backfill<Slice>
-  /** How `pipespan setup` makes an ingest token at an observability instance. */
+  /** How `pipespan setup` creates an ingest token at an observability instance. */
   readonly ingestTokens?: (instance: { readonly url: string; readonly apiKey: Secret }) => TokenMaker
 }
 
-/** A feature whose options nobody but itself knows: whoever calls it hands it the whole configuration, which has them. */
+/** A feature for callers, who do not know its options: they pass the whole configuration, which includes these options. */
 export type Feature = FeatureOf<never>
 
-/** Types a feature's functions by the table of its options. */
+/** Derives the types of a feature's functions from the table of its options. */
 export function feature<const O extends Sections>(
   definition: FeatureOf<SliceOf<O>> & { readonly options?: O },
 ): Feature {
   return definition
 }
 
-/** The tables of features, for the store that is opened with them. */
+/** The tables of features, with which the store is opened. */
 export function tablesOf(features: readonly Pick<Feature, 'schema'>[]): readonly StorePart[] {
   return features.flatMap(({ schema }) => schema ?? [])
 }
@@ -115,67 +115,67 @@ export function tablesOf(features: readonly Pick<Feature, 'schema'>[]): readonly
 /** The configured values of sections of options. */
 export type SliceOf<O extends Sections> = ConfigOf<Intersection<O[keyof O]>>
 
-/** Something that runs between the start of the daemon and its stop, or a reload. */
+/** Something that runs from the start of the daemon, or a reload, until its stop or the next reload. */
 export interface Part<Slice> {
-  /** Why it can be stopped once all that was started later has stopped. */
+  /** Why it can be stopped once everything that was started later has stopped. */
   readonly why: string
-  /** Started before anything is sent, and stopped after the last request. */
+  /** True: it is started before anything is sent, and stopped after the last request. */
   readonly aroundSending?: true
-  /** Undefined: there is nothing to run. */
+  /** Creates what runs; undefined if there is nothing to run. */
   readonly create: (options: Slice, context: PartContext) => Running | undefined
 }
 
 /** What a part runs, with what it has counted. */
 export interface Running extends Loop {
   readonly counters?: object
-  /** What it counts as a client of the platform's API, for the pages. */
+  /** Its counters as a client of the platform's API, for the pages. */
   readonly client?: { readonly name: string; readonly counters: object }
 }
 
-/** The options and the configuration of each function are those of one token, as if it were the only one. */
+/** Each function gets the options and the configuration for one token, as if it were the only one. */
 export interface PerToken<Slice> {
   readonly part?: Omit<Part<Slice>, 'create' | 'aroundSending'> & {
     readonly create: (options: Slice, context: TokenContext) => Running | undefined
   }
-  /** What is to be asked of the platform from time to time. */
+  /** What is to be fetched from the platform at regular intervals. */
   readonly things?: (options: Slice, config: Config) => readonly Thing[]
   readonly checks?: readonly TokenCheck<Slice>[]
   /** What `pipespan config check --online` tries. */
   readonly trials?: Trials<Slice>
-  /** As `costs` of a feature. */
+  /** Like `costs` of a feature. */
   readonly costs?: (options: Slice, config: Config) => readonly string[]
 }
 
 /** How chunks are exported. */
 export interface Outlets {
-  /** Where they are put for sending. */
+  /** The queues that chunks are written to for sending. */
   readonly queues: readonly Route<Signal>[]
-  /** What one adds to the totals; undefined when metrics are off. */
+  /** What a chunk adds to the totals; undefined if metrics are off. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
 }
 
 export interface RuleContext extends Context, Omit<Surroundings, 'config'> {}
 
-/** What is known of the line once all features have added to it. */
+/** The line after all features have added to it. */
 export interface Line {
   readonly lineSteps: readonly LineStep[]
   readonly pastDurations: PastDurations
 }
 
 export interface PartContext extends RuleContext, Outlets {
-  /** Whom to report conditions to. */
+  /** The notifier to report conditions to. */
   readonly notifier: Notifier
-  /** Every token of every platform, once the parts start that are not around sending. */
+  /** Every token of every platform. Empty until the parts without `aroundSending` start. */
   readonly tokens: () => readonly TokenContext[]
-  /** As long as `tokens`. */
+  /** The line; like `tokens`, it is empty until those parts start. */
   readonly line: () => Line
-  /** Those of all features. */
+  /** The standing conditions of all features. */
   readonly standing: () => readonly Standing[]
-  /** With `takeEvents`: events that no delivery reported. */
+  /** For `takeEvents`, which stores events that no delivery reported. */
   readonly taking: EventTaking
 }
 
-/** What scrapes show, and of which projects. */
+/** How scrapes show metrics, and of which projects. */
 export interface ScrapeView {
   readonly settings: TelemetrySettings
   readonly scope: Scope
@@ -183,16 +183,16 @@ export interface ScrapeView {
 
 export interface TokenContext extends PartContext {
   readonly client: PlatformClient & InsideClient
-  /** The runs that it is for. */
+  /** The runs that the token is for. */
   readonly territory: Territory
-  /** The key of what is stored about it. */
+  /** The key of what is stored about the token. */
   readonly scope: string
   readonly errors: ErrorThrottle
   /** The name of the lease of this token's work. */
   readonly leaseOf: (work: string) => string
 }
 
-/** A feature's options for each token. `options`: those of the whole configuration. */
+/** A feature's options for each token. `options`: its options in the whole configuration. */
 export function perToken<Slice extends object>(
   { config }: { readonly config: Config },
   options: Slice,
@@ -201,32 +201,32 @@ export function perToken<Slice extends object>(
 }
 
 export interface MeasuresProjects<Slice> {
-  /** For the reference. */
+  /** The heads of its metrics, for the reference. */
   readonly heads: readonly (MetricHead & { readonly attributes: readonly AttributeRow<never>[] })[]
-  /** Undefined: it measures nothing. `now`: the time of all points. */
+  /** Undefined: the feature measures nothing. `now`: the time of all points. */
   readonly read: (
     options: Slice,
     context: Pick<Context, 'store'> & Pick<Surroundings, 'profile'> & { readonly settings: TelemetrySettings },
   ) => ((now: Millis) => Promise<readonly ProjectMetrics[]>) | undefined
 }
 
-/** A row of the daemon's own metrics: a counter. */
+/** A counter among the daemon's own metrics. */
 export interface CountOf {
   readonly name: string
   readonly unit: string
   readonly description: string
-  /** The counter of the feature's parts; or several, by the values of an attribute. */
+  /** The name of the parts' counter; or the names of several counters, by the values of an attribute. */
   readonly counter: string | { readonly attribute: string; readonly values: Readonly<Record<string, string>> }
-  /** Where the counter consists of several by a key, or by two keys: the attributes that have the keys. */
+  /** If the counter is divided by a key, or by two keys: the attributes for these keys. */
   readonly attributes?: readonly string[]
 }
 
-/** A share of the API budget of a token, so that people who look at pages do not make other requests wait. */
+/** The share of a token's API budget for pages: people who look at pages must not make other requests wait. */
 export function perMinuteForPeople({ platform }: Pick<Config, 'platform'>): number {
   return Math.max(1, Math.floor(platform.budget * 0.1))
 }
 
-/** The names of the platforms; `default` for that of the settings outside of `platforms`. */
+/** The names of the platforms; `default` for the platform that the settings outside of `platforms` configure. */
 export function platformsOf(config: Config): readonly string[] {
   return [...new Set(platformViews(config).map(({ platform }) => platform))]
 }
@@ -235,10 +235,10 @@ export { isOfView } from './configuration/platforms.ts'
 export type { Config } from './configuration/options.ts'
 export type { Surroundings } from './context.ts'
 
-/** What to do to have them reported. */
+/** By condition: what to do so that it is reported. */
 export type Unreported = Readonly<Partial<Record<ConditionKind, string>>>
 
-/** `switch`: the option that turns them on, for the page of metrics. */
+/** `switch`: the option that turns the gauges on, for the docs page about metrics. */
 export interface Gauges {
   readonly switch: string
   readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
@@ -246,11 +246,11 @@ export interface Gauges {
 
 export interface Standing {
   readonly kind: ConditionKind
-  /** All of that kind that are known, broken or fixed. `now`: the store's clock. */
+  /** All known conditions of that kind, whether broken or fixed. `now`: the time on the store's clock. */
   readonly look: (now: Millis) => Promise<readonly Condition[]>
 }
 
-/** A check of the doctor. One that throws does not hide the others. */
+/** A check of `pipespan doctor`. A check that throws does not hide the others. */
 export interface Check<Slice> {
   readonly name: string
   readonly run: (options: Slice, surroundings: Surroundings) => Promise<Finding | readonly Finding[]>
@@ -270,9 +270,9 @@ export interface TokenCheck<Slice> {
 }
 
 export interface Trials<Slice> {
-  /** What is tried: a noun in the plural, which is also its key in JSON. */
+  /** A plural noun for what is tried. It is also the key in JSON. */
   readonly what: string
-  /** Empty: nothing of it is configured. `client`: undefined without a token. */
+  /** Tries everything; the result is empty if nothing is configured. `client`: undefined without a token. */
   readonly run: (options: Slice, client: PlatformClient | undefined) => Promise<readonly Trial[]>
 }
 

@@ -44,28 +44,28 @@ import type { Snapshotter } from '../core/settle/take-snapshots.ts'
 import type { TelemetrySettings } from '../core/telemetry/settings.ts'
 import type { Receiving } from './receiving.ts'
 
-/** The parts that run, as far as pages show them. */
+/** The running parts whose state pages show. */
 export interface Shown {
   readonly ingress: Pick<Receiving, 'counts' | 'lastAccepted' | 'url'>
   readonly intake: Pick<TakeIn, 'counters'>
   readonly snapshotter: Pick<Snapshotter, 'counters'>
   readonly exporter: Pick<Exporter, 'status' | 'wake' | 'tryNow'>
   readonly flush: Pick<MetricFlush, 'status' | 'tryNow'>
-  /** Undefined where nothing uses the platform's API. */
+  /** Undefined if nothing uses the platform's API. */
   readonly platform: PlatformParts | undefined
-  /** What features count as clients of the platform's API. */
+  /** The counters of features as clients of the platform's API. */
   readonly clients: readonly NonNullable<Running['client']>[]
-  /** What asks the platforms, one for each token. */
+  /** The connections to the platforms, one for each token. */
   readonly connections: readonly Connection[]
   readonly destinations: readonly Destination[]
-  /** Where events go. */
+  /** The queues that events are written to. */
   readonly queues: readonly Route<Signal>[]
   readonly settings: TelemetrySettings
   readonly configStatus: (() => ConfigStatus) | undefined
   readonly scrapes: ScrapeCounts
 }
 
-/** `guarded`: more routes to protect as the pages are. */
+/** `guarded`: more routes that need the same protection as the pages. */
 export function pagesOf(
   context: PartContext,
   shown: Shown,
@@ -148,7 +148,7 @@ function peopleOf({ admin }: Pick<Config, 'admin'>): PagesSettings['people'] {
   return { header, proxies, hosts: admin.hosts, people: entries }
 }
 
-/** Logs what operators do, and exports it as an event where these are selected. */
+/** Logs what operators do, and exports it as an event if such events are selected. */
 function recorderOf(context: Context, queues: Shown['queues']): (action: OperatorAction) => Promise<void> {
   const { config, store, clock, log } = context
   const taking = {
@@ -176,7 +176,7 @@ function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
   return place(a).localeCompare(place(b), 'en') || signals.indexOf(a.signal) - signals.indexOf(b.signal)
 }
 
-/** The spans as they are sent: made anew from the same chunk, by the same code. */
+/** The spans as they are exported: encoded again from the same chunk, by the same code. */
 function spansOf(chunk: Chunk, settings: TelemetrySettings): ExportedSpan[] {
   const jobs = new Map(chunk.jobs.map(job => [jobSpanId(chunk, job), job.id]))
   const resource = plainAttributes(signalResourceOf(chunk, settings))
@@ -200,7 +200,7 @@ function setupOf(
     webhooks: `${config.publicUrl?.replace(/\/+$/, '') ?? ingress.url ?? ''}/webhooks`,
     platform: views[0]?.config.platform.url,
     hasPlatformToken: views.some(view => view.config.platform.token.current() !== undefined),
-    // With several platforms, one without a secret sends nothing.
+    // With several platforms, deliveries from a platform without a secret are refused.
     hasWebhookSecret: config.platforms.length > 0 || hasSecret(config),
     platforms: views.map(({ name, groups, config: own }) => {
       const token = own.platform.token.current()
@@ -227,7 +227,7 @@ function setupOf(
 
 const hiddenGroup = '[hidden]'
 
-/** The name of a connection on pages: it has the path of a group, which may be hidden. */
+/** The name of a connection as pages show it. The name may contain the path of a group, which may be hidden. */
 function shownNames(config: Config, scope: Scope): (name: string) => string {
   const hidden = platformViews(config).filter(({ groups, config: own }) =>
     groups.some(group => !seesGroup(scope, own, group)),
@@ -247,7 +247,7 @@ function tokenFrom(config: Config, name: string): string | undefined {
   return secret.path ?? 'a fixed value: a new one needs a restart'
 }
 
-/** A query may hold a key: some backends take it as a parameter. */
+/** Queries are not shown, because some backends take a key as a parameter. */
 function withoutQuery(address: string): string {
   const { origin, pathname } = new URL(address)
   return origin + pathname

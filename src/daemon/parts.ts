@@ -39,22 +39,22 @@ export interface PartsOptions extends Context {
   readonly features: readonly Feature[]
   readonly receiving: Receiving
   readonly configStatus?: (() => ConfigStatus) | undefined
-  /** Where the admin listener of the parts before them listens; it is used again if the configuration leaves it open. */
+  /** The port of the admin listener before a reload. It is used again if the configuration leaves the port open. */
   readonly adminPort?: number | undefined
-  /** Whether the daemon ends. */
+  /** Whether the daemon is stopping; otherwise the parts stop for a reload. */
   readonly isStopping: () => boolean
 }
 
 export interface Parts {
   readonly adminUrl: string
-  /** Watched by the parts' own telemetry. */
+  /** The store, whose operations the daemon's own telemetry measures. */
   readonly store: Store
   readonly exporter: Exporter
-  /** Takes in what was received. Sends what is due within `flushMs`; what is not sent waits in the store. */
+  /** Processes what was received, and sends what is due within `flushMs`. The rest waits in the store. */
   stop(flushMs: number): Promise<void>
 }
 
-/** Throws a Fault with a remedy if anything that they need is not available; parts that were started by then are stopped. */
+/** Throws a Fault with a remedy if anything that the parts need is not available. Then it stops the parts that it has started. */
 export async function startParts(options: PartsOptions): Promise<Parts> {
   const { config, features, receiving, events, clock, log, configStatus, adminPort, isStopping } = options
   const steps = createSteps(clock, log)
@@ -78,7 +78,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       line: () => line,
       standing: () => features.flatMap(one => one.standing?.(config as never, ofFeatures) ?? []),
     }
-    /** What was started of each feature. */
+    /** The started parts of each feature. */
     const running = new Map(features.map(one => [one, [] as Running[]]))
     const start = (one: Feature, part: Running | undefined, why: string): void => {
       steps.add(startLoop(part, why))
@@ -114,7 +114,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const snapshotter = snapshotterOf(wiring)
     const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))
     const intake = steps.add(startTakingIn(wiring, snapshotter, rules, receiving))
-    // The rest may take its time: webhooks are taken in from now on.
+    // Webhooks are taken in from now on, so the other parts may start slowly.
     await receiving.open()
     const parts = enriches ? steps.add(startPlatformParts(wiring, rules, intake)) : undefined
     for (const token of tokens) {
@@ -171,7 +171,7 @@ function counts(part: Running): part is Running & Required<Pick<Running, 'counte
   return part.counters !== undefined
 }
 
-/** What features are given for their work with one token of a platform. */
+/** What features get for their work with one token of a platform. */
 function tokenContextOf(
   wiring: Omit<Wiring, keyof Line>,
   shared: PartContext,
@@ -184,7 +184,10 @@ function tokenContextOf(
   }
 }
 
-/** Starts what asks from time to time about the things that features name. With one token; without one only what is no platform's is asked. The part is undefined where there is nothing to ask. */
+/**
+ * Starts the reader that regularly fetches the things that features name. It uses one token. Without a token it only fetches what is not a platform's.
+ * The part is undefined if there is nothing to fetch.
+ */
 function startThings(
   wiring: Wiring,
   connection: Connection | undefined,
@@ -212,7 +215,7 @@ function startThings(
   return startLoop(part, why)
 }
 
-/** Prunes. `queues`: the configured ones; entries for other queues are dropped in the end. */
+/** Starts pruning. `queues`: the configured queues. Entries of other queues are dropped in the end. */
 function startMaintenance({ config, store, clock, log }: Context, queues: ExportParts['queues']): Started<Loop> {
   const { retention, remember } = config
   const loop = createMaintenance({

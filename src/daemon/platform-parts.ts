@@ -16,13 +16,13 @@ import { leaseOf, ofConnection, type Connection } from './connections.ts'
 import type { TakeIn } from '../core/take-in/take-in.ts'
 import type { Wiring } from './processing.ts'
 
-/** What uses the platforms' APIs. */
+/** The parts that use the platforms' APIs. */
 export interface PlatformParts {
   readonly enricher: Enricher
   /** The pollers and the readers of hooks, each with the name of its connection. */
   readonly pollers: readonly { readonly name: string; readonly poller: Poller }[]
   readonly redeliveries: readonly { readonly name: string; readonly redelivery: Redelivery }[]
-  /** Why a token gets no answers at this moment, by the name of its connection. */
+  /** Why tokens get no answers at this moment, each with the name of its connection. */
   readonly errors: () => { readonly name: string; readonly error: PlatformError }[]
   /** Whether any platform has answered. */
   readonly hasAnswered: Platform['hasAnswered']

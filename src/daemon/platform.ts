@@ -23,18 +23,18 @@ import type { Config } from './configuration/options.ts'
 export interface Platform {
   readonly client: RestClient
   readonly budget: Budget
-  /** Whether the platform has answered since the start, with more than an error. */
+  /** Whether the platform has answered since the start, other than with an error. */
   readonly hasAnswered: () => boolean
   /** How far the platform's clock is ahead of ours, ms; undefined until it has answered. */
   readonly clockOffset: () => number | undefined
 }
 
-/** Requests of one priority that are under way at once. */
+/** Maximum number of requests of one priority that are under way at once. */
 const concurrency = 8
 
 /**
- * With the one token of a view. `store`: shares the API budget with all processes that use the same token; without it the budget is this process's own. `watch` counts requests.
- * Undefined if no platform or no token is configured. Throws ConfigError.
+ * Connects with the one token of a view. `store`: shares the API budget with all processes that use the token; without it, the budget is this process's own.
+ * `watch` counts requests. Undefined if no platform or no token is configured. Throws ConfigError.
  */
 export function connectPlatform(
   { name, config }: Pick<PlatformView<ProfileName>, 'name' | 'config'>,
@@ -94,7 +94,7 @@ function readCa(file: string): string {
   }
 }
 
-// The API budget in the store, by the database's clock, which is the same for all processes.
+// The API budget in the store. It uses the database's clock, which is the same for all processes.
 interface StoredBudgetOptions {
   readonly budgets: Repositories['budgets']
   readonly rules: BudgetRules
@@ -124,8 +124,8 @@ export function createStoredBudget({ budgets, rules, account, clock }: StoredBud
   return createKeptBudget(rules, keeper, clock)
 }
 
-// What the configured rules for attributes want of pipelines and merge requests.
-/** Undefined if the rules only set literal values. */
+// Which facts about pipelines and merge requests the configured attribute rules need.
+/** The facts that the rules need; undefined if they only set literal values. */
 export function wantedFactsOf(config: Pick<Config, 'attributes' | 'redact'>): WantedFacts | undefined {
   return createWantedFacts(wantedNames(config), createTextRedaction(config.redact ?? []))
 }
@@ -138,7 +138,7 @@ function wantedNames({ attributes }: Pick<Config, 'attributes'>): WantedNames {
   }
 }
 
-/** Whether any labels or variables are wanted. */
+/** Whether the rules need any labels or variables. */
 export function wishesOf(config: Pick<Config, 'attributes'>): {
   readonly labels: boolean
   readonly variables: boolean

@@ -1,4 +1,4 @@
-// Starts what takes deliveries in, and the settle loop, which takes snapshots of runs.
+// Starts the intake of deliveries, and the settle loop, which takes snapshots of runs.
 import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createTakeIn, type Delivery, type TakeIn } from '../core/take-in/take-in.ts'
 import { createPriceTable } from '../core/take-in/price-table.ts'
@@ -27,7 +27,7 @@ import type { Receiving } from './receiving.ts'
 import type { ExportParts } from './export.ts'
 import type { Selection } from '../core/take-in/selection.ts'
 
-/** Jobs in one chunk: some 650 KB of OTLP, far below the limits of backends. */
+/** Maximum number of jobs in one chunk: some 650 KB of OTLP, far below the limits of backends. */
 const chunkSize = 500
 
 /** `enriches`: whether the platform's API is used. */
@@ -37,7 +37,7 @@ export function mergeRulesOf(config: Config<ProfileName>, enriches: boolean, ste
   return enriches ? { ...times, enrichDeadline } : times
 }
 
-/** How events that are about no pipeline are exported. */
+/** How events that are not about a pipeline are exported. */
 export function eventRulesOf({ config, events, queues }: Pick<Wiring, 'config' | 'events' | 'queues'>): EventRules {
   return {
     to: queues.flatMap(({ signal, ...rest }) => (signal === 'logs' ? [{ ...rest, signal }] : [])),
@@ -47,7 +47,7 @@ export function eventRulesOf({ config, events, queues }: Pick<Wiring, 'config' |
   }
 }
 
-/** Stores events that no delivery reported. */
+/** What `takeEvents` needs to store events that no delivery reported. */
 export function takingOf({ store, selection, clock, ...shared }: Taken): EventTaking {
   return { runs: store.runs, selection, rules: eventRulesOf(shared), now: () => clock.now() }
 }
@@ -56,10 +56,10 @@ interface Taken extends Pick<Wiring, 'config' | 'events' | 'queues' | 'clock' | 
   readonly store: Pick<Wiring['store'], 'runs'>
 }
 
-/** Projects that are named in the log for this. */
+/** Maximum number of projects that the log names because no destination takes them. */
 const maxNamed = 50
 
-/** Says of each project once that no destination takes it. */
+/** Logs once for each project that no destination takes it. */
 function unroutedIn(log: Log): (project: string) => void {
   const named = new Set<string>()
   return project => {
@@ -77,7 +77,7 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
   const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme } = config
   const enriched = new Set(connections.map(({ client }) => client.instance))
   const profile = profileBy(config)
-  // The one platform may have another address in its webhooks.
+  // If there is only one platform, its webhooks may contain another address.
   const isSingle = config.platforms.length === 0
   return createSnapshotter({
     rules: {
@@ -101,7 +101,7 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
   })
 }
 
-/** `isLast`: as of `startDraining`. */
+/** `isLast`: see `startDraining`. */
 export function startSettling(
   { store, events, clock, log }: Context,
   snapshotter: Snapshotter,
@@ -109,16 +109,16 @@ export function startSettling(
 ): Started<SettleLoop> {
   const { runs, runsPerTransaction: perTransaction } = store
   const settleLoop = createSettleLoop({ runs, perTransaction, snapshotter, clock, log })
-  // Runs that were due at once have their snapshots already, and these are sent before others are looked for.
+  // Runs that were due at once already have their snapshots. These are sent before the loop looks for other due runs.
   events.processed.on(() => void requestsGoFirst().then(() => settleLoop.wake()))
   events.enriched.on(() => settleLoop.wake())
   return startDraining(settleLoop, 'no run changes any more: take the snapshots that are due', isLast)
 }
 
-/** How often quarantined deliveries are looked for that are to be decoded again, ms. */
+/** How often to look for quarantined deliveries that should be decoded again, ms. */
 const retryEvery = 1_000
 
-/** Hands what is received to it. */
+/** Starts the intake; received deliveries are passed to it from now on. */
 export function startTakingIn(
   wiring: Wiring,
   snapshotter: Snapshotter,
@@ -147,7 +147,7 @@ export function startTakingIn(
     clock,
     log,
     turn: async () => {
-      // This version tries once to decode what another version could not.
+      // Once, this version tries to decode what another version could not.
       if (!isUpgraded) await store.quarantine.retryOfOtherVersions(version)
       isUpgraded = true
       return (await takeIn.retryQuarantined()) > 0 ? 0 : retryEvery
@@ -166,7 +166,7 @@ export function startTakingIn(
   }
 }
 
-/** If there are several platforms, each delivery has the instance of the secret that verified it. */
+/** The parser. With several platforms, a delivery's instance is that of the secret that verified it. */
 function parserOf(
   config: Config<ProfileName>,
   shared: Omit<ParseOptions, 'profile' | 'platform' | 'platformUrl'>,
@@ -199,12 +199,12 @@ function parserOf(
   }
 }
 
-// What the start steps are given that process, ask a platform, or report conditions.
+// What the start steps get that process deliveries, send requests to a platform, or report conditions.
 export interface Wiring extends Context, ExportParts {
   readonly connections: readonly Connection[]
   readonly selection: Selection
   readonly notifier: Notifier
-  /** What features take from the line. */
+  /** The steps of features on the line. */
   readonly lineSteps: readonly LineStep[]
   readonly pastDurations: PastDurations
 }

@@ -1,9 +1,9 @@
-// The profiles that a configuration chooses from: a vendor's names, and what can be read of its platform.
+// The profiles that a configuration chooses from: a vendor's names, and what can be read from its platform.
 import { eventWords } from '../platform/webhook/event-table.ts'
 import { vendors, type Vendor, type VendorName } from '../platform/vendor.ts'
 
 export interface Profile extends Vendor {
-  /** The words that select its webhook events. */
+  /** The words that select the platform's webhook events. */
   readonly events: readonly string[]
 }
 

@@ -1,5 +1,5 @@
-// Receives webhooks: the public listener and its route. It is open from the start of the daemon to its end; at a reload, deliveries wait until the
-// parts that take them in have started anew.
+// Receives webhooks: the public listener and its route. It is open from the start of the daemon until its stop. At a reload, deliveries wait until the
+// parts that take them in have started again.
 import { readFileSync } from 'node:fs'
 import { createDeliveryHeaders } from '../platform/webhook/delivery-headers.ts'
 import { createHealth } from './listeners/health.ts'
@@ -26,22 +26,22 @@ export interface Receiving {
   readonly counts: WebhookCounts
   /** Undefined until webhooks are accepted. */
   readonly url: string | undefined
-  /** When something was accepted last, Unix ms. */
+  /** When the last delivery was accepted, Unix ms. */
   readonly lastAccepted: number | undefined
-  /** Listens, if it does not yet. Throws a ConfigError if the address cannot be had. Resolves with the URL. */
+  /** Starts to listen if it does not listen yet. Resolves with the URL. Throws a ConfigError if the address is not available. */
   open(): Promise<string>
-  /** What takes deliveries in from now on; undefined: they wait for the next one. */
+  /** Sets what takes deliveries in from now on; undefined: deliveries wait for the next call. */
   handTo(takeIn: TakeIn | undefined): void
-  /** Secrets or certificates may have changed, or another configuration is in use: undefined if it is still the same. */
+  /** To be called when secrets or certificates may have changed. `next`: a new configuration; undefined if it is still the same. */
   refresh(next?: Config<ProfileName>): void
-  /** Accepts nothing more; requests in flight may take so long, ms. */
+  /** Accepts nothing more. Requests in flight may take up to `withinMs`. */
   stop(withinMs: number): Promise<void>
 }
 
 export interface ReceivingOptions {
   readonly config: Config<ProfileName>
   readonly store: Store
-  /** Whether the daemon ends. */
+  /** Whether the daemon is stopping. */
   readonly isStopping: () => boolean
   readonly clock: Clock
   readonly log: Log
@@ -49,7 +49,7 @@ export interface ReceivingOptions {
 
 /** How long requests in flight may take when a listener stops, ms. */
 export const drainDeadline = 5_000
-/** How long a delivery waits for a reload, ms; then its sender is to try again. */
+/** How long a delivery waits for a reload, ms. After that, its sender must try again. */
 const reloadTimeout = 5_000
 
 export function createReceiving({ config: first, store, isStopping, clock, log }: ReceivingOptions): Receiving {
@@ -125,7 +125,7 @@ function tooLate(): never {
   throw new StoreError('The daemon has been reloading for 5 s.', 'Send it again; see the log if it goes on.')
 }
 
-/** One for each platform, with the secrets of the moment. If there are several, those without a secret send nothing. */
+/** A sender for each platform, with its current secrets. With several platforms, one without a secret cannot send anything. */
 function sendersOf(config: Config): () => readonly Sender[] {
   const views = platformViews(config).filter(({ groups }) => groups.length === 0)
   const isSingle = config.platforms.length === 0

@@ -1,34 +1,34 @@
-// Stops what was started in reverse order. Each step says why it can be stopped now.
+// Stops what was started, in reverse order. Each step says why it can be stopped now.
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import type { Loop } from '../lib/loop.ts'
 
-/** A part of the daemon that runs, and how it ends. */
+/** A running part of the daemon, and how to stop it. */
 export interface Started<Part> {
   readonly part: Part
   /** Why it can be stopped once all later parts have stopped. */
   readonly why: string
-  /** `left`: how many ms may still be spent on sending. */
+  /** Stops the part. `left`: for how many ms it may still go on sending. */
   readonly stop: (left: () => number) => Promise<void>
 }
 
 export interface Steps {
-  /** Returns the part. */
+  /** Adds a step and returns its part. */
   add<Part>(started: Started<Part>): Part
-  /** A part that is stopped after all others, although it was not started first. */
+  /** Adds a part that is stopped after all others, although it was not started first. */
   addLast<Part>(started: Started<Part>): Part
-  /** Every step is tried, also after one that failed. `sendMs`: how long all of them together may go on sending. */
+  /** Stops all steps. If one fails, the others are still tried. `sendMs`: how long all of them together may go on sending. */
   stop(sendMs: number): Promise<void>
 }
 
-/** Starts a loop that its stop ends. Undefined: there is nothing to start. */
+/** Starts a loop. Its step stops the loop. Undefined: there is nothing to start. */
 export function startLoop<Part extends Loop | undefined>(part: Part, why: string): Started<Part> {
   part?.start()
   return { part, why, stop: async () => part?.stop() }
 }
 
-/** The same of a loop with a queue. `isLast`: whether nothing more arrives; at a reload its successor goes on with the rest. */
+/** Starts a loop with a queue. `isLast`: nothing more arrives, so the stop must process the rest. At a reload, the loop's successor does that. */
 export function startDraining<Part extends Loop & { drain(): Promise<void> }>(
   part: Part,
   why: string,

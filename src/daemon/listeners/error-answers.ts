@@ -1,5 +1,5 @@
-// Answers outside of routes, as short JSON without details: unknown path, wrong method, and errors; requests that no route sees, on the bare socket; and
-// those that Node would answer by itself, which would bypass our limits.
+// Answers outside of routes, as short JSON without details: to unknown paths, wrong methods and errors; on the bare socket, to requests that no route sees;
+// and to requests that Node would answer by itself, bypassing our limits.
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { Log } from '../../lib/log.ts'
 import type { RequestListener, ServerResponse } from 'node:http'
@@ -16,10 +16,10 @@ interface RouteForTheRest {
   readonly isForTheRest?: boolean
 }
 
-/** Call it before routes are registered, because it collects the allowed methods of each path from them. */
+/** Call it before routes are registered, because it collects the allowed methods of each path as they are registered. */
 export function answerErrors(app: FastifyInstance, log: Log): void {
   const methodsOf = new Map<string, Set<string>>()
-  // Otherwise Fastify answers QUERY without a body with 400 before it looks for a route. No route here accepts it: it gets 404 or 405.
+  // Without this, Fastify answers QUERY without a body with 400 before it looks for a route. No route here accepts QUERY, so it gets 404 or 405.
   app.addHttpMethod('QUERY', { overrideExisting: true })
   app.addHook('onRoute', ({ url, method, config }) => {
     if ((config as RouteForTheRest | undefined)?.isForTheRest === true) return
@@ -58,9 +58,9 @@ function leadsTo(route: string, path: string): boolean {
   }
 }
 
-/** For Node's `clientError`: invalid HTTP, or a timeout. Answers if the sender can still understand it, and closes. */
+/** For Node's `clientError`: invalid HTTP, or a timeout. Answers if the sender can still understand an answer, and closes the connection. */
 export function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
-  // If bytes were sent, they may be half an answer, and another would be read as part of it.
+  // Bytes that were sent may be half an answer. The sender would read another answer as a part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy()
     return
@@ -83,7 +83,7 @@ export function withHost(handler: RequestListener): RequestListener {
   }
 }
 
-/** For any expectation but `100-continue` (RFC 9110, section 10.1.1). */
+/** Answers any expectation except `100-continue` (RFC 9110, section 10.1.1). */
 export const answerExpectation: RequestListener = (_request, response) => {
   refuse(response, 417, 'The Expect header is not supported.')
 }

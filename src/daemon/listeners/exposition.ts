@@ -1,6 +1,6 @@
 // Writes metrics as Prometheus reads them: its text format 0.0.4, or OpenMetrics 1.0, which also has exemplars
 // (https://prometheus.io/docs/instrumenting/exposition_formats/, https://prometheus.io/docs/specs/om/open_metrics_spec/). The OpenTelemetry packages
-// write only the former. A family is written piece by piece, as its points are read, so that no text is ever held as a whole.
+// only write the former. A family is written piece by piece while its points are read, so that the whole text is never in memory.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   DataPointType,
@@ -19,35 +19,35 @@ export const contentTypes: Readonly<Record<Exposition, string>> = {
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 }
 
-/** A point with the latest measurement that a trace belongs to. The SDK's points have none. */
+/** A point with the latest measurement that has a trace. The SDK's points have none. */
 export interface ExemplaryPoint {
   readonly exemplar?: Exemplar | undefined
 }
 
-/** A metric whose name is another program's: a counter keeps it, although it does not end in `_total`. */
+/** A metric whose name another program has defined. A counter keeps such a name, although it does not end in `_total`. */
 export interface NamedMetric {
   readonly hasExactName?: true | undefined
 }
 
 /** A metric whose points are read piece by piece. */
 export interface ScrapedMetric {
-  /** Its points are not written. */
+  /** The metric without its points: only the points of `pieces` are written. */
   readonly metric: MetricData & NamedMetric
   readonly pieces: () => AsyncIterable<MetricData>
 }
 
-/** How many series may still be written, and how many were left out since there was no more room. */
+/** How many series may still be written, and how many were left out because the maximum was reached. */
 export interface SeriesRoom {
   left: number
   leftOut: number
 }
 
-/** Characters of a piece of text. */
+/** A piece of text is handed on once it has this many characters. */
 const pieceLength = 64 * 1024
 
 /**
- * The text of all metrics, in pieces. Those of one name and type are together; gauges come first and histograms last, so that what there is no room
- * for is a histogram. Other work goes on between two pieces. Ends without the end mark of OpenMetrics.
+ * The text of all metrics, in pieces. Metrics of one name and type are together. Gauges come first and histograms last, so that if series are left
+ * out, they are histograms. Other work goes on between two pieces. The text lacks the end mark of OpenMetrics.
  */
 export async function* expositionOf(
   metrics: readonly ScrapedMetric[],
@@ -82,7 +82,7 @@ export function isGauge({ metric }: ScrapedMetric): boolean {
   return typeOf(metric) === 'gauge'
 }
 
-/** The metrics of the scopes, which are already there as a whole. */
+/** The metrics of these scopes, whose points are already in memory. */
 export function wholeMetrics(scopes: readonly ScopeMetrics[]): ScrapedMetric[] {
   return scopes
     .flatMap(scope => scope.metrics)
@@ -94,7 +94,7 @@ export function wholeMetrics(scopes: readonly ScopeMetrics[]): ScrapedMetric[] {
     }))
 }
 
-/** Once something found no room, the rest is left out, too: what is shown does not depend on the size of what comes later. */
+/** Whether these series may be written. Once some are left out, all later ones are, too: what is shown must not depend on the size of later metrics. */
 function takesRoom(room: SeriesRoom, series: number): boolean {
   if (room.leftOut === 0 && series <= room.left) {
     room.left -= series
@@ -104,7 +104,7 @@ function takesRoom(room: SeriesRoom, series: number): boolean {
   return false
 }
 
-/** In OpenMetrics the samples of a counter end in `_total`, and its family does not. */
+/** In OpenMetrics, the samples of a counter end in `_total`, but its family does not. */
 const total = '_total'
 
 function familyName({ descriptor }: MetricData): string {
@@ -118,7 +118,7 @@ interface Family {
   /** The name of its samples. */
   readonly sample: string
   readonly first: MetricData & NamedMetric
-  /** Those of its type. */
+  /** The metrics of the family's type. */
   readonly metrics: readonly ScrapedMetric[]
 }
 
@@ -139,10 +139,10 @@ function familiesOf(all: readonly ScrapedMetric[]): Family[] {
 
 function headText({ type, base, sample, first }: Family, format: Exposition): string {
   const family = format === 'openmetrics' ? base : sample
-  // OpenMetrics has no counters without that end.
+  // OpenMetrics has no counters whose samples do not end in `_total`.
   const shown = first.hasExactName === true && type === 'counter' && format === 'openmetrics' ? 'unknown' : type
   const help = visible(escaped(first.descriptor.description || 'description missing'))
-  // OpenMetrics knows a unit only as the end of a name.
+  // OpenMetrics allows a unit only if the name ends with it.
   const unit =
     format === 'text' && first.descriptor.unit !== '' ? `# UNIT ${family} ${escaped(first.descriptor.unit)}\n` : ''
   return `# HELP ${family} ${format === 'openmetrics' ? help.replaceAll('"', '\\"') : help}\n${unit}# TYPE ${family} ${shown}\n`
@@ -155,12 +155,12 @@ function typeOf(metric: MetricData): Type {
 
 type WrittenPoint = DataPoint<number | Histogram> & ExemplaryPoint
 
-/** The SDK's exponential histograms are not used. */
+/** The points of a metric. The SDK's exponential histograms are not used here. */
 function pointsOf(metric: MetricData): readonly WrittenPoint[] {
   return metric.dataPointType === DataPointType.EXPONENTIAL_HISTOGRAM ? [] : metric.dataPoints
 }
 
-/** Count, sum and buckets of a histogram are a series each. */
+/** How many series a point has: count, sum and each bucket of a histogram are series of their own. */
 function seriesIn({ value }: WrittenPoint): number {
   return typeof value === 'number' ? 1 : value.buckets.boundaries.length + 3
 }
@@ -187,7 +187,7 @@ function histogramText(
   const buckets = [...boundaries, Infinity].map((bound, at) => {
     below += counts[at] ?? 0
     const isHere = measured <= bound && !(measured <= (boundaries[at - 1] ?? -Infinity))
-    // The bound is spelled alike in both formats: in Prometheus it is part of the series.
+    // Both formats spell the bound in the same way, because in Prometheus it identifies the series.
     const bucket = inBraces(`${labels}${labels === '' ? '' : ','}le="${numberText(bound)}"`)
     return `${name}_bucket${bucket} ${below}${isHere ? exemplarText(point, format) : ''}\n`
   })
@@ -227,8 +227,8 @@ function numberText(value: number): string {
 }
 
 /**
- * Names of branches or jobs may contain control characters: a carriage return ends a line for some parsers, and the others act on a terminal.
- * As `\u001b` they stay distinct.
+ * Names of branches or jobs may contain control characters. Some parsers read a carriage return as the end of a line; others have effects in a terminal.
+ * Written as `\u001b`, they stay distinct.
  */
 function visible(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n]/gu, char => `\\\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

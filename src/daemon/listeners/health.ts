@@ -1,18 +1,18 @@
-// Health checks for orchestrators: alive (the process answers) and ready (the store accepts writes, and the daemon is not stopping).
+// Health checks for orchestrators: alive (the process answers) and ready (the store accepts writes and the daemon is not stopping).
 import type { FastifyPluginAsync } from 'fastify'
 import { within } from '../../lib/timer.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 
-/** How long the store's answer is cached, ms. A bad one is checked again soon. */
+/** How long the store's answer is cached, ms. A bad answer is cached briefly, so that the store is checked again soon. */
 const believed = { ready: 5_000, notReady: 1_000 } as const
-/** A store that does not answer within this time does not accept writes, ms. */
+/** A store that does not answer within this time counts as not accepting writes, ms. */
 const timeoutMs = 5_000
 
 export interface HealthOptions {
   /** Throws if the store does not accept writes. */
   readonly proveWritable: () => Promise<void>
-  /** False: the store's files were removed or replaced. Asked for each answer. Undefined: it has none. */
+  /** False: the store's files were removed or replaced. Called for each answer. Undefined: the store has no files. */
   readonly isInPlace?: (() => boolean) | undefined
   /** Whether the daemon has begun to stop. */
   readonly stopping: () => boolean
@@ -23,7 +23,7 @@ export interface HealthOptions {
 
 type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string }
 
-/** The routes of all listeners, which share the cached answer. */
+/** The routes, for all listeners. These share the cached answer. */
 export function createHealth(options: HealthOptions): FastifyPluginAsync {
   const { now, log } = options
   let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
@@ -39,7 +39,7 @@ export function createHealth(options: HealthOptions): FastifyPluginAsync {
       return { ready: true }
     } catch (error) {
       believedFor = believed.notReady
-      // The store's message names files and hosts: it goes to the log, not into the answer.
+      // The store's message names files and hosts, so it is written to the log and not into the answer.
       log.warn({ cause: reasonOf(error) }, 'not ready: the store does not accept writes')
       return { ready: false, reason: 'The store does not accept writes.' }
     }

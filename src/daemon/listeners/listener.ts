@@ -18,20 +18,20 @@ export interface Limits {
   readonly headers: number
   /** Timeout for the whole request, ms: twice the 10 s after which the platform gives up. */
   readonly request: number
-  /** How long an idle connection stays open, ms: longer than proxies keep theirs (60 s), so that none sends on one that is being closed. */
+  /** How long an idle connection stays open, ms: longer than in proxies (60 s), so that no proxy sends on a connection that is being closed. */
   readonly keepAlive: number
   /**
-   * Maximum number of connections; further ones are closed at once. Each costs some 20 kB, and 80 kB with the first piece of a body; how many bodies
-   * wait is limited besides.
+   * Maximum number of connections; further ones are closed at once. Each takes some 20 kB, and 80 kB with the first piece of a body. Another limit
+   * applies to the number of waiting bodies.
    */
   readonly connections: number
-  /** Of these from one address, if no proxy is trusted: through a proxy all come from its address. Default: a quarter. */
+  /** Maximum from one address; default: a quarter. Only applies if no proxy is trusted, because all connections through a proxy come from its address. */
   readonly connectionsOfAddress?: number | undefined
 }
 
 /**
- * Connections that may wait to be accepted (the backlog, which the system may limit). More than a listener may have, because a
- * connection that does not fit is dropped, and an honest sender then retries only after 1, 3, 7, 15 s.
+ * How many connections may wait to be accepted (the backlog, which the system may limit). It is more than a listener may have, because a
+ * connection beyond it is dropped, and an honest sender then retries only after 1, 3, 7, 15 s.
  */
 const queued = 4_096
 
@@ -48,14 +48,14 @@ export interface ListenerOptions {
   readonly name: string
   /** An address or host name, IPv6 without brackets; `::` is dual stack. */
   readonly host: string
-  /** 0: a free one is chosen. */
+  /** 0: the system chooses a free port. */
   readonly port: number
   readonly tls?: TlsFiles | undefined
   /** Prefix of every route, such as `/pipespan`, when a reverse proxy passes it on. */
   readonly basePath?: string | undefined
-  /** Whether `X-Forwarded-*` is believed: by all, or by the addresses named. */
+  /** Whose `X-Forwarded-*` headers are believed: everybody's, nobody's, or those from the named addresses. */
   readonly trustProxy: boolean | string
-  /** Its health checks; they answer with and without the base path. */
+  /** Its health checks, which answer with and without the base path. */
   readonly health: FastifyPluginAsync
   readonly log: Log
   readonly limits?: Partial<Limits> | undefined
@@ -65,7 +65,7 @@ export interface ListenerOptions {
 export type Routes = FastifyPluginAsync
 
 export interface Listener {
-  /** Before `start` only. */
+  /** May only be called before `start`. */
   register(routes: Routes): void
   /** Throws a ConfigError if it cannot listen on the address. `url` ends with the base path, without a slash. */
   start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>
@@ -88,7 +88,7 @@ export function createListener(options: ListenerOptions): Listener {
     onRefused: () => warn('connections', 'too many open connections: a new one is closed', { listener: name }),
   })
   server.on('error', error => {
-    // Before it listens, `start` reports the error. Afterwards a connection could not be accepted, but the next one may be.
+    // Before the server listens, `start` reports the error. Afterwards, one connection could not be accepted, but the next one may be.
     if (server.listening)
       warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
   })
@@ -147,7 +147,7 @@ function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | 
     serverFactory: handler => {
       const once = onceAtATime()
       server.on('request', once(withHost(handler)))
-      // A sender that asks before it sends a body (Expect: 100-continue) may continue only once a route wants the body.
+      // A sender that asks before it sends a body (Expect: 100-continue) may continue only after a route wants the body.
       server.on('checkContinue', once(withHost(handler)))
       server.on('checkExpectation', once(answerExpectation))
       return server
@@ -156,7 +156,7 @@ function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | 
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
-    // No route has a schema, so the compilers of schemas need not be loaded.
+    // No route has a schema, so the schema compilers need not be loaded.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     genReqId: () => randomUUID(),
     clientErrorHandler: answerMalformed,
@@ -183,8 +183,8 @@ function noSchemas(): never {
 }
 
 /**
- * Uses `getBuiltinModule`, because importing `node:http` evaluates all of its exports, and one of them, WebSocket, loads an
- * HTTP client: 30 ms at the start of each thread.
+ * Uses `getBuiltinModule`, because importing `node:http` evaluates all of its exports. One of them, WebSocket, loads an
+ * HTTP client, which takes 30 ms at the start of each thread.
  */
 function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | TlsServer {
   const settings = {
@@ -202,7 +202,7 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
       )
 }
 
-/** Runs work that reads a certificate; errors of OpenSSL become a ConfigError. */
+/** Runs work that reads a certificate. Errors of OpenSSL become a ConfigError. */
 function usable<T>(work: () => T): T {
   try {
     return work()
@@ -218,11 +218,11 @@ function usable<T>(work: () => T): T {
 interface ConnectionLimits {
   readonly connections: number
   readonly ofAddress: number
-  /** Called when one was closed. */
+  /** Called when a connection beyond the limits was closed. */
   readonly onRefused: () => void
 }
 
-/** Returns what closes connections that have not sent a byte. Node counts them as busy, and would wait for their timeout. */
+/** Returns a function that closes connections which have not sent a byte. Node counts them as busy, and would wait for their timeout. */
 function limitConnections(server: Server | TlsServer, limits: ConnectionLimits): () => void {
   const { connections, ofAddress, onRefused } = limits
   const open = new Map<Socket, string>()

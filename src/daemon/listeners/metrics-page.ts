@@ -1,4 +1,4 @@
-// The route `/metrics`, in the format that the client asks for, written in pieces: it waits for the client, other work goes on between two pieces, and
+// The route `/metrics`, in the format that the client prefers. It is written in pieces: it waits for the client, other work goes on between two pieces, and
 // it ends when the client goes away. Other rooms decide what is measured and who may read it.
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
@@ -12,11 +12,11 @@ import type { Exposition, ScrapedMetric, SeriesRoom } from './exposition.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface MetricsPageOptions {
-  /** Those of pipelines, without the points that are read while they are written. */
+  /** The metrics of pipelines, without their points: these are read while they are written. */
   readonly ofPipelines: () => Promise<readonly ScrapedMetric[]>
-  /** The daemon's own, which have no maximum. */
+  /** The daemon's own metrics, to which the maximum does not apply. */
   readonly own: () => Promise<readonly ScopeMetrics[]>
-  /** Of those of pipelines. */
+  /** Maximum number of series of the metrics of pipelines. */
   readonly maxSeries: number
   /** Counts the series that are left out of all scrapes. */
   readonly counts: ScrapeCounts
@@ -27,9 +27,9 @@ export interface ScrapeCounts {
   leftOut: number
 }
 
-/** A scrape keeps little in memory, but reads much. */
+/** How many scrapes may run at once: a scrape keeps little in memory, but reads much. */
 const maxScrapes = 10
-/** A client that has not read all by then is cut off, ms: longer than scrapes may take. */
+/** A client that has not read everything within this time is disconnected, ms. It is longer than scrapes may take. */
 const maxScrapeMs = 60_000
 
 export function createMetricsPage({ log, ...options }: MetricsPageOptions): FastifyPluginAsync {
@@ -41,7 +41,7 @@ export function createMetricsPage({ log, ...options }: MetricsPageOptions): Fast
       const format = formatFor(headers.accept)
       if (method === 'HEAD') return reply.type(contentTypes[format]).send('')
       const answer = await limit.run(async () => {
-        // What fails before the first piece is answered as an error.
+        // A failure before the first piece is answered as an error.
         const text = Readable.from(scrape(options, format)).once('error', failed)
         void reply.type(contentTypes[format]).send(text)
         const cut = after(maxScrapeMs, () => void reply.raw.destroy(), failed)
@@ -58,7 +58,7 @@ export function createMetricsPage({ log, ...options }: MetricsPageOptions): Fast
 
 type ScrapeOptions = Pick<MetricsPageOptions, 'ofPipelines' | 'own' | 'maxSeries' | 'counts'>
 
-/** The daemon's own gauges first. Its other metrics come last, because they count what was left out of this scrape, too. */
+/** Writes the daemon's own gauges first. Its other metrics come last, because they also count what was left out of this scrape. */
 async function* scrape(
   { ofPipelines, own, maxSeries, counts }: ScrapeOptions,
   format: Exposition,
@@ -86,7 +86,7 @@ function formatFor(accept = ''): Exposition {
   return openmetrics > Math.max(...texts) ? 'openmetrics' : 'text'
 }
 
-/** The quality that a type has in the header `Accept` (RFC 9110, section 12.5.1), 0 if it is not in it. */
+/** The quality of a type in the header `Accept` (RFC 9110, section 12.5.1); 0 if the header does not have it. */
 function qualityOf(accept: string, type: string): number {
   const found = accept.split(',').map(one => one.split(';').map(part => part.trim().toLowerCase()))
   const qualities = found

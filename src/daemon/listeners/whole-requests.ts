@@ -1,7 +1,7 @@
-// An answer waits until its request has arrived, as far as nobody wants the rest of its body: that is read and discarded.
+// Delays an answer until the whole request has arrived. If no route wants the rest of the body, it is read and discarded.
 //
-// If a connection with unread input is closed, it is reset, and the reset may overtake the answer. Platforms ask for closing with each request, and
-// read nothing before they have sent all. A request that never ends is ended by its timeout.
+// Closing a connection with unread input resets it, and the reset may overtake the answer. Platforms request closing with each request, and
+// read nothing before they have sent everything. A timeout ends a request that never ends.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 const answered = new WeakSet<FastifyRequest>()
@@ -14,7 +14,7 @@ export function answerWholeRequests(app: FastifyInstance): void {
     if (raw.complete || raw.destroyed) {
       done(null, payload)
     } else if (asksFirst(request)) {
-      // It may now send no body.
+      // The sender may now leave out the body, so the connection cannot be used again.
       void reply.header('connection', 'close')
       done(null, payload)
     } else {
@@ -30,15 +30,15 @@ export function answerWholeRequests(app: FastifyInstance): void {
     }
   })
   app.addHook('preParsing', (request, reply, payload, done) => {
-    // For Fastify a request is unanswered until the answer is sent. If the sender disconnects before, Fastify would go on after the hook that refused
-    // it, and run the route: not calling `done` ends it here.
+    // For Fastify, a request is unanswered until the answer is sent. If the sender disconnects before that, Fastify would go on after the hook that refused
+    // the request, and run the route. Not calling `done` ends the request here.
     if (answered.has(request)) return
     if (asksFirst(request) && !request.is404) reply.raw.writeContinue()
     done(null, payload)
   })
 }
 
-/** It waits for `100 Continue` before it sends the body. */
+/** Whether the sender waits for `100 Continue` before it sends the body. */
 function asksFirst({ headers }: FastifyRequest): boolean {
   return headers.expect?.toLowerCase() === '100-continue'
 }

@@ -1,4 +1,4 @@
-// Reads the counters and states of all parts of the daemon, for metrics that are observed at collection.
+// Reads the counters and states of all parts of the daemon, for metrics that are read at collection.
 import type { Budget, BudgetSnapshot } from '../../platform/port/budget.ts'
 import type { EnricherCounters } from '../../core/complete/enricher.ts'
 import type { TakeInCounters } from '../../core/take-in/take-in.ts'
@@ -15,12 +15,12 @@ export interface Point {
   readonly attributes?: Readonly<Record<string, string>> | undefined
 }
 
-/** A part of the daemon that counts. */
+/** A part of the daemon that has counters. */
 interface Counting<Counters> {
   readonly counters: Readonly<Counters>
 }
 
-/** The parts of the daemon, as far as they are observed; undefined: one that does not run. */
+/** The parts of the daemon that are observed; undefined for a part that does not run. */
 export interface ObservedParts {
   readonly ingress: { readonly counts: WebhookCounts }
   readonly intake: Counting<TakeInCounters>
@@ -29,39 +29,39 @@ export interface ObservedParts {
   readonly enricher: Counting<EnricherCounters> | undefined
   readonly poller: Counting<PollerCounters> | undefined
   readonly redelivery: Counting<RedeliveryCounters> | undefined
-  /** The points of features' counters, by the names of their metrics. */
+  /** The points of the counters of features, by the names of their metrics. */
   readonly counted: ReadonlyMap<string, readonly Point[]>
-  /** Series that were left out of scrapes. */
+  /** How many series were left out of scrapes. */
   readonly scrapes: { readonly leftOut: number }
   /** Reloads of the configuration; undefined: nothing reloads it. */
   readonly reloads?: { readonly applied: number; readonly refused: number } | undefined
 }
 
-/** What is observed at collection: the parts, and what is read then. */
+/** What metrics are read from at collection: the parts, and values that are fetched then. */
 export interface Observed extends ObservedParts {
   /** Unix ms on the store's clock. */
   readonly now: number
   readonly queues: readonly ExportQueueStatus[]
-  /** Deliveries that could not be decoded. */
+  /** How many deliveries could not be decoded. */
   readonly quarantined: number
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
   /** The store's own counters, by name. */
   readonly counters: ReadonlyMap<string, number>
   /** The used share of the store's limit. */
   readonly fullness: number
-  /** As of the store. */
+  /** See `isInPlace` of `Store`. */
   readonly isInPlace: boolean | undefined
-  /** Damaged rows that were skipped since the start. */
+  /** How many damaged rows were skipped since the start. */
   readonly damagedRows: number
   readonly budgets: readonly (BudgetSnapshot & { readonly platform: string })[]
 }
 
-/** The parts that are observed, and those that are asked. */
+/** The parts that are observed, and those whose values are fetched at collection. */
 export interface Parts extends ObservedParts {
   readonly exporter: { status(): Promise<Observed['queues']> }
   readonly flush: { status(): Observed['queues'] }
   readonly store: Pick<Store, 'now' | 'quarantine' | 'runs' | 'counters' | 'pruning' | 'damaged' | 'isInPlace'>
-  /** Those of the connections, by name. */
+  /** The API budgets of the connections, each with the connection's name. */
   readonly budgets: readonly { readonly platform: string; readonly budget: Pick<Budget, 'snapshot'> }[]
 }
 

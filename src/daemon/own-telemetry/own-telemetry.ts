@@ -1,4 +1,4 @@
-// The daemon's own metrics and traces: collected for `/metrics`, and exported by the OpenTelemetry SDK as the configuration has it.
+// The daemon's own metrics and traces: collected for `/metrics`, and exported by the OpenTelemetry SDK as configured.
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import {
   destinationsOf,
@@ -19,15 +19,15 @@ import type { Started } from '../steps.ts'
 
 export interface OwnTelemetry {
   readonly watch: Watch
-  /** Sets where observed metrics are read from now on. */
+  /** Sets the function that reads observed metrics from now on. */
   observe(read: () => Promise<Observed>): void
   collect(): Promise<readonly ScopeMetrics[]>
 }
 
-/** How long sending the rest may take when the daemon stops, ms. */
+/** How long it may take to send the rest when the daemon stops, ms. */
 const deadline = 5_000
 
-/** The SDK is loaded only if something is exported. */
+/** Starts the daemon's own telemetry. The SDK is loaded only if something is exported. */
 export async function startSelfTelemetry(
   config: Config,
   features: readonly Feature[],
@@ -56,7 +56,7 @@ export async function startSelfTelemetry(
   return { part, why: 'nothing more is measured', stop: async () => sdk?.stop(deadline) }
 }
 
-/** The variables that the SDK may read: each has been checked, and may have come from the file. */
+/** The variables that the SDK may read. Each has been checked, and may come from the configuration file. */
 function variablesOf({ self, otlp }: Config): Readonly<Record<string, string>> {
   const given = Object.entries(sdkOptions).flatMap(([key, { spec }]) => {
     const value = self.sdk[key as keyof typeof sdkOptions]
@@ -67,7 +67,7 @@ function variablesOf({ self, otlp }: Config): Readonly<Record<string, string>> {
   return Object.fromEntries(given) as Record<string, string>
 }
 
-/** The endpoint configured for it, without headers and tokens; else the first destination of the pipelines' telemetry, in the same way. */
+/** The endpoint that is configured for the daemon's own telemetry, without headers and tokens; else the first destination for pipelines, with them. */
 function selfTargets(config: Config): { readonly traces: SelfTarget; readonly metrics: SelfTarget } {
   const { self, otlp } = config
   const shared = { timeoutMs: otlp.timeout, compression: otlp.compression }

@@ -26,7 +26,7 @@ export interface SelfTarget {
 interface SelfSettings {
   /** How often metrics are sent, ms. */
   readonly interval: number
-  /** Of one export of metrics, ms: the interval at most. */
+  /** Timeout of one export of metrics, ms: at most the interval. */
   readonly timeout: number | undefined
   /** The `OTEL_…` variables that the SDK may read. */
   readonly variables: Readonly<Record<string, string>>
@@ -36,18 +36,18 @@ interface SelfSdkOptions {
   readonly traces: SelfTarget
   readonly metrics: SelfTarget
   readonly settings: SelfSettings
-  /** The reader by which metrics can be scraped, too. */
+  /** The reader with which metrics can also be scraped. */
   readonly scrape: Scrape
 }
 
 interface SelfSdk {
   readonly meters: ApiMeterProvider
   readonly tracer: Tracer
-  /** Exports what is left, for `deadlineMs` at most. */
+  /** Exports the rest, for at most `deadlineMs`. */
   stop(deadlineMs: number): Promise<void>
 }
 
-/** Of the specification, ms. */
+/** The default timeout in the OpenTelemetry specification, ms. */
 const defaultTimeout = 30_000
 
 export async function startSelfSdk({
@@ -68,7 +68,7 @@ export async function startSelfSdk({
     const periodic = new PeriodicExportingMetricReader({
       exporter: new OTLPMetricExporter(exporterOptions(forMetrics)),
       exportIntervalMillis: interval,
-      // The SDK throws where it is the longer one.
+      // The SDK throws if the timeout is longer than the interval.
       exportTimeoutMillis: Math.min(timeout, interval),
     })
     const built = new NodeSDK({
@@ -86,7 +86,7 @@ export async function startSelfSdk({
     meters: metrics.getMeterProvider(),
     tracer: trace.getTracer('pipespan'),
     stop: async deadlineMs => {
-      // An unreachable backend must neither delay the stop nor make it fail.
+      // An unreachable backend must not delay the stop or make it fail.
       const shutdown = sdk.shutdown().catch(() => undefined)
       await within(deadlineMs, shutdown, () => undefined)
       metrics.disable()
@@ -112,8 +112,8 @@ function exporterOptions({ url, headers, timeoutMs, compression, tls = {} }: Sel
 }
 
 /**
- * Runs `build` with these `OTEL_…` variables and no others. What the SDK cannot use it throws at or ignores without a word; headers and certificates
- * in these variables are for the telemetry of pipelines, and must not be sent elsewhere; with a log level, it would print backends' messages without
+ * Runs `build` with these `OTEL_…` variables and no others. For values that it cannot use, the SDK throws or silently ignores them. Headers and certificates
+ * in such variables are for the telemetry of pipelines, and must not be sent elsewhere. With a log level, the SDK would print backends' messages without
  * redaction.
  */
 function withVariables<T>(variables: SelfSettings['variables'], build: () => T): T {
@@ -128,14 +128,14 @@ function withVariables<T>(variables: SelfSettings['variables'], build: () => T):
   }
 }
 
-// Collects the daemon's own metrics on demand, without exporting them.
+// Collects the daemon's own metrics on demand without exporting them.
 class ScrapeReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {
-    // Nothing to shut down.
+    // There is nothing to shut down.
   }
 
   protected override async onForceFlush(): Promise<void> {
-    // Nothing to flush.
+    // There is nothing to flush.
   }
 }
 

@@ -11,13 +11,13 @@ interface OwnHead {
   readonly attributes: readonly string[]
 }
 
-/** Read at collection. */
+/** A metric that is read at collection. */
 export interface ObservedMetric extends OwnHead {
   readonly type: 'counter' | 'gauge'
   readonly points: (observed: Observed) => readonly Point[]
 }
 
-/** Recorded when it happens. */
+/** A metric that is recorded when something happens. */
 export interface RecordedMetric extends OwnHead {
   readonly type: 'counter' | 'histogram'
   /** Upper bounds of a histogram's buckets. */
@@ -37,7 +37,7 @@ const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 
 /** Bucket bounds in seconds, for waits of up to half a day. */
 const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
 
-/** Begin at 0, so that an alert notices the first ones. */
+/** These counters begin at 0, so that an alert notices the first increase. */
 const neverExported = [['pruned.unserved_exports', 0]] as const
 
 /** Not formatted by Prettier, which would need eight lines for each row instead of two or three. */
@@ -159,7 +159,7 @@ export const ownMetrics: readonly (ObservedMetric | RecordedMetric)[] = [
   ...Object.values(recordedMetrics),
 ]
 
-/** The attribute of the platform; none for the one that is configured without a name. */
+/** The attribute with the platform's name; none for the platform that is configured without a name. */
 export function namedPlatform(name: string): { readonly platform?: string } {
   return name === 'default' ? {} : { platform: name }
 }
@@ -168,7 +168,7 @@ function queueOf({ destination, signal }: ExportQueueStatus): { destination: str
   return { destination, signal }
 }
 
-/** No point of a part that does not run. */
+/** The point of a value; none if the part does not run. */
 function one(value: number | undefined): Point[] {
   return value === undefined ? [] : [{ value }]
 }
@@ -180,7 +180,7 @@ function entries(
   return Object.entries(values).map(([key, value]) => ({ value: value ?? 0, attributes: attributes(key) }))
 }
 
-/** In seconds; 0 without an oldest. */
+/** The age of the oldest item in seconds; 0 if there is none. */
 function age(oldest: number | undefined, now: number): number {
   return oldest === undefined ? 0 : Math.max(0, now - oldest) / 1000
 }
@@ -193,7 +193,7 @@ interface CountingFeature {
   readonly counts?: readonly CountOf[]
 }
 
-/** No point of a feature that does not run. */
+/** The metrics for the counters of features. A feature that does not run has no points. */
 export function countedMetrics(features: readonly CountingFeature[]): ObservedMetric[] {
   return features
     .flatMap(one => one.counts ?? [])
@@ -204,7 +204,7 @@ export function countedMetrics(features: readonly CountingFeature[]): ObservedMe
     }))
 }
 
-/** The points of a feature's counters by the names of their metrics. `sums`: those of its parts; undefined: none runs. */
+/** The points of a feature's counters, by the names of their metrics. `sums`: the summed counters of its parts; undefined if no part runs. */
 export function countedBy(
   { counts = [] }: CountingFeature,
   sums: { readonly counters: object } | undefined,
@@ -218,7 +218,7 @@ export function countedBy(
   })
 }
 
-/** None of a counter that is missing. */
+/** The points of a counter; none if the counter is missing. */
 function pointsOf(counted: Counted = {}, [attribute, ...others]: readonly string[]): Point[] {
   if (typeof counted === 'number') return [{ value: counted }]
   const entries: [string, Counted][] =

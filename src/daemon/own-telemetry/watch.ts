@@ -1,4 +1,4 @@
-// Measures operations of other rooms by wrapping their ports: durations, and a span for each slow one. The rooms need no change for it.
+// Measures operations of other rooms by wrapping their ports: durations, and a span for each slow operation. The rooms need no change for this.
 import { SpanStatusCode, type Attributes, type Meter, type Tracer } from '@opentelemetry/api'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Budget } from '../../platform/port/budget.ts'
@@ -9,11 +9,11 @@ import type { Store } from '../../core/store/ports/store.ts'
 
 export interface WatchOptions {
   readonly meters: OwnMeters
-  /** Undefined: without spans. */
+  /** Undefined: no spans are created. */
   readonly tracer?: Tracer | undefined
   /** Unix time in milliseconds. */
   readonly now: () => number
-  /** Passes evenly, ms. Default: as this process measures it. */
+  /** A monotonic clock, ms. Default: that of this process. */
   readonly elapsed?: (() => number) | undefined
 }
 
@@ -141,13 +141,13 @@ function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox
   }
 }
 
-/** A plain object with the functions of a port: spreading the proxy would bypass its `get` trap. */
+/** A plain object with the functions of a port. A copy made by spreading the proxy would bypass its `get` trap. */
 function bound<T extends object>(port: T): T {
   return Object.fromEntries(Object.keys(port).map(key => [key, port[key as keyof T]])) as T
 }
 
-// Creates the daemon's own instruments from their table. Recorded metrics are written when something happens; observed ones are read
-// at collection, from counters that the rooms keep anyway.
+// Creates the daemon's own instruments from their table. Recorded metrics are written when something happens; observed metrics are read
+// at collection, from counters that the rooms have anyway.
 type Recorded = keyof typeof recordedMetrics
 
 interface OwnMeters {
@@ -155,7 +155,7 @@ interface OwnMeters {
   record(metric: Recorded, value: number, attributes?: Attributes): void
 }
 
-/** `observe` is called once for each collection. If it fails, the observed metrics are left out. `added`: those of features. */
+/** `observe` is called once for each collection. If it fails, the observed metrics are left out. `added`: the metrics of features. */
 export function createMeters(
   meter: Meter,
   observe: () => Promise<Observed>,
