@@ -1,4 +1,4 @@
-// What the pages need from the rest of the daemon. `app/` passes it in.
+// What the pages need from the rest of the daemon. `src/daemon` passes it in.
 import type { ExportedSpan, LegacyName } from './layout/attributes.ts'
 import type { ExportQueueStatus, TriedNow } from './exports/columns.ts'
 import type { Filling } from '../lib/slot.ts'

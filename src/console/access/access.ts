@@ -29,7 +29,7 @@ export interface Access {
   /** Checks a token that somebody typed. If it is right, begins a session and answers its cookie. */
   login(request: FastifyRequest, given: string): Promise<{ readonly cookie: string } | 'wrong token' | 'too many'>
   logout(admission: Admitted): Promise<void>
-  /** Whether admission needs proof. False: everybody on this machine is admitted. */
+  /** Whether a token or a proxy decides who is admitted. False: everybody on this machine is admitted. */
   secured(): boolean
   /** Whether a login form is useful: a token is set, and no proxy has already logged this person in. */
   takesLogin(request: FastifyRequest): boolean

@@ -142,7 +142,7 @@ function sortChoice({ after: _, sort, ...filters }: Filters, base: string): Html
   )
 }
 
-/** For the search of a span id: says which pipelines were not searched. */
+/** For a search of a span id: says which kinds of spans are not searched. */
 function spansMeant({ text }: Filters): Content {
   if (!isSpanId(text)) return ''
   return 'Of span ids, those of pipelines and jobs are searched; those of sections, tests and a job’s own spans are not, as they are many and are not stored. Search for the trace id instead.'
