@@ -9,11 +9,11 @@ import { totalmem } from 'node:os'
 const small = 384 * 2 ** 20
 
 /**
- * Call this once the program is up, when the semi-spaces of the young generation have reached some 4 MiB. From then on they hardly grow, and the old
- * generation is collected when it has doubled. V8 reads these flags whenever it needs them; a later V8 that does not know them ignores them. `limit`:
- * the memory limit of the container, bytes; undefined: none. In a small container the old generation is collected when it has grown by two fifths.
- * Maglev, the third of V8's four compilers, is turned off there, because the allocator keeps the memory that Maglev needs for a moment. Decision 65
- * records the gains and costs of both.
+ * Limits the growth of V8's heap. Call it after the start, when the semi-spaces of the young generation have reached some 4 MiB. From then on they
+ * hardly grow, and V8 collects the old generation each time it has doubled. V8 reads these flags whenever it needs them, and ignores those that a later
+ * version no longer has. `limit`: the container's memory limit in bytes, or undefined. In a small container V8 collects the old generation when it has
+ * grown by two fifths. Maglev, the third of V8's four compilers, is turned off there, because the allocator does not return the memory that Maglev
+ * needs for a moment. Decision 65 has the measurements.
  */
 export function keepHeapsSmall(limit: number | undefined): void {
   const isSmall = limit !== undefined && limit < small

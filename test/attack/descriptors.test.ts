@@ -30,7 +30,7 @@ it('survives without any free descriptor, and accepts deliveries again once ther
   writeFileSync(sign, '')
   let refused = 0
   for (let at = 0; refused < 20; at += 1) {
-    // One that nobody can even turn away waits in the system's queue.
+    // A connection for whose refusal there is no descriptor either waits in the kernel's queue.
     const signal = AbortSignal.timeout(2_000)
     const whole = {
       'content-type': 'application/json',

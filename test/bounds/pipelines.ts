@@ -13,7 +13,7 @@ export interface Measure {
 const time = (seconds: number): string =>
   new Date(Date.UTC(2026, 4, 1, 10) + seconds * 1000).toISOString().replace('T', ' ').replace('.000Z', ' UTC')
 
-/** A pipeline event of a pipeline that is over. Job ids follow the pipeline's id times 10,000. */
+/** A pipeline event of a finished pipeline. Its job ids count up from the pipeline's id times 10,000. */
 export function pipelineEvent({
   id,
   jobs = 2,

@@ -74,7 +74,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     expect(text).not.toMatch(/:\/\/\w+:[^$@\s]+@/)
   })
 
-  it('runs Pipespan read-only, without capabilities, with time to flush and existing settings', () => {
+  it('runs Pipespan on a read-only file system, without capabilities, with enough time to flush, and sets only variables that exist', () => {
     const pipespan = compose.services.pipespan
     expect(pipespan).toMatchObject({ read_only: true, cap_drop: ['ALL'], stop_grace_period: '45s' })
     const own = Object.keys(pipespan?.environment ?? {})

@@ -21,7 +21,7 @@ const bodyOf = (file: string): Buffer => readFileSync(path.join(folder, file))
 const payloadOf = (file: string): Payload => JSON.parse(bodyOf(file).toString()) as Payload
 const over = new Set(['success', 'failed', 'canceled', 'skipped'])
 
-/** The event header with which the platform sends the file. */
+/** The event header that the platform sends with the payload in this file. */
 function eventOf(file: string): string {
   const [kind = ''] = file.split(/[-.]/)
   return kind === 'system' ? 'System Hook' : `${kind.charAt(0).toUpperCase()}${kind.slice(1)} Hook`

@@ -28,7 +28,7 @@ interface Asked<Row> {
   readonly alike?: Compare<Row> | undefined
 }
 
-/** All rows, sorted, and the heads of their columns. */
+/** Returns all rows, sorted, with the heads of their columns. */
 export function sorting<Row>(
   columns: Readonly<Record<string, Column<Row>>>,
   rows: readonly Row[],

@@ -26,7 +26,7 @@ export interface PollContextOptions {
   readonly source: SourceName & ('poller' | 'backfill')
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** A command has none. */
+  /** Undefined in a command: only the daemon has a log. */
   readonly log?: Log | undefined
 }
 

@@ -158,7 +158,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     return !outcomes.includes('full')
   }
 
-  /** Its project is polled instead, as after a delivery that was too large to be recorded. */
+  /** Records without a body cannot be delivered again: the hook's project is polled instead, as it is when a delivery was too large to be recorded. */
   function without(owner: HookOwner): void {
     if (!isReported)
       options.log.warn('records of webhook deliveries have no request_data: their projects are polled instead')

@@ -74,7 +74,7 @@ const deploymentMetrics: readonly FiguresRow<DeploymentFigures>[] = [
     description: 'Time from a commit to its deployment to production; an attribute names the definition.' },
 ]
 
-/** A change with its branches, named as metrics name refs: the source branch like the ref of a merge request. */
+/** A change and its branches. Metrics fold the names of branches: that of the source branch like the ref of a merge request's pipeline. */
 type ChangeSubject = FiguresSubject<Pick<ChangeFigures, 'head' | 'base'> & { readonly state?: string }>
 type OfChange = AttributeRow<ChangeSubject>
 

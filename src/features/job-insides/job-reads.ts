@@ -39,7 +39,7 @@ export function jobReadRulesOf(
   return { sections, lines, tests, reports, spans: spans.length > 0, project }
 }
 
-/** Whether these rules ever read anything. */
+/** Whether any of these rules can cause something of a job to be read. */
 export function readsInsides({ sections, lines, tests, reports, spans }: Omit<JobReadRules, 'project'>): boolean {
   return sections.length + lines.length + reports.length > 0 || tests || spans
 }

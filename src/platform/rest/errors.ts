@@ -177,7 +177,7 @@ const failures = {
 const certificateRemedy =
   "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
 
-/** The error of a request without an answer, or without one that can be read. `isOfCertificate`: the platform's certificate is not trusted. */
+/** The error for a request that got no answer, or an unreadable one. `isOfCertificate`: the platform's certificate is not trusted. */
 export function errorOfAnswer(
   kind: keyof typeof failures,
   endpoint: string,

@@ -297,7 +297,7 @@ export function selectEvents(words: readonly string[]): EventSelection {
   }
 }
 
-/** All flags of hooks for these events. */
+/** All flags of a webhook that subscribe to events of this table. */
 export const everyFlag: readonly string[] = [...new Set(eventTable.flatMap(({ flags }) => flags))]
 
 export const noEvent: EventSelection = selectEvents([])

@@ -4,7 +4,7 @@ import { inject } from 'vitest'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** An address that answers a request with the URL of a new database. */
+    /** URL of a service that creates a database at each request and answers with its URL. */
     readonly newDatabase: string
   }
 }

@@ -70,7 +70,7 @@ it('counts the entries of crashed processes as repeated once, however many crash
   expect(await next(10)).toEqual([4, 0])
 })
 
-it('releases leases in rows, as a copy from PostgreSQL has them, at the start', async () => {
+it('releases leases that are stored in rows, as in a copy from PostgreSQL, at the start', async () => {
   beside.prepare(`UPDATE outbox SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
   expect(await store.outbox.dueIn(exportQueue)).toBe(0)
   expect((await store.outbox.lease(exportQueue, 10, 0)).items).toHaveLength(3)

@@ -221,7 +221,7 @@ describe('variables', () => {
     expect(good({ PIPESPAN_SETLE: ' ', OTEL_EXPORTER_OTLP_HEADER: ' ', ...others }).warnings).toEqual([noSecret])
   })
 
-  it('that the SDK for self-telemetry ignores are named if it is used', () => {
+  it('that the SDK for self-telemetry ignores are reported if that telemetry is on', () => {
     const ofOthers = { OTEL_EXPORTER_OTLP_INSECURE: 'true', OTEL_METRICS_EXPORTER: 'otlp' }
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_TRACES_EXPORTER: 'none', ...ofOthers }
     expect(good(env).warnings).toEqual([])

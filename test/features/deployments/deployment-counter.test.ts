@@ -468,7 +468,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(counter.counters).toMatchObject({ counted: 3, withoutCommits: 2 })
   })
 
-  it('asks for the commits of those environments alone that are production by the configuration', async () => {
+  it('requests commits only for environments that are configured as production', async () => {
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
     here.move(countIn)
     await counterOn('commit', true, store.on(storedDeployments), () => false).drain()

@@ -1,4 +1,4 @@
-// Promises about what is known of a deployment: reports come in any order and more than once.
+// What is known of a deployment does not depend on the order of its reports, nor on how often each arrives.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { observedEvent, mergeDeployment, viewDeployment } from '../../../src/features/deployments/model/deployment.ts'

@@ -131,7 +131,7 @@ describe('a query', () => {
     ['an object without a name', { id: 9 }, undefined],
     ['a list', [1], undefined],
     ['null', null, undefined],
-  ])('has the text of a field that is %s as an attribute', async (_, ref, text) => {
+  ])('makes an attribute of a field that is %s, with its text as the value', async (_, ref, text) => {
     world.api.misbehave = () => restJson({ success: true, data: { nodes: [{ ref, p50: 1 }] } })
     const { points } = await askQuery(medians, world.ask)
     expect(points[0]?.attributes).toEqual(text === undefined ? {} : { 'platform.query.ref': text })

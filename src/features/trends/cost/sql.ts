@@ -60,7 +60,7 @@ const wastedSums = wastedPurposes
   .map(purpose => `CAST(sum(${purpose}_ms) AS bigint) AS ${purpose}_ms, sum(${purpose}_cost) AS ${purpose}_cost`)
   .join(', ')
 
-/** Reads costs within what a user may see. */
+/** Reads costs, limited to the projects that the user may see. */
 export function costsIn({ on }: Pick<Reads, 'on'>): CostReads {
   return on(costsOn)
 }

@@ -53,7 +53,10 @@ export function lineSortOf(text: string | null): LineSort | undefined {
 
 /** The maximum of rows in each table. */
 export const shownLines = { projects: 30, jobs: 20 } as const
-/** Percentiles are not stored, so only this many lines are sorted by them: the slowest jobs by mean, or the projects with the most runs. */
+/**
+ * How many lines can be sorted by a percentile. Percentiles are not stored, so these lines are chosen first: the slowest jobs by mean, or the projects
+ * with the most runs.
+ */
 export const candidates = 200
 
 export async function rankedProjects(
