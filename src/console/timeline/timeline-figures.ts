@@ -61,7 +61,7 @@ export async function timelineOf(
   const { since, until } = frameOf(span, now)
   const known = timelineKinds(timeline).filter(kind => asked.kinds.includes(kind))
   const kinds = offered(timeline, settings).filter(kind => known.length === 0 || known.includes(kind))
-  // One more than is shown tells whether there are more.
+  // One more than is shown proves that there are more.
   const within = { project, since, until, limit: limit + 1 }
   const [runs, ...found] = await Promise.all([
     asked.pipelines === 0 ? undefined : views.search({ project, since, limit: asked.pipelines }),

@@ -185,7 +185,7 @@ function looksWorse(
 }
 
 /** Reading stops after this many pipelines, or when every subject has this many runs. */
-const most = { pipelines: 400, runs: 120 }
+const maxRead = { pipelines: 400, runs: 120 }
 
 export interface ReadRuns {
   /** By subject (`keyOf`). */
@@ -208,7 +208,7 @@ export async function readRuns(
   const runs = new Map<string, EndedRun[]>()
   const seen = new Set<number>()
   let backTo: Millis | undefined
-  for await (const chunks of await judging.newest(project, most.pipelines, sectionsOf)) {
+  for await (const chunks of await judging.newest(project, maxRead.pipelines, sectionsOf)) {
     for (const { key, pipeline } of chunks) {
       seen.add(key.pipelineId)
       backTo = Math.min(backTo ?? Infinity, pipeline.end)
@@ -220,7 +220,7 @@ export async function readRuns(
       its.push(run)
       runs.set(key, its)
     }
-    if ([...keys].every(key => (runs.get(key)?.length ?? 0) >= most.runs)) break
+    if ([...keys].every(key => (runs.get(key)?.length ?? 0) >= maxRead.runs)) break
   }
   return { runs, pipelines: seen.size, backTo }
 }

@@ -118,7 +118,7 @@ export interface SimIncident {
 }
 
 /** Maximum number of incidents that are remembered. The oldest are forgotten first. */
-const most = 2_000
+const maxIncidents = 2_000
 
 export class IncidentRecords {
   readonly incidents: SimIncident[] = []
@@ -128,7 +128,7 @@ export class IncidentRecords {
     const id = this.#next++
     const one = { id, iid: id - 9_000, project, severity, openedAt: at, updatedAt: at }
     this.incidents.push(one)
-    this.incidents.splice(0, Math.max(0, this.incidents.length - most))
+    this.incidents.splice(0, Math.max(0, this.incidents.length - maxIncidents))
     return one
   }
 

@@ -27,7 +27,7 @@ export interface NamedRow {
 /** Limits of the cache of a run of rows: first values, entries for each of these, and UTF-16 units of an entry. */
 const maxFirst = 512
 const maxOfFirst = 4
-const longest = 1_024
+const maxLength = 1_024
 
 /** The encoding of a run's values. */
 interface Written {
@@ -109,7 +109,7 @@ function writeKnown(
   const before = writer.written
   writeAnew(writer, tag, values, run)
   const own = values.slice(run.from, run.to)
-  if (own.reduce(longer, 0) > longest) return
+  if (own.reduce(longer, 0) > maxLength) return
   if (byFirst.size >= maxFirst) byFirst.clear()
   byFirst.set(first, [{ values: own, bytes: writer.since(before) }, ...known.slice(0, maxOfFirst - 1)])
 }
