@@ -1,4 +1,5 @@
-// Decides how an answer of the platform, or a missing answer, changes a run. Pure; the store calls it while it holds the run's lock.
+// Decides how an answer of the platform's API, or a missing answer, changes a run. The functions are pure: the store calls them while it has locked
+// the run.
 import { mergeIntoRun, type MergeRules } from '../take-in/merge-observations.ts'
 import { delayingJobs, isAtEnd } from '../../model/attempt.ts'
 import { withParent } from '../../model/family.ts'
@@ -14,19 +15,22 @@ import { mergePipeline } from '../../model/pipeline.ts'
 import type { Observation, ObservedPipeline, RunKey } from '../../model/observation.ts'
 import type { RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 
-/** The pause before a child's parent is searched for again, and before an active job is requested again, ms. */
+/** The pause in ms before the parent of a child pipeline is searched for again, and before an active job is requested again. */
 const soon = 5_000
 const hour = 3_600_000
-/** After this time without an answer no more requests are sent, ms. */
+/** The time in ms after which a run that the platform has not answered is no longer requested. */
 const maxAge = 24 * hour
-/** If requests for a pipeline fail for this long while others are answered, the pipeline is exported as a list shows it, ms. */
+/**
+ * If requests for a pipeline fail for this long (ms) while other requests are answered, the pipeline is exported with the facts from the platform's
+ * list.
+ */
 const maxFailing = 15 * 60_000
 
 export interface FetchedRun extends Fetched {
   readonly family: Found
 }
 
-/** Merges the answer and the parent, if one was found. */
+/** Merges the platform's answer into the run, and the parent if one was found. */
 export function applyAnswer(
   key: RunKey,
   { observation, family, missing }: FetchedRun,
@@ -46,7 +50,8 @@ export function applyAnswer(
       const searching =
         !family.known && failure === undefined && run.attempts.length === 0 && isStillDelaying(whole, now)
       const waits = searching || failure?.passing === true
-      // The snapshot must know that details are missing. Refused details are requested again with the parent, but not 50,000 jobs: their number shows the cut.
+      // The snapshot must record that details are missing. Refused details are requested again together with the parent. A list of 50,000 jobs is
+      // not, because the number of jobs shows that the list was cut.
       const isCut = run.jobs.size >= maxItems
       const detail = missing === undefined || isCut ? 'family' : 'details'
       return {
@@ -61,7 +66,10 @@ export function applyAnswer(
   }
 }
 
-/** Stores, before the details are fetched, that the pipeline has ended: its deadline begins. Its item in the queue stays as it is. */
+/**
+ * Stores that the pipeline has ended before its details are fetched, so that its deadline starts. The run's item in the enrichment queue stays as it
+ * is.
+ */
 export function applyEnd(end: Observation, rules: MergeRules): RunWork {
   return {
     key: end.key,
@@ -74,14 +82,14 @@ export function applyEnd(end: Observation, rules: MergeRules): RunWork {
 }
 
 /**
- * Why the platform did not return a pipeline. `gone`: it was deleted. `foreign`: it is on another platform. `refused`: the platform refuses this one;
- * `stopped`: it refuses every request. `failed`: this request fails for now; `away`: every request fails for now.
+ * Why the platform did not return a pipeline. `gone`: the pipeline was deleted. `foreign`: it is on another platform. `refused`: the platform refuses
+ * requests for this pipeline; `stopped`: it refuses every request. `failed`: this request fails for now; `away`: every request fails for now.
  */
 export type Unanswered = 'gone' | 'foreign' | 'refused' | 'stopped' | 'failed' | 'away'
 
 /**
- * The platform did not return the pipeline. It is requested again later, unless it is gone or foreign. If no answer will come soon, and the run has
- * ended or is gone, the run is exported as known so far.
+ * Applies a failed request for a pipeline. The pipeline is requested again later, unless it is gone or foreign. If no answer will come soon, and the
+ * run has ended or is gone, the run is exported with the facts known so far.
  */
 export function applyFailure(
   { key, detail }: EnrichmentItem,
@@ -98,7 +106,7 @@ export function applyFailure(
       if (run.listed !== undefined) return listedAfter(known, run.listed, priority, why, now, rules)
       const again = later(known, detail, priority, now)
       if (why === 'failed' || why === 'away') return { run, timing, enrichment: again }
-      // Only jobs are known. The source that reported them will report the pipeline too, or nobody will.
+      // Only jobs of this run are known. The source that reported them will also report the pipeline, or no source will.
       const isUnseen = run.pipeline === undefined && (why === 'gone' || why === 'refused')
       const ended = why === 'gone' || isUnseen ? { endedAt: timing.endedAt ?? now } : {}
       const enrichingUntil = why === 'foreign' ? undefined : timing.enrichingUntil && now
@@ -116,8 +124,9 @@ export function applyFailure(
 }
 
 /**
- * A pipeline that a list shows exists, so it is requested again even after a 404. The facts of the list are used once the pipeline itself is refused, or
- * fails for too long while others are answered: its deadline begins. They are also used when nothing will be requested any more.
+ * A pipeline in a platform's list exists, so it is requested again even after a 404. The facts from the list are used if the pipeline itself is
+ * refused, or if its requests fail for too long while others are answered: then its deadline starts. They are also used when no more requests will be
+ * made.
  */
 function listedAfter(
   known: StoredRun,
@@ -128,7 +137,7 @@ function listedAfter(
   rules: MergeRules,
 ): RunChange {
   const { run } = known
-  // Without a pipeline, `endedAt` only records the first failure.
+  // If the pipeline itself is unknown, `endedAt` only records the time of the first failure.
   const failedAt = known.timing.endedAt ?? now
   const timing = run.pipeline === undefined ? { ...known.timing, endedAt: failedAt } : known.timing
   const since = run.pipeline === undefined ? failedAt : timing.changedAt
@@ -150,7 +159,7 @@ function listedAfter(
   return { ...change, run: { ...change.run, listed }, timing: { ...change.timing, ...ended }, enrichment }
 }
 
-/** Requests it once more, a day after a refusal. */
+/** Requests the pipeline once more, a day after the platform refused it. */
 function aDayLater(detail: EnrichmentItem['detail'], now: Millis, since: Millis): EnrichmentChange {
   return { asked: true, again: now - since < maxAge ? { detail, at: now + maxAge } : undefined }
 }
@@ -162,7 +171,7 @@ function later(
   now: Millis,
 ): EnrichmentChange {
   const age = now - timing.changedAt
-  // For a silent run this is the only way to learn that it has ended.
+  // For a silent run, a request is the only way to learn that the run has ended.
   if (age > maxAge && priority !== 'silent') return { asked: true }
   return { asked: true, again: { detail, priority, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
 }
@@ -172,8 +181,8 @@ function isStillDelaying({ timing }: StoredRun, now: Millis): boolean {
 }
 
 /**
- * The settle delay counts from the last observation, not from this answer: a run that has waited for the answer settles at once. A deadline that is
- * not removed marks the snapshot as one without all details.
+ * The settle delay counts from the last observation, not from this answer, so a run that has waited for the answer settles at once. If the deadline
+ * is not removed, the snapshot is marked as incomplete.
  */
 function timingOf(
   { run, timing }: StoredRun,
@@ -208,10 +217,10 @@ function enrichmentAfter(
   if (isTerminal(status) || isBlocked(status)) {
     const isRunning = missing === undefined && isTerminal(status) && delayingJobs(run).length > 0
     if (!isRunning && !(missing instanceof PlatformError)) return { asked: true }
-    // It is not silent any more.
+    // A run with an answer is not silent any more.
     return later(whole, 'details', priority === 'silent' ? 'fresh' : priority, now)
   }
-  // The webhook of its end may get lost, so the run is looked up while it is open, at growing intervals.
+  // The webhook that reports the end of the run may get lost, so an open run is requested at growing intervals.
   const pause = Math.min(hour, Math.max(silentAfter, (now - timing.changedAt) / 2))
   return { asked: true, again: { detail: 'state', priority: 'silent', at: now + pause } }
 }

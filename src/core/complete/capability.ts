@@ -1,5 +1,5 @@
-// Remembers which requests the platform refuses, by endpoint, for a project or altogether, so that they are not repeated. Each is tried again once a
-// day.
+// Remembers which API requests the platform refuses, by endpoint, for a project or for all projects, so that they are not repeated. Each refused
+// request is tried again once a day.
 //
 //   404 about a job                      that job alone: its log was erased, or has expired
 //   404 about the project                the project
@@ -14,26 +14,26 @@ import type { Repositories } from '../store/ports/repository.ts'
 import type { SharedStore } from '../store/ports/store.ts'
 
 export interface Asked {
-  /** `jobs` or `bridges` of a pipeline, or what a feature asks for. */
+  /** The kind of data requested: `jobs` or `bridges` of a pipeline, or what a feature requests. */
   readonly what: string
   readonly project: number
   readonly path: string | undefined
 }
 
 export interface Capabilities {
-  /** Whether a request is worth trying. */
+  /** Whether the request should be sent: false if the platform has refused such requests. */
   mayAsk(asked: Asked): Promise<boolean>
   answered(asked: Asked): Promise<void>
-  /** `isOfAll`: the caller knows that it is refused for every project. */
+  /** Records that the platform refused a request. `isOfAll` means that the caller knows that the request is refused for every project. */
   refused(asked: Asked, error: PlatformError, isOfAll?: boolean): Promise<void>
 }
 
 type Refusals = Repositories['refusedEndpoints']
 
 const whole = 0
-/** After this number of refusals in a row the whole project counts as refused. */
+/** The number of refusals in a row after which the whole project counts as refused. */
 const maxInARow = 3
-/** After this number of refused projects the endpoint counts as refused for all. */
+/** The number of refused projects after which the endpoint counts as refused for all projects. */
 const maxProjects = 5
 
 export function createCapabilities(refusals: Refusals, instance: string): Capabilities {
@@ -92,7 +92,10 @@ function documentOf(
   }
 }
 
-/** For the doctor: what is not requested because it was refused. `nameOf`: its name; undefined if another check reports it. */
+/**
+ * Reports to `doctor` which data is not requested because the platform refused it. `nameOf` returns the name of the data, or undefined if another
+ * check reports it.
+ */
 export async function refusedOf(
   store: Pick<SharedStore, 'now' | 'repositories'>,
   instance: string,

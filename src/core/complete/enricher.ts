@@ -1,6 +1,6 @@
-// Adds what webhooks leave out. It requests the runs that are due in the enrichment queue: first those that webhooks reported or that have just
-// ended, then history. No run waits longer than its deadline. Runs that are silent for too long are looked up, too (`silence.ts`), because
-// the webhook of their end may be lost. Only the deadlines of history and of silent runs are extended while the API budget is used up.
+// Fetches the data that webhooks lack. It requests the runs that are due in the enrichment queue: first those that webhooks reported or that have
+// just ended, then history. No run waits longer than its deadline. Runs that are silent for too long are also requested (`silence.ts`), because the
+// webhook that reports their end may be lost. While the API budget is used up, only the deadlines of history and of silent runs are extended.
 import { fetchRun, type FetchOptions } from './fetch-run.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import { createCapabilities } from './capability.ts'
@@ -24,7 +24,7 @@ import type { Repositories } from '../store/ports/repository.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
-/** A token of a platform, and the runs that are requested with it. */
+/** An API token of a platform, and the runs that are requested with it. */
 export interface EnricherToken {
   readonly client: Pick<PlatformClient, 'instance' | 'about'>
   readonly territory: Territory
@@ -32,9 +32,12 @@ export interface EnricherToken {
   readonly errors: ErrorThrottle
   /** The key under which facts about this token are stored. */
   readonly scope: string
-  /** Called with a project in which a run triggered pipelines, or in which a run ended without a report: other ends may be missing there. */
+  /**
+   * Called with the id of a project in which a run triggered pipelines, or in which a run ended without a report. Ends of other pipelines in the
+   * project may be missing too.
+   */
   readonly onHint: (projectId: number) => void
-  /** Called with the project of a run whose end was observed, so that the poller knows it. */
+  /** Called with the id of the project when the end of one of its runs was observed, so that the poller knows about it. */
   readonly onEnded: (projectId: number) => void
 }
 
@@ -42,23 +45,23 @@ export interface EnricherOptions
   extends Omit<ParentsOptions, 'client'>, Pick<FetchOptions, 'traceparent' | 'activeDetails' | 'wants'> {
   readonly tokens: readonly EnricherToken[]
   readonly repositories: Pick<Repositories, 'refusedEndpoints'>
-  /** How long pipelines take. */
+  /** The durations of past pipelines. */
   readonly pastDurations: PastDurations
-  /** Called after a run changed: the settle loop may have something to do. */
+  /** Called after a run has changed, because the settle loop may have a run to settle. */
   readonly onChange: () => void
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Counted since start. */
+/** Counters of the enricher since the daemon started. */
 export interface EnricherCounters {
-  /** Runs with an answer, other than those missed. */
+  /** The number of runs that the platform answered, without those counted as `missed`. */
   completed: number
-  /** Silent runs that had ended: the webhook of their end was lost. */
+  /** The number of silent runs that turned out to have ended: the webhook that reports the end was lost. */
   missed: number
-  /** Pipelines that were deleted from the platform. */
+  /** The number of pipelines that were deleted from the platform. */
   gone: number
-  /** Requests without an answer; most are tried again later. */
+  /** The number of requests without an answer. Most of them are tried again later. */
   failed: number
 }
 
@@ -66,18 +69,18 @@ export interface Enricher extends LeasedWork {
   readonly counters: Readonly<EnricherCounters>
 }
 
-/** Runs that are fetched at the same time, by priority. */
+/** The number of runs that are fetched at the same time, for each priority. */
 const places: Readonly<Record<EnrichmentPriority, number>> = { fresh: 8, silent: 2, backfill: 2 }
 const enrichmentPriorities: readonly EnrichmentPriority[] = ['fresh', 'silent', 'backfill']
-/** Runs that have ended come first; those that are only silent have a lower priority. */
+/** Requests for runs that have ended come first. Requests for silent runs have a lower priority. */
 const requestPriorities: Readonly<Record<EnrichmentPriority, Priority>> = {
   fresh: 'enrich',
   silent: 'poll',
   backfill: 'backfill',
 }
-/** The maximum wait of an export for the API budget, from when the pipeline's end was observed, ms. */
+/** The maximum time in ms that an export waits for the API budget, counted from when the end of the pipeline was observed. */
 const maxWait = 15 * 60_000
-/** How much deadlines are extended at a time, ms. */
+/** The minimum and maximum time in ms by which deadlines are extended at once. */
 const extendEvery = { min: 500, max: 5_000 }
 const sameUrl = "Set PIPESPAN_PLATFORM_URL to the platform's own external URL."
 const groupToken = 'Give the platform a token without groups.'
@@ -189,7 +192,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     return scope
   }
 
-  /** Extends the deadlines of history and silent runs by as long as the API budget had nothing for their class. */
+  /** Extends the deadlines of history and silent runs by the time during which the API budget had no requests for their priority class. */
   async function extendDeadlines(now: number): Promise<void> {
     const passed = Math.min(extendEvery.max, now - lastTurn)
     if (passed < extendEvery.min) return
@@ -231,7 +234,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
   return { ...work, counters }
 }
 
-/** True if the first snapshot is about to be taken: it fixes the trace, and thus needs the parent. */
+/** True if the first snapshot of the run is about to be taken. The first snapshot fixes the trace, so it needs the parent. */
 function needsParent(run: Run): boolean {
   if (run.attempts.length > 0 || !isTriggered(run)) return false
   return isAtEnd(run) || isBlocked(run.pipeline?.record.facts.status ?? '')

@@ -1,5 +1,6 @@
-// Fetches the missing parts of one run, with as few requests as possible: jobs and bridges if a webhook reported the pipeline's end, and also the
-// pipeline if it was found in a list. The answer is an observation. If the details of a pipeline are refused, or fail, the answer lacks them.
+// Fetches the missing data of one run with as few requests as possible: jobs and bridges if a webhook reported the pipeline's end, and also the
+// pipeline if it was found in a list. The answer is an observation. If the platform refuses the details of a pipeline, or their requests fail, the
+// observation lacks them.
 import {
   PlatformError,
   type CallOptions,
@@ -20,24 +21,30 @@ export interface FetchOptions {
   readonly client: Pick<PlatformClient, 'about'>
   readonly capabilities: Capabilities
   readonly errors: Pick<ErrorThrottle, 'failed' | 'answered'>
-  /** Ask for a TRACEPARENT variable too, where no webhook has shown it. */
+  /** Whether to request the TRACEPARENT variable too, if no webhook has reported it. */
   readonly traceparent: boolean
-  /** Also ask for the jobs and bridges of a pipeline that has not ended, which no webhook reports. Default: no. */
+  /** Whether to request the jobs and bridges of a pipeline that has not ended and whose jobs no webhook reports. Default: false. */
   readonly activeDetails?: boolean | undefined
-  /** Whether rules for attributes need labels of merge requests, and variables: requested unless a webhook has reported them. */
+  /**
+   * Whether rules for attributes need the labels of merge requests and the variables of pipelines. They are requested unless a webhook has reported
+   * them.
+   */
   readonly wants: { readonly labels: boolean; readonly variables: boolean }
-  /** Called with a pipeline that has ended before its details are fetched, so that its export waits for them no longer than the deadline. */
+  /** Called with a pipeline that has ended, before its details are fetched, so that its export waits for them no longer than the deadline. */
   readonly onEnd: (state: Observation) => Promise<void>
 }
 
 export interface Fetched {
-  /** Undefined: there was nothing to ask. */
+  /** The new observation of the run; undefined if there was nothing to request. */
   readonly observation?: Observation | undefined
-  /** Why jobs, bridges or the traceparent are missing. `refused`: by this project, which is remembered. `cut`: there are more than are read. */
+  /**
+   * Why jobs, bridges or the traceparent are missing. `refused`: the platform refuses them for this project, which is remembered. `cut`: the list has
+   * more items than the maximum that is read.
+   */
   readonly missing?: PlatformError | 'refused' | 'cut' | undefined
 }
 
-/** Rejects with a PlatformError if the platform does not return the pipeline itself. */
+/** Fetches the missing data of a run. Rejects with a PlatformError if the platform does not return the pipeline itself. */
 export async function fetchRun(
   run: Run,
   detail: DetailLevel,
@@ -47,7 +54,7 @@ export async function fetchRun(
   if (detail === 'family' || (detail === 'pipeline' && run.pipeline !== undefined)) return {}
   const { key, project, listedMergeRequest: mergeRequest } = run
   const answers = options.client.about({ pipelineId: key.pipelineId, project: project.facts, mergeRequest })
-  // A list does not prove the end, and has fewer facts than the pipeline itself.
+  // A list does not prove that the pipeline has ended, and has fewer facts than the pipeline itself.
   const isEndKnown = detail === 'details' && isAtEnd(run) && run.listed === undefined
   let known = run
   if (!isEndKnown) {
@@ -55,7 +62,7 @@ export async function fetchRun(
     const state = answers.observation()
     known = mergeRun(run, observedRun(state))
     if (!(detail === 'details' ? isOver(known) : isUnexported(known))) {
-      // What is missing now is requested again when the pipeline has ended.
+      // Details of an active pipeline that are missing now are requested again when the pipeline has ended.
       if (options.activeDetails === true && !isOver(known)) await askDetails(known, answers, call, options, false)
       return { observation: answers.observation() }
     }
@@ -80,20 +87,23 @@ function mayHaveVariables({ attempts, pipeline }: Run): boolean {
   return attempts.length === 0 && (pipeline === undefined || isFromRest(pipeline.record.version))
 }
 
-/** The merge request whose labels are not known yet. */
+/** Returns the merge request of the run if its labels are not known yet. */
 function unlabelledChange({ pipeline }: Run): MergeRequest | undefined {
   const { mergeRequest, labels } = pipeline?.record.facts ?? {}
   return labels === undefined ? mergeRequest : undefined
 }
 
-/** A token need not be allowed to read it: variables and labels are optional. Returns an error if a later request may succeed. */
+/**
+ * Requests variables and labels. They are optional, because a token need not be allowed to read them. Returns an error if a later request may
+ * succeed.
+ */
 async function askOptional(
   answers: PipelineAnswers,
   call: CallOptions,
   ask: () => Promise<unknown>,
 ): Promise<PlatformError | undefined> {
   try {
-    // Variables and labels are stored with the pipeline, so it is requested, too, unless this fetch has it already.
+    // Variables and labels are stored with the pipeline, so the pipeline is also requested, unless this fetch has requested it already.
     if (answers.observation().pipeline === undefined) await answers.ask('pipeline', call)
     await ask()
     return undefined
@@ -103,7 +113,7 @@ async function askOptional(
   }
 }
 
-/** Requests each list by itself: a token may be allowed to read only one of them. */
+/** Requests the jobs and the bridges separately, because a token may be allowed to read only one of the two lists. */
 async function askDetails(
   run: Run,
   answers: PipelineAnswers,
@@ -125,7 +135,7 @@ async function askDetails(
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       if (error.kind !== 'forbidden' && error.kind !== 'not-found') return error
-      // A deleted pipeline answers 404 to every request: then this rejects.
+      // The platform answers every request about a deleted pipeline with 404. In that case this request for the pipeline rejects.
       if (error.kind === 'not-found') await answers.ask('pipeline', call)
       await capabilities.refused(asked, error)
       errors.failed(subject, error)
@@ -134,12 +144,12 @@ async function askDetails(
   }
 
   const missing = await list('jobs')
-  // An error for the jobs would occur for the bridges, too.
+  // A request for the bridges would fail with the same error as the request for the jobs.
   if (bridgesAreListed || missing instanceof PlatformError) return missing
   return (await list('bridges')) ?? missing
 }
 
-/** True if the newest webhook lists the bridges; an older list may be incomplete. */
+/** True if the newest webhook lists the bridges. The list in an older webhook may be incomplete. */
 function bridgesAreListed({ pipeline }: Run): boolean {
   return pipeline !== undefined && versionOfField(pipeline.record, 'bridgesAreListed') === pipeline.record.version
 }
@@ -155,7 +165,7 @@ function isOver(run: Run): boolean {
   return isTerminal(status) || isBlocked(status)
 }
 
-/** True if it has ended, or is manual or scheduled, and this was not exported yet. */
+/** True if the pipeline has ended, or is manual or scheduled, and this state was not exported yet. */
 function isUnexported(run: Run): boolean {
   const status = run.pipeline?.record.facts.status ?? ''
   return isOpen(run) && (isAtEnd(run) || (isBlocked(status) && run.attempts.length === 0))

@@ -1,7 +1,7 @@
-// Processes queues of leased items: several at a time, with leases that are renewed during the work and released when the daemon stops.
+// Processes queues of leased items: several items at a time, with leases that are renewed during the work and released when the daemon stops.
 //
-// A lane has the items of one token of the platform. Lanes do not wait for each other, and each has its own places. While the platform does not
-// answer a token, none of its items is begun. So a queue is read until nothing in it is due, or all lanes are closed.
+// Each lane contains the items of one platform token. Lanes do not wait for each other, and each has its own places. While the platform does not
+// answer requests with a token, no item of that token's lane is started. A queue is read until no item in it is due, or all lanes are closed.
 import { backoff } from '../../lib/backoff.ts'
 import { isWithin, type Territory } from '../../model/territory.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -10,13 +10,13 @@ import type { Log } from '../../lib/log.ts'
 import type { Which } from '../store/ports/enrichment-queue.ts'
 
 export interface LeasedQueue<Item, Lane> {
-  /** Items in flight at a time, in each lane. */
+  /** The number of items that each lane processes at a time. */
   readonly places: number
-  /** An item that takes longer gives its place to another one. At most `extra` do so. */
+  /** After `afterMs` a slow item gives its place to another item. At most `extra` items do so. */
   readonly slow?: { readonly afterMs: number; readonly extra: number } | undefined
-  /** Which items in flight are this queue's; undefined: all. */
+  /** Whether an item in progress belongs to this queue. If undefined, all items do. */
   readonly has?: (item: Item) => boolean
-  /** Leases items that are due, other than those of the closed lanes. */
+  /** Leases due items, except those of the closed lanes. */
   take(limit: number, leaseMs: number, closed: readonly Lane[]): Promise<readonly Item[]>
 }
 
@@ -25,7 +25,7 @@ export interface Lanes<Item, Lane> {
   readonly of: (item: Item) => Lane
 }
 
-/** What every lane has. */
+/** The properties that every lane has. */
 export interface LeasedLane {
   readonly rests: Rests
 }
@@ -33,16 +33,18 @@ export interface LeasedLane {
 export interface LeasedWorkOptions<Item, Lane extends LeasedLane> {
   /** The name of the loop in the log. */
   readonly name: string
-  /** The items of one queue are begun before the next queue is read. */
+  /** The queues in order of priority. The items of one queue are started before the next queue is read. */
   readonly queues: readonly LeasedQueue<Item, Lane>[]
   readonly lanes: Lanes<Item, Lane>
-  /** If an item is leased again while it is in progress, it is released at the end of the work and stays due. */
+  /**
+   * Returns the name that identifies an item. If an item is leased again while it is in progress, it is released when the work ends and stays due.
+   */
   readonly nameOf: (item: Item) => string
-  /** Takes the item out of the queue or puts it back. Aborted when the daemon stops. */
+  /** Processes an item, and removes it from the queue or returns it. The signal is aborted when the daemon stops. */
   readonly work: (item: Item, signal: AbortSignal) => Promise<void>
-  /** Called with what `work` threw; the item becomes due again when its lease has expired. */
+  /** Called with the error that `work` threw. The item becomes due again when its lease has expired. */
   readonly onError: (item: Item, error: unknown) => void
-  /** Called after each item, whatever its outcome. */
+  /** Called after each item, whether its work succeeded or failed. */
   readonly onDone?: () => void
   readonly extend: (items: readonly Item[], leaseMs: number) => Promise<void>
   readonly beforeTurn?: (now: number) => Promise<void>
@@ -51,7 +53,7 @@ export interface LeasedWorkOptions<Item, Lane extends LeasedLane> {
 }
 
 export interface LeasedWork extends Loop {
-  /** Processes everything that is due now. */
+  /** Processes all items that are due now. */
   drain(): Promise<void>
 }
 
@@ -63,17 +65,17 @@ interface InFlight<Item, Lane> {
   done: Promise<void>
 }
 
-/** Growing pauses while the platform does not answer. */
+/** Growing pauses between requests while the platform does not answer. */
 export interface Rests {
-  /** The platform answered: the next pause will be short. */
+  /** Records that the platform answered, so that the next pause is short. */
   answered(): void
-  /** The platform did not answer: a pause begins. */
+  /** Starts a pause, because the platform did not answer. */
   begin(): void
-  /** What is left of the pause, ms; 0: there is none. */
+  /** Returns the remaining time of the pause in ms; 0 if there is no pause. */
   left(): number
 }
 
-/** Longer than a request may take, or a pause within its answer. */
+/** The duration of a lease in ms. It is longer than a request may take, and longer than a pause within the platform's answer. */
 export const leaseMs = 90_000
 const renewMs = 30_000
 const turnMs = 1_000
@@ -93,7 +95,7 @@ export function createRests(clock: Clock): Rests {
   }
 }
 
-/** The lane of all items, if there is only one. */
+/** Makes lanes with a single lane for all items. */
 export function oneLane<Lane>(lane: Lane): Lanes<unknown, Lane> {
   return { all: [lane], of: () => lane }
 }
@@ -103,7 +105,10 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
   const inFlight = new Map<string, InFlight<Item, Lane>>()
   const closing = new AbortController()
   let renewedAt = elapsed(clock)
-  /** When a queue was last read without result while lanes were closed. That reads all that is due in them, so it is not repeated at once. */
+  /**
+   * When a queue was last read while lanes were closed and no item was found. Such a read scans all due items of the closed lanes, so it is not
+   * repeated at once.
+   */
   const inVainAt = new Map<LeasedQueue<Item, Lane>, number>()
 
   const items = (): Item[] => [...inFlight.values()].map(({ item }) => item)
@@ -137,7 +142,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     own.done = worked()
   }
 
-  /** `resting`: lanes that begin nothing. */
+  /** Leases due items and starts them. `resting` are the lanes that start no items. */
   async function beginDue(resting: readonly Lane[]): Promise<number> {
     let begun = 0
     for (const queue of queues) {
@@ -155,7 +160,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     return begun
   }
 
-  /** `limit`: so few items that every lane that is not closed has places for them. */
+  /** Returns the closed lanes and how many items to lease. `limit` is so small that every open lane has places for that many items. */
   function roomOf(queue: LeasedQueue<Item, Lane>, resting: readonly Lane[]): { closed: Lane[]; limit: number } {
     const own = Map.groupBy(
       [...inFlight.values()].filter(({ item }) => queue.has?.(item) ?? true),
@@ -197,7 +202,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     ...loop,
     drain: async () => {
       while ((await beginDue([])) > 0 || inFlight.size > 0) {
-        // All may have ended by now, and a race of no promises would never resolve.
+        // All items may have ended by now, and a race of no promises would never resolve.
         if (inFlight.size > 0) await Promise.race([...inFlight.values()].map(({ done }) => done))
       }
     },
@@ -215,23 +220,23 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
 }
 
 /**
- * A lane for each token of a platform, so that a token that is refused, or whose budget is used up, stops only its own items. Items that no token is for
- * have a lane, too: they are given up.
+ * A lane for one token of a platform. If a token is refused or its budget is used up, only the items of that token wait. Items for which no token is
+ * configured have their own lane, where they are given up.
  */
 export interface TokenLane<Token> extends LeasedLane {
-  /** Undefined: no token. */
+  /** The token of the lane; undefined in the lane of the items for which no token is configured. */
   readonly token: Token | undefined
 }
 
 export interface TokenLanes<Item, Token> extends Lanes<Item, TokenLane<Token>> {
-  /** Leases what may be leased while these lanes are closed: nothing if the lanes of all tokens are. */
+  /** Leases the items that may be leased while these lanes are closed. If the lanes of all tokens are closed, it leases none. */
   take<T>(
     closed: readonly TokenLane<Token>[],
     lease: (which: Which | undefined) => Promise<readonly T[]>,
   ): Promise<readonly T[]>
 }
 
-/** `placeOf`: the instance and the full path of an item's project. */
+/** Makes a lane for each token. `placeOf` returns the instance and the full path of an item's project. */
 export function tokenLanes<Item, Token extends { readonly territory: Territory }>(
   tokens: readonly Token[],
   placeOf: (item: Item) => { readonly instance: string; readonly path?: string | undefined },

@@ -1,7 +1,7 @@
-// Finds the parents of a triggered pipeline up to the root, in the store and then on the platform. A parent is never guessed.
+// Finds the parents of a triggered pipeline up to the root, first in the store and then on the platform. A parent is never guessed.
 //
-// A webhook names the parent. REST does not, but the bridges of a parent name the pipelines that they triggered. The bridges of finished runs are
-// known, so those of runs under way are fetched, the runs closest in time first.
+// A webhook names the parent of a pipeline. The REST API does not, but the bridges of a parent name the pipelines that they triggered. The bridges of
+// finished runs are known, so only the bridges of active runs are fetched, starting with the runs that are closest in time.
 import { remember } from '../../lib/bounded-map.ts'
 import { isTriggered, maxGenerations, withParent } from '../../model/family.ts'
 import { PlatformError, type AskedPipeline, type CallOptions, type PlatformClient } from '../../platform/port.ts'
@@ -19,29 +19,32 @@ export interface ParentsOptions {
   readonly queue: EnrichmentQueue
   readonly rules: MergeRules
   readonly selection: Selection
-  /** The store's clock, which also determines when a run was first seen. */
+  /** The time on the store's clock. The same clock determines when a run was first seen. */
   readonly storeNow: () => Promise<Millis>
 }
 
 export interface Found {
-  /** False: the parent may be found later. */
+  /** Whether the search for the parent is complete. If false, the parent may be found later. */
   readonly known: boolean
-  /** The pipeline that triggered the run, if its own observations do not name it. */
+  /** The pipeline that triggered the run, if the run's own observations do not name it. */
   readonly parent?: Trigger | undefined
 }
 
-/** Stores the parents of a run up to the root, as far as they can be found. `seenAt`: when the run was first seen. */
+/** Stores the parents of a run up to the root, as far as they can be found. `seenAt` is the time at which the run was first seen. */
 export type FindParents = (run: RunHead, seenAt: number, call: CallOptions) => Promise<Found>
 
-/** Runs under way whose bridges are fetched in one search. */
+/** The maximum number of active runs whose bridges are fetched in one search. */
 const maxAsked = 10
 const hidden: ReadonlySet<string> = new Set(['not-found', 'forbidden'])
-/** Most runs that are remembered in `askedAt`; the oldest is forgotten first. */
+/** The maximum number of runs in `askedAt`. The oldest is removed first. */
 const capacity = 2_000
 
 export function createFindParents(options: ParentsOptions): FindParents {
   const { client, runs, queue, rules, selection, storeNow } = options
-  /** When the bridges of a run were last fetched, by the store's clock. A pipeline seen before that, and not among them, is not its child. */
+  /**
+   * When the bridges of a run were last fetched, on the store's clock. If a pipeline was first seen before that time, and the bridges do not list it,
+   * the run is not its parent.
+   */
   const askedAt = new Map<string, number>()
 
   async function find(run: RunHead, seenAt: number, call: CallOptions): Promise<Found> {
@@ -49,7 +52,7 @@ export function createFindParents(options: ParentsOptions): FindParents {
     try {
       return await climb()
     } catch (error) {
-      // The token may not see the parent: the chain ends there.
+      // The token has no permission to read the parent, so the search for further parents ends there.
       if (error instanceof PlatformError && hidden.has(error.kind)) return { known: true, parent }
       throw error
     }
@@ -72,7 +75,7 @@ export function createFindParents(options: ParentsOptions): FindParents {
     }
   }
 
-  /** The trigger that the webhook names, or that the jobs of a stored run name. */
+  /** Returns the trigger of the run that a webhook, or the jobs of a stored run, name. */
   async function reportedBy(run: RunHead): Promise<Trigger | undefined> {
     const reported = run.pipeline?.record.facts.sourcePipeline
     if (reported?.jobId === undefined) return queue.triggerOf(run.key)
@@ -114,13 +117,13 @@ export function createFindParents(options: ParentsOptions): FindParents {
     await merge(await asked('bridges', { pipelineId: key.pipelineId, project: { id: projectId } }, call))
   }
 
-  /** Fetches and stores the parent if the root cannot be found without it. False: there is no need to go further up. */
+  /** Fetches and stores the parent if the root cannot be found without it. Returns false if no further parents need to be fetched. */
   async function isEnough(run: RunHead, parent: Trigger, call: CallOptions): Promise<boolean> {
     const key = { instance: run.key.instance, pipelineId: parent.pipelineId }
     const known = await runs.ancestor(key, parent.jobId)
     if (known?.head.attempts[0] !== undefined) return false
     const root = run.pipeline?.record.facts.rootPipelineId
-    // A parent that is named as the root may only be the first of its project, with another project's pipeline above it.
+    // If a webhook names the parent as the root, it may only be the root within its own project: a pipeline of another project may have triggered it.
     if (known?.head.pipeline === undefined && (root === undefined || root === parent.pipelineId)) {
       const project = { ...known?.head.project.facts, id: parent.projectId }
       const reported = await asked('pipeline', { pipelineId: parent.pipelineId, project }, call)
@@ -131,7 +134,10 @@ export function createFindParents(options: ParentsOptions): FindParents {
     return true
   }
 
-  /** A job instead of a bridge may have triggered a pipeline of another project; the span of a job has another id. */
+  /**
+   * A pipeline of another project may have been triggered by a job instead of a bridge. The span of a job has a different id from the span of a
+   * bridge.
+   */
   async function findTrigger(run: RunHead, key: RunKey, parent: Trigger, call: CallOptions): Promise<void> {
     const { projectId, jobId } = parent
     const facts = run.pipeline?.record.facts

@@ -9,11 +9,11 @@ export type IsSlow = (chunk: Chunk, job: JobSnapshot) => Promise<boolean>
 
 const days = 30
 const share = 0.95
-/** With fewer runs nothing counts as unusual. */
+/** The minimum number of past runs of a job. With fewer runs, no duration counts as unusual. */
 const minRuns = 20
-/** How long a computed value is reused, ms. */
+/** How long a computed duration is reused, ms. */
 const believedFor = 600_000
-/** Maximum number of jobs that are remembered; the oldest goes first. */
+/** The maximum number of jobs that are remembered. The oldest is removed first. */
 const maxKnown = 10_000
 
 export function createSlowness(past: PastDurations, now: () => Millis): IsSlow {

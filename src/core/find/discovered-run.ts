@@ -1,4 +1,4 @@
-// Decides whether a pipeline in one of the platform's lists shows anything new, and when to fetch it. What a webhook reported is not new.
+// Decides whether a pipeline in a platform's list shows new facts, and when to fetch the pipeline. Facts that a webhook has reported are not new.
 import { knownOf, newestSecondOf, versioned } from '../../model/versioned.ts'
 import { isBlocked, isTerminal } from '../../model/status.ts'
 import { isFromRest } from '../../model/pipeline.ts'
@@ -12,27 +12,30 @@ import type { RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 export interface DiscoveryRules {
   readonly blockedAfter: number
   readonly staleAfter: number
-  /** Whether a pipeline that has not ended is fetched as soon as it is found. Default: no, because webhooks report what runs. */
+  /** Whether an active pipeline is fetched as soon as it is found. Default: false, because webhooks report active pipelines. */
   readonly fetchActive?: boolean | undefined
 }
 
 export interface DiscoveredRun {
   readonly instance: string
   readonly item: ListedPipeline
-  /** What is known of its project besides its id. */
+  /** The facts of the pipeline's project other than its id, if they are known. */
   readonly project?: ProjectFacts | undefined
 }
 
-/** If webhooks reported this pipeline before, the webhook of its end is probably on its way: wait this long for it, ms. */
+/** If webhooks have reported a pipeline, the webhook that reports its end is probably on its way. The poller waits this long for it, ms. */
 const webhookGrace = 5_000
-/** A pipeline that ended within this time is not history, ms. */
+/** A pipeline that ended within this time (ms) does not count as history. */
 const recent = 5 * 60_000
-/** Webhooks round the end down to whole seconds and lack `updated_at`, which is a moment later: differences up to this, in s, are ignored. */
+/**
+ * The maximum difference in seconds between two times that is ignored. Webhooks round the end down to whole seconds and lack `updated_at`, which is
+ * slightly later.
+ */
 const slack = 1
 
 /**
- * Stores that the pipeline exists and when to fetch it: at once if it has ended, later if it waits or runs, unless the rules say otherwise. If there is
- * nothing new, nothing is written.
+ * Stores that the pipeline exists and when to fetch it: at once if it has ended, later if it is waiting or running, unless the rules differ. If the
+ * list shows no new facts, nothing is written.
  */
 export function discover(
   { instance, item, project }: DiscoveredRun,
@@ -65,7 +68,7 @@ export function discover(
   }
 }
 
-/** When a pipeline in a list last changed. Undefined if the list has no time at all. */
+/** Returns when a listed pipeline last changed; undefined if the list has no times. */
 export function changedAt({ updatedAt, finishedAt, createdAt }: ListedPipeline): Millis | undefined {
   return updatedAt ?? finishedAt ?? createdAt
 }
@@ -77,7 +80,10 @@ function listedOf({ status, facts, mergeRequest, createdAt, finishedAt, updatedA
   }
 }
 
-/** True for a pipeline that ended long ago and that no webhook reported: it must not delay active or recent ones. `now`: the platform's time. */
+/**
+ * True for a pipeline that ended long ago and that no webhook reported. It must not delay active or recent pipelines. `now` is the time on the
+ * platform's clock.
+ */
 export function isHistory(item: ListedPipeline, known: StoredRun | undefined, now: Millis): boolean {
   const { webhook } = known?.firstSeenBy ?? {}
   return isTerminal(item.status) && webhook === undefined && (changedAt(item) ?? now) < now - recent
@@ -89,12 +95,12 @@ function delayOf({ status }: ListedPipeline, known: StoredRun | undefined, rules
   return isBlocked(status) ? rules.blockedAfter : rules.staleAfter
 }
 
-/** True if the item shows something new. Compares only times of the platform's clock. */
+/** True if the listed pipeline shows new facts. Only times of the platform's clock are compared. */
 export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedPipeline): boolean {
   const { pipeline, listed } = run
   const last = lastAttempt(run)
   const ended = isTerminal(status)
-  // It is in the enrichment queue already.
+  // The pipeline is already in the enrichment queue.
   if (listed?.facts.status === status && (updatedAt ?? 0) <= (listed.times.updatedAt ?? 0)) return false
   if (pipeline === undefined && last === undefined) return ended || isBlocked(status)
   const knownUpTo: Millis = Math.max(
@@ -105,7 +111,7 @@ export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedP
   )
   const knownStatus = pipeline?.record.facts.status ?? last?.status
   if (status !== knownStatus) return ended && (updatedAt === undefined || second(updatedAt) >= knownUpTo)
-  // The platform's `updated_at` is exact: a later one means another change.
+  // The platform's `updated_at` is exact, so a later value means that the pipeline has changed again.
   const answeredAt =
     pipeline !== undefined && isFromRest(pipeline.record.version) ? pipeline.times.updatedAt : undefined
   if (answeredAt !== undefined) return ended && updatedAt !== undefined && updatedAt > answeredAt

@@ -1,5 +1,5 @@
-// Metrics of our own webhooks on the platform: their state, and how long deliveries took by the platform's records. Counts and reading position are
-// in one document, so each delivery is counted once.
+// Metrics of the daemon's own webhooks on the platform: their state, and how long their deliveries took according to the platform's records. One
+// document contains both the counts and the reading position, so each delivery is counted once.
 import type { GaugePoint, GaugeReading } from '../store/ports/gauge-documents.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { WatchedHook } from '../store/ports/discovery-documents.ts'
@@ -26,12 +26,12 @@ export const hookMetrics = [
 ] as const
 
 const states = ['executable', 'temporarily_disabled', 'disabled'] as const
-/** Seconds, up to the time after which the platform gives up. */
+/** The bounds of the histogram in seconds. The highest is the time after which the platform gives up a delivery. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 type Durations = NonNullable<WatchedHook['durations']>
 
-/** Adds more deliveries. `now`: when the first were counted. */
+/** Adds the durations of more deliveries to the histogram. `now` is stored as the start of a new histogram. */
 export function withDurations(
   known: Durations | undefined,
   seconds: readonly number[],
@@ -47,7 +47,7 @@ export function withDurations(
   return { began: known?.began ?? now, counts, sum: seconds.reduce((sum, one) => sum + one, known?.sum ?? 0) }
 }
 
-/** The points that are sent until the next round. */
+/** Returns the gauge points of a webhook, which are sent until the next round. */
 export function readingOf(
   { instance, kind, id: hook, state: is, durations }: WatchedHook,
   whose: Pick<GaugeReading, 'project' | 'group'>,

@@ -1,9 +1,10 @@
-// How far a list is read before a later round, or the same command, continues it; and what it means if the platform refuses a request.
+// Limits on how far a list is read before a later round, or the same command, continues it. Also classifies the errors with which the platform
+// refuses a request.
 import { PlatformError } from '../../platform/port.ts'
 
-/** Pages of a list that one round reads. Then other lists have their turn, and the next round continues. */
+/** The maximum number of pages of a list that one round reads. Then other lists have their turn, and the next round continues. */
 export const maxPages = 500
-/** Pages of one list that a backfill reads: ten million items. */
+/** The maximum number of pages of one list that a backfill reads: ten million items. */
 export const maxBackfillPages = 100_000
 
 export function errorOfEndless(list: string, pages: number): PlatformError {
@@ -14,7 +15,7 @@ export function errorOfEndless(list: string, pages: number): PlatformError {
   })
 }
 
-/** Undefined if the token may not read this, or the platform does not have it: for answers that are not essential. */
+/** Returns undefined if the token has no permission for this data, or if the platform does not have it. Used for answers that are not essential. */
 export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
@@ -29,15 +30,15 @@ export function isRefusal({ kind }: PlatformError): boolean {
   return kind === 'not-found' || kind === 'forbidden' || kind === 'refused'
 }
 
-/** True if the error concerns one project or source only: a backfill reads the others all the same. */
+/** True if the error concerns only one project or source. A backfill then continues with the other projects. */
 export function concernsOne(error: unknown): error is PlatformError {
   return error instanceof PlatformError && (isRefusal(error) || error.kind === 'unexpected-answer')
 }
 
-/** True if every request may be refused alike, or only this one: the platform, or a proxy before it, does not say. */
+/** True if the platform may refuse every request, or only this one: neither the platform nor a proxy in front of it reports which. */
 export function mayConcernAll(error: unknown): error is PlatformError {
   return error instanceof PlatformError && (error.kind === 'unauthorized' || error.kind === 'not-the-api')
 }
 
-/** After this number of such refusals in a row, they concern every request. */
+/** The number of such refusals in a row after which every request counts as refused. */
 export const maxRefusals = 3

@@ -1,5 +1,5 @@
-// What the poller knows of each project. In the store (the book): how far it has read, and which pipelines are active. In memory: the round in which
-// the project was last read, and whether it is due again.
+// The poller's state for each project. The store contains how far the project was read, and which pipelines are active (the book). Memory contains
+// the round in which the project was last read, and whether it is due again.
 import { changedAt } from './discovered-run.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ListedPipeline } from '../../platform/port.ts'
@@ -12,18 +12,18 @@ export type BookEntry = Omit<PolledProject, 'instance'>
 export interface PollBook {
   entries(): IterableIterator<BookEntry>
   get(project: number | string): BookEntry | undefined
-  /** Stores it, if it has changed. */
+  /** Stores the entry of a project if it has changed. */
   put(entry: BookEntry): Promise<void>
   drop(project: number | string): Promise<void>
 }
 
 const hour = 3_600_000
-/** An active pipeline that has not changed for this time no longer makes its project urgent, ms. */
+/** The time in ms after which an unchanged active pipeline no longer makes its project urgent. */
 const maxActiveAge = 72 * hour
-/** The maximum of active pipelines that are remembered, the latest. */
+/** The maximum number of active pipelines that are remembered for a project. The latest are kept. */
 const maxActive = 500
 
-/** Reads what an earlier process or another replica has stored. */
+/** Reads the entries that an earlier process or another replica has stored. */
 export async function openBook(stored: Repositories['polledProjects'], instance: string): Promise<PollBook> {
   const own = (await stored.all()).filter(one => one.instance === instance)
   const book = new Map<BookEntry['project'], BookEntry>(own.map(({ instance: _, ...entry }) => [entry.project, entry]))
@@ -46,7 +46,9 @@ export function newEntry(project: number | string, since: Millis, path?: string)
   return { project, ...(path !== undefined && { path }), seen: since, childrenSeen: since, ranAt: 0, active: [] }
 }
 
-/** The entry after a page of its list. `now`: on the platform's clock, for lists without times. */
+/**
+ * Returns the entry of a project after a page of its list was read. `now` is the time on the platform's clock; it is used for lists without times.
+ */
 export function withItems(before: BookEntry, items: readonly ListedPipeline[], now: Millis): BookEntry {
   const active = new Map(before.active)
   let { ranAt } = before
@@ -64,29 +66,31 @@ export function withItems(before: BookEntry, items: readonly ListedPipeline[], n
 type Project = BookEntry['project']
 
 interface Turn {
-  /** The round in which the project, and in which its children, were last requested; -Infinity: never. */
+  /** The round in which the project was last requested, and the one in which its child pipelines were last requested; -Infinity means never. */
   readonly round: number
   readonly children: number
-  /** How often it has failed since that round. */
+  /** How often the requests for the project have failed since that round. */
   readonly failures: number
 }
 
 export interface PollTurns {
-  /** Whether `every` rounds have passed since that round. After failures the pause doubles, up to an hour. */
+  /** Whether `every` rounds have passed since the project was last requested. After failures the pause doubles, up to an hour. */
   isDue(project: Project, every: number): boolean
   areChildrenDue(project: Project, every: number): boolean
-  /** `children`: they were read too. */
+  /** Records that the platform answered requests about a project. `children` means that its child pipelines were read too. */
   answered(project: Project, children: boolean): void
   failed(project: Project): void
-  /** The round in which it was last requested; 0: never. */
+  /** Returns the round in which the project was last requested; 0 means never. */
   lastRound(project: Project): number
-  /** Forgets these projects, as if they had never been read. */
+  /** Forgets the matching projects, as if they had never been read. */
   forget(which: (project: Project) => boolean): void
 }
 
 const never: Turn = { round: -Infinity, children: -Infinity, failures: 0 }
 
-/** `now`: the number of the round. `interval`: between two rounds, ms. */
+/**
+ * Records in which round each project was polled. `now` returns the number of the current round, and `interval` is the time between two rounds in ms.
+ */
 export function createPollTurns(now: () => number, interval: number): PollTurns {
   const turns = new Map<Project, Turn>()
   const turnOf = (project: Project): Turn => turns.get(project) ?? never

@@ -1,4 +1,4 @@
-// What all kinds of polling share: how requests are made and counted, the platform's clock, how discovered pipelines are stored.
+// The functions that all kinds of polling share: they send and count requests, track the platform's clock, and store discovered pipelines.
 import { discover, isHistory, type DiscoveryRules } from './discovered-run.ts'
 import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import {
@@ -26,39 +26,39 @@ export interface PollContextOptions {
   readonly source: SourceName & ('poller' | 'backfill')
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** Undefined in a command: only the daemon has a log. */
+  /** The daemon's log. It is undefined in a command, because only the daemon has a log. */
   readonly log?: Log | undefined
 }
 
 export interface PollContext {
   readonly client: PlatformClient
   readonly call: CallOptions
-  /** Requests made since start. */
+  /** Returns the number of requests since start. */
   readonly requests: () => number
-  /** Unix ms on the platform's clock, as its last answer showed it. */
+  /** Returns the time on the platform's clock, in Unix ms, as derived from its last answer. */
   readonly now: () => Millis
-  /** Called with the time of an answer. */
+  /** Called with the platform's time from an answer. */
   readonly observeTime: (servedAt: Millis | undefined) => void
-  /** Stores the pipelines that show something new; answers how many do. */
+  /** Stores the pipelines that show new facts, and returns their number. */
   readonly discover: (items: readonly ListedPipeline[], project?: ProjectFacts) => Promise<number>
 }
 
-/** How many projects' facts are remembered. */
+/** The maximum number of projects whose facts are remembered. */
 const maxProjects = 10_000
 
-/** How late a change may appear in a list, ms: so much of a list is read again. */
+/** How late a change may appear in a list, ms. The last part of each list, of this length, is read again. */
 export const overlap = 120_000
 
 export function createPollContext(options: PollContextOptions): PollContext {
   const { client, runs, selection, rules, source, signal, clock, log } = options
   let requests = 0
-  /** The platform's clock minus our monotonic clock, ms; undefined until the first answer. */
+  /** The difference between the platform's clock and our monotonic clock, ms; undefined until the first answer. */
   let ahead: number | undefined
   const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
   const named = new Set<number>()
   const projects = new Map<number, ProjectFacts>()
 
-  /** A pipeline whose stored run is damaged must not delay the others. */
+  /** If the stored run of one pipeline is damaged, the other pipelines must not be delayed. */
   async function write(work: readonly RunWork[]): Promise<void> {
     try {
       await runs.transact(work)
@@ -80,7 +80,10 @@ export function createPollContext(options: PollContextOptions): PollContext {
     }
   }
 
-  /** The facts with the default branch, which lists of pipelines lack: without it no branch would count as the default. Requested once per project. */
+  /**
+   * Returns the facts of a project with its default branch, which lists of pipelines lack. Without it no branch would count as the default branch.
+   * The project is requested only once.
+   */
   async function completed(facts: ProjectFacts): Promise<ProjectFacts> {
     if (facts.defaultBranch !== undefined) remember(projects, facts.id, facts, maxProjects)
     const known = projects.get(facts.id)
@@ -90,14 +93,17 @@ export function createPollContext(options: PollContextOptions): PollContext {
     return found ?? facts
   }
 
-  /** Undefined after an error of this project that may pass: its pipelines are found without its facts, and these are requested again. */
+  /**
+   * Returns undefined after a temporary error of this project. Its pipelines are then stored without the facts of the project, which are requested
+   * again.
+   */
   async function factsOf(facts: ProjectFacts): Promise<ProjectFacts | undefined> {
     try {
       const { id, name, path, webUrl, defaultBranch } = await client.project(facts.id, call)
       return { ...facts, ...knownOf({ id, name, path, webUrl, defaultBranch }) }
     } catch (error) {
       if (!(error instanceof PlatformError) || error.kind === 'limited') throw error
-      // The token may read the pipelines of a project, but not the project.
+      // A token may have permission to read the pipelines of a project, but not the project itself.
       return error.passing || error.kind === 'unauthorized' ? undefined : facts
     }
   }
@@ -126,7 +132,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
       const work: RunWork[] = []
       for (const item of items) {
         const listed = { ...item.project, ...project }
-        // The path of a project may exclude it. If the list has no URL, only the project itself has its path.
+        // The selection may exclude a project by its path. If the list has no URL, the path must be read from the project itself.
         const early = listed.path === undefined ? await completed(listed) : listed
         if (!selection.project(early.path, instance)) continue
         const facts = await completed(early)

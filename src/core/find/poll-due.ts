@@ -1,23 +1,24 @@
-// The projects that a round of polling reads: the urgent ones, and those that are due again.
+// Selects the projects that a round of polling reads: the urgent ones, and those that are due again.
 import { newEntry, type BookEntry, type PollBook, type PollTurns } from './poll-book.ts'
 import type { PollContext } from './poll-context.ts'
 import type { PlatformProject, ListOptions, Pages, PlatformClient } from '../../platform/port.ts'
 import type { Millis } from '../../model/instant.ts'
 
-// Projects to poll because a webhook, another project's pipeline or a lost end names them. Their activity on the platform may not show it.
+// Projects to poll because a webhook, a pipeline of another project or a lost webhook points to them. The platform's last activity of these projects
+// may not show the change.
 interface PollHints {
-  /** The project is to be read in the next round, known or not. */
+  /** Adds a project to the next round, whether it is already known or not. */
   add(projectId: number): void
-  /** A webhook reported a pipeline there: to be read once, so that the project becomes known. */
+  /** Records that a webhook reported a pipeline in the project. The project is read once, so that it becomes known. */
   remember(projectId: number): void
-  /** The projects of the next round; the others wait. */
+  /** Returns the hinted projects of the next round. The others wait. */
   take(): readonly number[]
 }
 
-/** Projects that are read in one round. */
+/** The maximum number of hinted projects that are read in one round. */
 const maxTaken = 20
 const maxWaiting = 1_000
-/** Projects that webhooks named, remembered so that each is read once. */
+/** The maximum number of remembered projects that webhooks named. They are remembered so that each is read once. */
 const maxSeen = 10_000
 
 export function createPollHints(): PollHints {
@@ -41,20 +42,23 @@ export function createPollHints(): PollHints {
   }
 }
 
-// The lists of projects that are polled: those of a group, or those that the token's user is a member of.
+// A list of projects that are polled: the projects of a group, or those of which the token's user is a member.
 export interface ProjectList {
-  /** Its name, for people. */
+  /** The name of the list that logs show. */
   readonly name: string
-  /** The key of its sweep in the store: the group as configured, or a text that no group can be called. */
+  /** The key in the store for the sweep of this list: the configured group, or a text that cannot be a group's path. */
   readonly key: string
   readonly pages: (query: { readonly activeAfter?: Millis | undefined }, options: ListOptions) => Pages<PlatformProject>
-  /** Whether the list includes a project that a webhook or another project's pipeline named, so that it is polled. */
+  /** Whether the list includes a project that a webhook or a pipeline of another project named. Only projects in a list are polled. */
   readonly has: (project: PlatformProject) => boolean
 }
 
 const memberProjects = "the token's projects"
 
-/** `members`: also the projects that the token's user is a member of. A webhook or a pipeline may then name any project that the token can read. */
+/**
+ * Returns the lists of projects to poll. If `members` is true, they include the projects of which the token's user is a member. Then any project that
+ * the token can read is polled if a webhook or a pipeline names it.
+ */
 export function projectListsOf(client: PlatformClient, groups: readonly string[], members: boolean): ProjectList[] {
   const ofGroups = groups.map((group): ProjectList => ({
     name: `group ${group}`,
@@ -70,16 +74,19 @@ export interface DueOptions {
   readonly context: PollContext
   readonly turns: PollTurns
   readonly hints: PollHints
-  /** Ids or full paths. */
+  /** The ids or full paths of the configured projects. */
   readonly projects: readonly string[]
   readonly lists: readonly ProjectList[]
   /** Whether a project with this path may be polled. */
   readonly isOwn: (path: string | undefined) => boolean
-  /** How far a project that was never read is read back, ms. */
+  /** How far back a project that was never read is read, ms. */
   readonly lookback: number
-  /** Runs one request's worth of work and logs its failure. */
+  /** Runs the work of one request, and logs an error if it fails. */
   readonly trying: (subject: string, work: () => Promise<void>) => Promise<unknown>
-  /** The same for a list of projects. False if the token was refused: it will be for other lists, too. */
+  /**
+   * Runs the work of one request for a list of projects. Returns false if the platform refused the token: it will refuse requests for other lists
+   * too.
+   */
   readonly tryingList: (subject: string, work: () => Promise<void>) => Promise<boolean>
 }
 
@@ -90,18 +97,18 @@ export interface DueProject {
 
 export interface Due {
   /**
-   * Projects that are named in the configuration, were recently active, were hinted at, or have active pipelines. `limit`: the count of requests at
-   * which no further list of active projects is read in this round.
+   * Returns the projects that the configuration names, that were recently active, that hints name, or that have active pipelines. `limit` is the
+   * number of requests after which no further list of active projects is read in this round.
    */
   urgent(book: PollBook, limit: number): Promise<DueProject[]>
-  /** Recently active projects that were not read in the last few rounds. */
+  /** Returns recently active projects that were not read in the last few rounds. */
   ranLately(book: PollBook): DueProject[]
-  /** Forgets projects that have not run anything for long, unless the configuration names them. */
+  /** Forgets projects without a recent pipeline, unless the configuration names them. */
   forgetIdle(book: PollBook): Promise<void>
 }
 
 const hour = 3_600_000
-/** The platform updates a project's last activity at most once an hour. */
+/** How recent the last activity of an active project must be, ms. The platform updates it at most once an hour. */
 const activeWithin = 2 * hour
 const ranWithin = 14 * 24 * hour
 export const few = 5
@@ -110,10 +117,10 @@ export function createDue(options: DueOptions): Due {
   const { context, turns, hints, projects, lists, lookback, trying } = options
   const { client } = context
 
-  /** The list that is read first in the next round. */
+  /** The index of the list that is read first in the next round. */
   let firstList = 0
 
-  /** Projects with recent activity of users. */
+  /** Returns projects in which users were recently active. */
   async function active(limit: number): Promise<PlatformProject[]> {
     const found: PlatformProject[] = []
     const inTurn = [...lists.slice(firstList), ...lists.slice(0, firstList)]
@@ -132,13 +139,13 @@ export function createDue(options: DueOptions): Due {
     return found
   }
 
-  /** The project, if it is in one of our lists. */
+  /** Returns the project with this id if it is in one of the polled lists. */
   async function hinted(id: number): Promise<PlatformProject | undefined> {
     let found: PlatformProject | undefined
     await trying(`project ${id}`, async () => {
       const project = await client.project(id, context.call)
       const ours = options.isOwn(project.path) && lists.some(list => list.has(project))
-      // The platform ignores the case of paths.
+      // Paths are compared in lower case, because the platform ignores case.
       const path = (project.path ?? '').toLowerCase()
       if (ours && !projects.some(one => one.toLowerCase() === path)) found = project
     })

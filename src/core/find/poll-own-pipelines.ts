@@ -1,5 +1,5 @@
-// The pipelines that the token's own user started, in all projects. This list is ordered by creation, so each look goes back to the oldest pipeline
-// under way, and now and then over the whole lookback, to find retries.
+// Reads the pipelines that the token's own user started, in all projects. The platform orders this list by creation. So each read goes back to the
+// oldest active pipeline, and from time to time over the whole lookback period, to find retries.
 import { isBlocked, isTerminal } from '../../model/status.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import { PlatformError, type ListedPipeline, type Page, type PlatformClient } from '../../platform/port.ts'
@@ -7,10 +7,10 @@ import type { Repositories } from '../store/ports/repository.ts'
 
 const day = 24 * 3_600_000
 
-/** The name of the list, for people. */
+/** The name of the list in logs. */
 export const ownPipelines = "the token's own pipelines"
 
-/** The same as the client's list. An older platform lacks this list; the error then names the settings that work without it. */
+/** Yields the pipelines of the client's list. Older platforms lack this list; the error then names the settings that work without it. */
 export async function* ownPipelinesOf(
   client: PlatformClient,
   ...[query, call]: Parameters<PlatformClient['ownPipelines']>
@@ -30,7 +30,10 @@ export async function* ownPipelinesOf(
   }
 }
 
-/** `scope`: the key of its state. `whole`: over all of `lookback`. Rejects with a PlatformError. */
+/**
+ * Reads the pipelines that the token's user started. `scope` is the key of the stored state. If `whole` is true, the whole lookback period is read.
+ * Rejects with a PlatformError.
+ */
 export async function lookAtMine(
   context: PollContext,
   stored: Repositories['ownPipelines'],
@@ -39,7 +42,7 @@ export async function lookAtMine(
   const known = await stored.get({ instance })
   const earliest = context.now() - Math.max(day, lookback)
   const since =
-    // A later time was written under a clock that was ahead.
+    // A stored time in the future was written while the clock was ahead.
     known === undefined || whole || known.newest > context.now() + overlap
       ? context.now() - lookback
       : Math.max(earliest, Math.min(known.newest - overlap, known.oldestActive ?? Infinity))

@@ -11,23 +11,26 @@ const day = 24 * 3_600_000
 
 export interface LookOptions {
   readonly context: PollContext
-  /** Stores the entry: after each page, once its pipelines are in the store. */
+  /** Stores the entry of the project. Called after each page, once the pipelines of the page are in the store. */
   readonly put: (entry: BookEntry) => Promise<void>
-  /** First read what is running or pending, even if it has not changed since the entry's time. */
+  /** Whether the running and pending pipelines are read first, even if they have not changed since the time in the entry. */
   readonly underWay?: boolean | undefined
-  /** Read child pipelines even if nothing else has changed. */
+  /** Whether child pipelines are read even if nothing else in the project has changed. */
   readonly children: boolean
   readonly facts?: ProjectFacts | undefined
 }
 
 export interface ProjectRead {
   readonly entry: BookEntry
-  /** Pipelines that show something new. */
+  /** The number of pipelines that show new facts. */
   readonly found: number
   readonly children: boolean
 }
 
-/** Rejects with a PlatformError; what was read until then is stored. After 500 pages the next read continues. */
+/**
+ * Reads the changed pipelines of a project. Rejects with a PlatformError; everything that was read before the error is stored. After 500 pages the
+ * next call continues.
+ */
 export async function lookAt(before: BookEntry, options: LookOptions): Promise<ProjectRead> {
   const begun = options.underWay === true ? await readUnderWay(before, options) : { entry: before, found: 0 }
   const own = await read(begun.entry, undefined, options)
@@ -38,7 +41,7 @@ export async function lookAt(before: BookEntry, options: LookOptions): Promise<P
   return { entry: children.entry, found: found + children.found, children: true }
 }
 
-/** The pipelines that are running or pending, whenever they last changed. Does not move the cursors. */
+/** Reads the running and pending pipelines, whenever they last changed. Does not move the cursors. */
 async function readUnderWay(
   before: BookEntry,
   { context, put, facts }: LookOptions,
@@ -62,7 +65,7 @@ async function read(
   { context, put, facts }: LookOptions,
 ): Promise<{ entry: BookEntry; found: number; changed: boolean }> {
   const cursor = source === undefined ? 'seen' : 'childrenSeen'
-  // A later time was written under a clock that was ahead: then the last day is read again.
+  // A stored time in the future was written while the clock was ahead. In that case the last day is read again.
   const seen = before[cursor] > context.now() + overlap ? context.now() - day : before[cursor]
   let entry = { ...before, [cursor]: seen }
   let found = 0
@@ -80,23 +83,23 @@ async function read(
 
 // Reads a project's changed pipelines in the order of their changes, without missing one.
 //
-// A change moves a pipeline to the end of the list, and those behind it move up: page 2 would then skip one. So after each page a new list begins at
-// the last time seen, which repeats some and skips none.
+// When a pipeline changes it moves to the end of the list, and the pipelines after it move up, so page 2 would skip one. Therefore a new list is
+// requested after each page, which starts at the last time seen. This repeats some pipelines and skips none.
 interface ListQuery {
   readonly since: Millis
   readonly until?: Millis | undefined
-  /** `parent_pipeline`: children, which the list leaves out otherwise. */
+  /** The source of the pipelines: `parent_pipeline` lists child pipelines, which the platform omits from the list by default. */
   readonly source?: string | undefined
 }
 
 interface ListStep {
   readonly items: readonly ListedPipeline[]
-  /** All that changed before this instant (the platform's time) has been seen. */
+  /** All changes before this time on the platform's clock have been seen. */
   readonly seen: Millis
   readonly servedAt?: Millis | undefined
 }
 
-/** Yields page by page; the next page is requested when the caller is done with this one. */
+/** Yields the list page by page. The next page is requested when the caller has processed the current one. */
 export async function* changedPipelines(
   client: PlatformClient,
   project: ResourceId,
@@ -110,7 +113,7 @@ export async function* changedPipelines(
     for await (const page of client.projectPipelines(project, query, call)) {
       const seen = lastChange(page) ?? from
       yield { items: page.items, seen, ...(page.servedAt !== undefined && { servedAt: page.servedAt }) }
-      // If all of a page changed in the same instant, only the page number leads on.
+      // If all pipelines of a page changed at the same instant, the next part can only be requested by its page number.
       if (page.next !== undefined && seen - 1 > from) {
         from = seen - 1
         again = true

@@ -1,4 +1,5 @@
-// What is polled: named projects and groups, or else all that the token may see; but only what is in the territory of the token.
+// Defines which projects are polled: the configured projects and groups, or else all that the token can read, but only those in the territory of the
+// token.
 import { isWithin, type Territory } from '../../model/territory.ts'
 import type { Pages, PlatformClient } from '../../platform/port.ts'
 
@@ -10,18 +11,18 @@ export interface PollSettings {
 }
 
 export interface PollScope {
-  /** Ids or full paths. */
+  /** The ids or full paths of the configured projects. */
   readonly projects: readonly string[]
   readonly groups: readonly string[]
-  /** The pipelines that the token's user started, in all projects. */
+  /** Whether the pipelines that the token's user started are polled, in all projects. */
   readonly ownPipelines: boolean
-  /** The projects that the token's user is a member of. */
+  /** Whether the projects of which the token's user is a member are polled. */
   readonly memberProjects: boolean
-  /** Undefined: nothing. */
+  /** A description of the polled projects; undefined if no projects are polled. */
   readonly description: string | undefined
 }
 
-/** Share of the API budget for polling; the rest is for enrichment and commands. */
+/** The share of the API budget for polling. The rest is for enrichment and commands. */
 export const pollShare = 0.6
 
 export function pollScopeOf({ projects = [], groups = [], mine, crossProject }: PollSettings): PollScope {
@@ -37,7 +38,7 @@ export function pollScopeOf({ projects = [], groups = [], mine, crossProject }: 
   return { projects, groups, ownPipelines, memberProjects, description }
 }
 
-/** What is polled, for the log. */
+/** Returns the log message that names the polled projects. */
 export function pollMessage({ description, memberProjects }: PollScope, perMinute: number): string {
   if (description === undefined) {
     return 'nothing is polled: name projects (PIPESPAN_POLL_PROJECTS) or groups (PIPESPAN_POLL_GROUPS), or set PIPESPAN_POLL_CROSS_PROJECT'
@@ -54,8 +55,8 @@ function counted(count: number, noun: string): string {
 }
 
 /**
- * A client that lists only what is in the territory of its token: if several tokens are for one platform, each project is polled with one of them. The
- * lists of projects, of incidents, and of the pipelines of the token's user are filtered.
+ * Makes a client that lists only the projects in the territory of its token. If several tokens are configured for one platform, each project is then
+ * polled with one of them. The client filters the lists of projects, of incidents, and of the pipelines of the token's user.
  */
 export function clientWithin(client: PlatformClient, territory: Territory): PlatformClient {
   if (territory.parts.every(({ group, except }) => group === '' && except.length === 0)) return client

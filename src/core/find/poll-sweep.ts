@@ -1,4 +1,4 @@
-// The slow sweep: once a day every project of a list is read, even without recent activity, a few in each round. A restart continues it.
+// The slow sweep: once a day every project of a list is read, even without recent activity, a few in each round. After a restart the sweep continues.
 import { maxItems, PlatformError } from '../../platform/port.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -10,28 +10,31 @@ import type { Sweep as StoredSweep } from '../store/ports/discovery-documents.ts
 type SweepState = Omit<StoredSweep, 'instance' | 'group'>
 
 export interface SweepOptions {
-  /** The key of its state, with that of the list. */
+  /** The first part of the key of the sweep's state in the store. The key of the list follows. */
   readonly scope: string
   readonly list: ProjectList
   readonly context: PollContext
   readonly sweeps: Repositories['sweeps']
   /** The time between two rounds, ms. */
   readonly interval: number
-  /** How far the first sweep reads back, ms. */
+  /** How far back the first sweep reads, ms. */
   readonly lookback: number
-  /** True for a project that is read in every round anyway. */
+  /** True for a project that is read in every round without the sweep. */
   readonly isKnown: (project: PlatformProject) => boolean
-  /** False: the round must end. */
+  /** Reads a project. Returns false if the round must end. */
   readonly look: (project: PlatformProject, since: Millis) => Promise<boolean>
 }
 
-/** Does its share of a round, with at most this number of requests. */
+/** Runs the sweep's part of a round, with at most this number of requests. */
 export type Sweep = (allowance: number) => Promise<void>
 
 const day = 24 * 3_600_000
-/** Share of a day over which a sweep is spread. */
+/** The share of a day over which a sweep is spread. */
 const share = 0.9
-/** A project that ends this many rounds in a row is left to the next sweep: its answers may end every round, and the other projects must be read. */
+/**
+ * The number of rounds in a row that a project may end. After that the sweep skips it until the next sweep: its answers may end every round, and the
+ * other projects must be read.
+ */
 const maxEnded = 3
 
 export function createSweep(options: SweepOptions): Sweep {
@@ -50,9 +53,9 @@ export function createSweep(options: SweepOptions): Sweep {
       await save(first)
       return first
     }
-    // It began while the clock was ahead.
+    // The stored start of the sweep is in the future: it was written while the clock was ahead.
     if (known.startedAt > now) return { ...known, startedAt: now }
-    // The first sweep goes as fast as it may and the second follows at once; from then on one begins every day.
+    // The first sweep runs as fast as the API budget allows, and the second follows at once. From then on a sweep starts every day.
     if (!known.done || (known.before !== undefined && now - known.startedAt < day)) return known
     return { startedAt: now, since: known.startedAt - overlap, count: 0, before: known.count, done: false }
   }
@@ -61,7 +64,7 @@ export function createSweep(options: SweepOptions): Sweep {
     await sweeps.put({ ...state, ...key })
   }
 
-  /** The projects still to be read of the page at `from`. */
+  /** Returns the projects of the page at `from` that have not been read yet. */
   async function pageAt({ next: from, count }: SweepState): Promise<NonNullable<typeof page>> {
     if (page !== undefined && page.from === from) return page
     try {
@@ -74,7 +77,7 @@ export function createSweep(options: SweepOptions): Sweep {
         return page
       }
     } catch (error) {
-      // The platform limits the number of offset pages: the list ends there.
+      // The platform limits the number of pages with an offset, so the list ends there.
       if (from === undefined || !(error instanceof PlatformError && error.kind === 'refused')) throw error
     }
     return { items: [], next: undefined, from }
@@ -102,7 +105,7 @@ export function createSweep(options: SweepOptions): Sweep {
         now = { ...now, count: now.count + 1 }
       }
       if (current.items.length > 0) break
-      // A page counts as one, too, so that a list of empty pages ends.
+      // A page itself counts as one request, so that a list of empty pages ends.
       const count = now.count + 1
       const done = current.next === undefined || count >= maxItems
       now = { ...now, count, done, ...(current.next !== undefined && { next: current.next }) }

@@ -1,4 +1,4 @@
-// Finds pipelines without webhooks, in rounds that stay within a share of the API budget, the most urgent first:
+// Finds pipelines without webhooks, in rounds that stay within a share of the API budget. The most urgent projects come first:
 //
 //   every round       pipelines that the token's user started; projects the operator named; those with active pipelines; those with a user's
 //                     recent activity, in the named groups or, without names, of which the token's user is a member
@@ -7,7 +7,7 @@
 //
 // Groups share each round's requests (`fair-turns.ts`), and lists take turns, so that a busy group does not delay the others.
 //
-// One replica, which holds a lease, polls at a time. Its state is in the store, so a restart continues.
+// Only one replica polls at a time: the one with the lease. Its state is in the store, so polling continues after a restart.
 import { createPollContext, type PollContext, type PollContextOptions } from './poll-context.ts'
 import { createDue, few, projectListsOf, createPollHints, type DueProject } from './poll-due.ts'
 import { createFairTurns, fairGroupOf } from './fair-turns.ts'
@@ -26,47 +26,47 @@ export interface PollerOptions
     Omit<PollScope, 'description'>,
     Omit<RoundsOptions, 'name'>,
     Pick<PollContextOptions, 'client' | 'runs' | 'rules' | 'selection'> {
-  /** Only projects there are polled; by default all. */
+  /** The territory to poll: only its projects are polled. By default all projects are. */
   readonly territory?: Territory | undefined
-  /** The key of its state in the store; by default the instance. */
+  /** The key of the poller's state in the store. Default: the instance. */
   readonly scope?: string | undefined
-  /** The name of its lease; by default `poller`. */
+  /** The name of the poller's lease. Default: `poller`. */
   readonly lease?: string | undefined
   readonly repositories: Pick<Repositories, 'polledProjects' | 'ownPipelines' | 'sweeps'>
   /** The time between two rounds, ms. */
   readonly interval: number
   readonly lookback: number
-  /** Whether pipelines that have not ended are fetched when they are found, and the first read of a project begins with them. Default: no. */
+  /** Whether active pipelines are fetched when they are found, and whether the first read of a project starts with them. Default: false. */
   readonly running?: boolean | undefined
-  /** The whole API budget, which other work uses, too, requests a minute. */
+  /** The whole API budget, in requests per minute. Other work uses it too. */
   readonly perMinute: number
-  /** Called when there are pipelines to fetch. */
+  /** Called when new pipelines were found and must be fetched. */
   readonly onFound: () => void
 }
 
 export interface PollerCounters {
   rounds: number
-  /** Requests for lists. */
+  /** The number of requests for lists. */
   requests: number
-  /** Pipelines that showed something new. */
+  /** The number of pipelines that showed new facts. */
   discovered: number
 }
 
 export interface Poller extends Loop {
   readonly counters: Readonly<PollerCounters>
-  /** Runs one round, whoever has the lease. */
+  /** Runs one round, even if another replica has the lease. */
   round(): Promise<void>
-  /** A pipeline of another project has triggered a pipeline in this project, whose activity does not show that. */
+  /** Adds a project to the next round because a pipeline of another project triggered a pipeline in it. The project's activity does not show that. */
   hint(projectId: number): void
-  /** A webhook reported a pipeline of this project, which is active from then on. */
+  /** Records that a webhook reported a pipeline of this project. From then on the project is active. */
   remember(projectId: number): void
-  /** Something was missed: a round begins now that reads the project, or all active projects if it is undefined. */
+  /** Starts a round at once because data was missed. The round reads the given project, or all active projects if it is undefined. */
   hurry(project: string | undefined): void
 }
 
-/** Share of a round for urgent projects while others wait. */
+/** The share of a round for urgent projects while other projects are waiting. */
 const urgentShare = 0.9
-/** Share of a round for the lists of recently active projects. The next round continues with the lists that were left. */
+/** The share of a round for the lists of recently active projects. The next round continues with the lists that were not read. */
 const listShare = 0.5
 const atOnce = 4
 
@@ -110,14 +110,17 @@ export function createPoller(options: PollerOptions): Poller {
     }),
   )
 
-  /** Does the work of one request. A failure is logged once, and ends the round if every request would fail. */
+  /** Runs the work of one request. A failure is logged once. It ends the round if every request would fail. */
   async function trying(subject: string, work: () => Promise<void>): Promise<boolean> {
     const outcome = await tried(subject, work)
     mustEnd ||= outcome === 'refused'
     return outcome === 'answered'
   }
 
-  /** A token that may not read a list may read projects all the same, so its refusal does not end the round. */
+  /**
+   * Runs the work of one request for a list. A token without permission for the list may still have permission for projects, so a refusal does not
+   * end the round.
+   */
   async function tryingList(subject: string, work: () => Promise<void>): Promise<boolean> {
     return (await tried(subject, work)) !== 'refused'
   }
@@ -128,7 +131,7 @@ export function createPoller(options: PollerOptions): Poller {
     return outcome
   }
 
-  /** Returns the number of requests. */
+  /** Reads one project, and returns the number of requests. */
   async function look({ entry, facts }: DueProject): Promise<number> {
     const { project } = entry
     const [own, requests] = counted(context)
@@ -169,7 +172,10 @@ export function createPoller(options: PollerOptions): Poller {
     tryingList,
   })
 
-  /** A few projects at once, while the round's share lasts: groups take turns, and in a group the longest unread project is first. */
+  /**
+   * Reads several projects at once until the round's share of requests is used up. Groups take turns, and in each group the project that was read
+   * longest ago is first.
+   */
   async function lookAll(projects: readonly DueProject[], limit: number): Promise<void> {
     const roundOf = ({ entry }: DueProject): number => turns.lastRound(entry.project)
     const queue = beginFairQueue(projects.toSorted((a, b) => roundOf(a) - roundOf(b)))
@@ -200,7 +206,7 @@ export function createPoller(options: PollerOptions): Poller {
     log.debug({ requests: context.requests() - start, round: counters.rounds }, 'a round of polling')
   }
 
-  // Another replica polls, and what it stores is read again when this one takes over.
+  // Another replica polls. When this replica takes over, it reads the stored state again.
   const onOthers = (): void => {
     book = undefined
   }
@@ -222,7 +228,7 @@ export function createPoller(options: PollerOptions): Poller {
   }
 }
 
-/** The context with its own count of requests. */
+/** Returns the context with its own counter of requests. */
 function counted(context: PollContext): [PollContext, () => number] {
   let requests = 0
   const onSend = (): void => {
@@ -232,7 +238,7 @@ function counted(context: PollContext): [PollContext, () => number] {
   return [{ ...context, call: { ...context.call, onSend } }, () => requests]
 }
 
-/** The same list; each round begins with another item. */
+/** Returns the same list rotated, so that each round starts with another item. */
 function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = round % Math.max(1, all.length)
   return [...all.slice(first), ...all.slice(0, first)]

@@ -1,8 +1,8 @@
-// Reads the platform's records of deliveries by the daemon's own webhooks, and takes in the failed ones. A record without an HTTP status
-// (a time-out, a refused connection) counts as failed: that is how it looks while the daemon is down.
+// Reads the platform's records of deliveries by the daemon's own webhooks, and takes in the failed deliveries. A record without an HTTP status (a
+// time-out, a refused connection) counts as failed: such records appear while the daemon is down.
 //
-// Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that has arrived after all
-// is recognised by its key.
+// The newest records come first, and records never change, so each round reads back to the newest record of the previous round. A delivery that has
+// arrived in the meantime is recognized by its key.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createRounds, type RoundsOptions } from './rounds.ts'
 import { knownOf } from '../../model/versioned.ts'
@@ -29,29 +29,29 @@ export interface RedeliveryOptions extends RoundsOptions {
   readonly repositories: Pick<Repositories, 'hooks' | 'gaugeReadings'>
   readonly projects: readonly string[]
   readonly groups: readonly string[]
-  /** Hooks at this address, or below it, are the daemon's own. */
+  /** The public address of the daemon. Webhooks on the platform that post to it, or to an address below it, are the daemon's own. */
   readonly publicUrl: string
   readonly profile: string
   readonly reads: DeliveryHeaders
-  /** The instance of all deliveries, if there are several platforms; by default that of their headers. */
+  /** The instance of all deliveries, if several platforms are configured. By default the header of each delivery names it. */
   readonly instance?: string | undefined
-  /** False: hooks are only watched for metrics, with the lowest priority. */
+  /** Whether failed deliveries are taken in. If false, webhooks are only read for metrics, with the lowest priority. */
   readonly redelivers: boolean
-  /** Called when a delivery was too large to be recorded, so that its project is polled. Undefined: the project is not known. */
+  /** Called when a delivery was too large to be recorded, so that its project is polled. The project is undefined if it is not known. */
   readonly onOversize: (project: string | undefined) => void
 }
 
 export interface RedeliveryCounters {
-  /** Failed deliveries that the platform's records held. */
+  /** The number of failed deliveries in the platform's records. */
   found: number
-  /** The failed deliveries that had not arrived by then. */
+  /** The number of failed deliveries that had not arrived in the meantime and were taken in. */
   accepted: number
   oversize: number
 }
 
 export interface Redelivery extends Loop {
   readonly counters: Readonly<RedeliveryCounters>
-  /** Reads the records of all hooks once. */
+  /** Reads the delivery records of all webhooks once. */
   round(): Promise<void>
 }
 
@@ -89,14 +89,14 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     for await (const page of client.hookDeliveries(owner, id, call)) {
       for (const item of page.items) newest = Math.max(newest, item.id)
       const fresh = page.items.filter(item => item.id > readTo)
-      // If the store is full, the position is not saved, and they are read again later.
+      // If the store is full, the position is not saved, and the same records are read again later.
       if (redelivers && !(await take(owner, fresh.filter(hasFailed)))) return
       const uncounted = fresh.filter(item => item.id > counted)
       for (const one of uncounted) {
         answers[answerOf(one)] = (answers[answerOf(one)] ?? 0) + 1
         if (one.duration !== undefined) seconds.push(one.duration)
       }
-      // Metrics begin with the first round.
+      // Metrics of deliveries start with the first round, so older records are not read.
       if (fresh.length < page.items.length || (!redelivers && counted === 0)) break
     }
     const of = String('project' in owner ? owner.project : owner.group)
@@ -124,7 +124,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     )
   }
 
-  /** Undefined if the token may not read the project, whose deliveries are read all the same. */
+  /** Returns the facts of a project. Returns undefined if the token has no permission to read the project; its deliveries are read anyway. */
   async function projectOf(project: ResourceId): Promise<ProjectFacts | undefined> {
     const found = projects.get(String(project)) ?? (await unlessRefused(client.project(project, call)))
     if (found === undefined) return /^\d+$/.test(String(project)) ? { id: Number(project) } : undefined
@@ -138,7 +138,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     const deliveries: Delivery[] = []
     for (const record of failed) {
       const unwanted = reads.unwanted(record.headers, record.body)
-      // If a record has no body, an unknown name proves nothing.
+      // If a record has no body, an unknown event name does not prove that the event is unwanted.
       if (unwanted !== undefined && !(record.isOversize && unwanted === 'unknown')) continue
       counters.found += 1
       if (record.isOversize) {
@@ -146,7 +146,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
         options.onOversize('project' in owner ? String(owner.project) : undefined)
         continue
       }
-      // Lets other work run between two bodies, which may be large.
+      // Yields to the event loop between two bodies, because bodies may be large.
       await nextTurn()
       const delivery = deliveryOf(record, reads, options.instance)
       if (delivery !== undefined) deliveries.push(delivery)
@@ -158,7 +158,10 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     return !outcomes.includes('full')
   }
 
-  /** Records without a body cannot be delivered again: the hook's project is polled instead, as it is when a delivery was too large to be recorded. */
+  /**
+   * Records without a body cannot be delivered again. Instead, the project of the webhook is polled, as it is after a delivery that was too large to
+   * be recorded.
+   */
   function without(owner: HookOwner): void {
     if (!isReported)
       options.log.warn('records of webhook deliveries have no request_data: their projects are polled instead')
@@ -199,7 +202,7 @@ function hasFailed({ responseStatus }: HookDelivery): boolean {
   return !/^2\d\d$/.test(responseStatus ?? '')
 }
 
-/** The address itself or one below it, with or without a slash at its end. */
+/** True if the webhook's address is the daemon's public URL or is below it, with or without a trailing slash. */
 function isOwn(hook: PlatformHook, publicUrl: string): boolean {
   const base = publicUrl.replace(/\/+$/, '')
   const url = hook.url.replace(/\/+$/, '').toLowerCase()

@@ -1,4 +1,4 @@
-// Work that only one replica may do at a time: a lease, and a loop of rounds of requests to the platform by the replica that holds it. When the daemon
+// Runs work that only one replica may do at a time. The replica with the lease runs a loop of rounds of requests to the platform. When the daemon
 // stops, the current round is cut short.
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -9,12 +9,12 @@ import type { Leases } from '../store/ports/store.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface Singleton {
-  /** True while the lease is ours; takes it or renews it as needed. Cheap enough to be called before every step. */
+  /** True while this replica has the lease. Takes or renews the lease if needed. It is cheap enough to be called before every step. */
   isMine(): Promise<boolean>
   release(): Promise<void>
 }
 
-/** Long enough for a slow step; short enough that another replica soon takes over after a crash, ms. */
+/** The duration of the lease, ms. It is long enough for a slow step, and short enough that another replica soon takes over after a crash. */
 const leaseMs = 90_000
 const renewMs = 20_000
 
@@ -35,11 +35,14 @@ export function createSingleton(name: string, leases: Leases, clock: Clock): Sin
   }
 }
 
-/** Between two rounds the lease is renewed, ms, so that this replica also runs the next one: otherwise each replica would run its own rounds. */
+/**
+ * How often the lease is renewed between two rounds, ms. Because of that this replica also runs the next round; otherwise each replica would run its
+ * own rounds.
+ */
 const renewEvery = 30_000
 
 export interface RoundsOptions {
-  /** The name of the loop in the log, and of the lease. */
+  /** The name of the loop in the log, which is also the name of the lease. */
   readonly name: string
   readonly leases: Leases
   readonly errors: ErrorThrottle
@@ -48,26 +51,27 @@ export interface RoundsOptions {
 }
 
 /**
- * `failed`: other requests may be answered. `refused`: all requests may be refused, or only those about this subject. `stop`: the round should end, because
- * the daemon stops or because all requests would fail.
+ * The outcome of the requests about one subject. `failed`: other requests may be answered. `refused`: the platform may refuse all requests, or only
+ * those about this subject. `stop`: the round should end, because the daemon stops or because all requests would fail.
  */
 export type Tried = 'answered' | 'failed' | 'refused' | 'stop'
 
 export interface Rounds {
-  /** Aborted when the daemon stops. */
+  /** The signal that is aborted when the daemon stops. */
   readonly signal: AbortSignal
   /** True while this replica has the lease. */
   isMine(): Promise<boolean>
-  /** Runs the requests about one subject and logs their failure. */
+  /** Sends the requests about one subject, and logs an error if they fail. */
   try(subject: string, ask: () => Promise<void>, onError?: (error: PlatformError) => Promise<void>): Promise<Tried>
   /**
-   * Handles one after the other, until the round should end. The next round begins after the last one that was tried, so that a subject that
-   * always fails does not delay the others.
+   * Processes the subjects one after the other until the round should end. The next round starts after the last subject that was tried, so that a
+   * subject that always fails does not delay the others.
    */
   each<T>(all: readonly T[], about: (one: T) => Promise<Tried>): Promise<void>
   /**
-   * `every`: ms from the start of a round to the start of the next; `retry`: ms until a replica without the lease tries to take it again;
-   * `onOthers`: called while another replica has it. `hurry`: a round begins now, if this replica has the lease.
+   * Makes the loop. `every` is the time in ms from the start of a round to the start of the next. `retry` is the time in ms after which a replica
+   * without the lease tries to take it again. `onOthers` is called while another replica has the lease. `hurry` starts a round at once if this
+   * replica has the lease.
    */
   loop(
     pauses: { readonly every: number; readonly retry: number; readonly onOthers?: () => void },
@@ -81,7 +85,7 @@ const minPause = 1_000
 export function createRounds({ name, leases, errors, clock, log }: RoundsOptions): Rounds {
   const lease = createSingleton(name, leases, clock)
   const closing = new AbortController()
-  /** Where the next round of several subjects begins. */
+  /** The index of the subject with which the next round starts. */
   let first = 0
   return {
     signal: closing.signal,

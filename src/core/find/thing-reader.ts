@@ -1,7 +1,8 @@
-// Asks at intervals about the things that features name. The answers are stored as points of gauges and exported with the other metrics.
+// Requests the inventory items that features declare, at intervals. The answers are stored as gauge points and exported with the other metrics.
 //
-// 1. Only one replica, the holder of the lease, does the work. It removes things that are no longer configured.
-// 2. It asks about the things that are due, one after the other. The times of the next rounds are in the store, so that a restart does not ask again.
+// 1. Only one replica, the holder of the lease, does the work. It removes items that are no longer configured.
+// 2. It requests the due items one after the other. The times of the next rounds are in the store, so that items are not requested again after a
+//    restart.
 // 3. It stores a result with the time of the next round, or a failure with a pause. An older reading stays valid for three rounds.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { Fault, reasonOf, StoreError } from '../../lib/fault.ts'
@@ -26,16 +27,16 @@ import type { Singleton } from './rounds.ts'
 export interface ThingReaderOptions {
   readonly things: readonly Thing[]
   readonly instance: string
-  /** The key of the states in the store; by default the instance. */
+  /** The key of the states in the store. Default: the instance. */
   readonly scope?: string | undefined
   readonly profile: string
-  /** Undefined: no platform is configured. */
+  /** The API client of the platform; undefined if no platform is configured. */
   readonly client?: Pick<PlatformClient, 'owner' | 'asking'> | undefined
   readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
   readonly lease: Singleton
   readonly errors: ErrorThrottle
   readonly redactText: RedactText
-  /** Writes a log record. `key` identifies it, so that it is written once. */
+  /** Writes a log record for a collected event. `key` identifies the event, so that its record is written once. */
   readonly onEvent: (event: CollectedEvent, owner: Owner | undefined, key: string) => Promise<void>
   readonly clock: Clock
   readonly log: Log
@@ -43,22 +44,25 @@ export interface ThingReaderOptions {
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** Pause after the first failure that may be temporary, ms. */
+/** The pause after the first failure that may be temporary, ms. */
 const firstPause = 5 * minute
-/** Maximum pause after failures that may be temporary, ms. */
+/** The maximum pause after failures that may be temporary, ms. */
 const maxPause = 60 * minute
-/** Maximum and minimum time between two checks of what is due, ms. */
+/** The maximum and minimum time between two checks for due items, ms. */
 const maxRest = 30_000
 const minRest = 1_000
-/** Maximum time until the next round, ms, of what is not requested less often. A later time was written when the clock was ahead, so the thing is due. */
+/**
+ * The maximum time in ms until the next round of an inventory item, unless its own interval is longer. A later stored time was written while the
+ * clock was ahead, so the item is due.
+ */
 const maxAhead = 2 * knownFor
 
 export interface ThingReader extends Loop {
-  /** Asks about what is due. Returns the time in ms until something may be due again. */
+  /** Requests the due inventory items. Returns the time in ms until an item may be due again. */
   turn(): Promise<number>
 }
 
-/** The owner of a thing, and when it was looked up. */
+/** The owner of an inventory item, and when it was looked up. */
 type Known = Pick<InventoryState, 'owner' | 'ownerAt'>
 
 export function createThingReader(options: ThingReaderOptions): ThingReader {
@@ -68,7 +72,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
   const call: CallOptions = { priority: 'inside', signal: closing.signal }
   const ask = client?.asking(call)
   const triedSinceStart = new Set<string>()
-  /** Owners that were looked up. All things of the same owner share the result. */
+  /** The owners that were looked up. All inventory items of the same owner share the result. */
   const owners = new Map<string, { readonly owner: Owner; readonly ownerAt: Millis }>()
   const scope = options.scope ?? instance
   const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance: scope, kind, of })
@@ -88,12 +92,15 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
     return Math.min(maxRest, Math.max(minRest, next))
   }
 
-  /** A refused thing is tried once after each start, because the operator may have fixed a permission before the restart. */
+  /**
+   * True if a refused inventory item should be requested again. This happens once after each start, because the operator may have granted a
+   * permission before the restart.
+   */
   function mayBeFixed(thing: Thing, state: InventoryState | undefined): boolean {
     return state?.refusal?.lasts === true && !triedSinceStart.has(nameOf(thing))
   }
 
-  /** Removes things that are no longer configured, so that they are neither exported nor shown. */
+  /** Removes inventory items that are no longer configured, so that they are neither exported nor shown. */
   async function forgetOthers(): Promise<void> {
     const wanted = new Set(things.map(nameOf))
     for (const state of await states.all())
@@ -186,7 +193,7 @@ function isDue(state: InventoryState | undefined, now: Millis, { every }: Pick<T
   return state === undefined || state.nextAt <= now || state.nextAt > now + Math.max(maxAhead, every)
 }
 
-/** The pause until a thing is requested again, ms. `failures`: number of failed rounds in a row, including this one. */
+/** Returns the pause in ms until an inventory item is requested again. `failures` is the number of failed rounds in a row, including this one. */
 function pauseAfter(error: PlatformError, failures: number, { every, isBlockable = false }: Thing): number {
   if (isLasting(error)) return Math.max(day, every)
   const doubled = 2 ** Math.min(20, failures - 1)
@@ -199,12 +206,12 @@ function isLasting({ kind }: PlatformError): boolean {
   return kind === 'forbidden' || kind === 'not-found' || kind === 'refused' || kind === 'unexpected-answer'
 }
 
-/** A reading is valid for three rounds, so that a failed round leaves no gap. */
+/** How long a reading is valid, ms. It is valid for three rounds, so that a failed round leaves no gap. */
 function goodFor(every: number): number {
   return 3 * every + 10 * minute
 }
 
-/** Turns any error into a PlatformError, because an unexpected error concerns one thing and the others must continue. */
+/** Turns any error into a PlatformError. An unexpected error concerns only one inventory item, and the others must continue. */
 function asPlatformError(error: unknown): PlatformError {
   if (error instanceof PlatformError) return error
   if (error instanceof Fault) {
@@ -215,7 +222,7 @@ function asPlatformError(error: unknown): PlatformError {
   return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
 }
 
-/** Redacts the names and texts of things before they are stored or exported, each once. The event loop gets its turns in between. */
+/** Redacts the names and texts of inventory items before they are stored or exported, each once. It yields to the event loop in between. */
 export async function cleanCollected(collected: Collected, redactText: RedactText): Promise<Collected> {
   const redact = inTurns(redactText)
   const known = new Map<string, string>()

@@ -1,15 +1,18 @@
-// Reads a request's raw body into one buffer, within a limit for each and one for all: what does not fit is refused.
+// Reads the raw body of a request into one buffer. Each body has a size limit, and all waiting bodies share one: a body that does not fit is refused.
 //
-// A signature can only be verified once the whole body has arrived, so the daemon also reads bodies of senders that have shown no secret. These share
-// part of the bytes. The rest is reserved for senders that have shown the token, or whose signature is verified.
+// A signature can only be verified once the whole body has arrived, so the daemon also reads bodies of senders that have not shown a secret. These
+// bodies share a part of the bytes. The rest is reserved for senders that have shown the token, or whose signature is verified.
 import type { IncomingMessage } from 'node:http'
 
-/** `size`: more than `maxBody`. `budget`: the waiting bodies leave no room. `incomplete`: the connection was closed. */
+/**
+ * The outcome of reading a body. `size`: the body is larger than `maxBody`. `budget`: the waiting bodies leave no room for it. `incomplete`: the
+ * connection was closed.
+ */
 export type BodyOutcome = { readonly body: Buffer } | { readonly refused: 'size' | 'budget' | 'incomplete' }
 
-/** Counts the bytes as they arrive: an announced body reserves none. Node reads and discards the rest of a refused body. */
+/** Counts the bytes of a body as they arrive, so the announced length reserves no memory. Node reads and discards the rest of a refused body. */
 export async function readBody(message: IncomingMessage, maxBody: number, waiting: WaitingBody): Promise<BodyOutcome> {
-  // One buffer that grows, not a list of pieces: chunks of one byte would need a hundred times their size.
+  // The body is read into one growing buffer instead of a list of chunks: chunks of one byte would need a hundred times their size.
   let room: Buffer = Buffer.alloc(0)
   let length = 0
   return new Promise(resolve => {
@@ -44,33 +47,34 @@ export async function readBody(message: IncomingMessage, maxBody: number, waitin
   })
 }
 
-/** The bytes of one webhook, which wait until it is answered. */
+/** The bytes of one webhook, which count as waiting until it is answered. */
 interface WaitingBody {
-  /** This number of bytes has arrived in all. False if they do not fit; the bytes held before stay held. */
+  /** Records that this number of bytes has arrived in total. Returns false if they do not fit; the bytes recorded before still count. */
   hold(bytes: number): boolean
-  /** Its sender has shown the secret: its bytes no longer count in the part for senders without a secret. */
+  /** Records that the sender has shown the secret. Its bytes no longer count in the part for senders without a secret. */
   prove(): void
-  /** It is answered; may be called twice. */
+  /** Releases the bytes when the webhook is answered. It may be called twice. */
   release(): void
 }
 
 interface WaitingBytes {
-  /** `isProven`: its sender has shown the token. */
+  /** Returns the counter for a new body. `isProven` means that its sender has shown the token. */
   readonly body: (isProven: boolean) => WaitingBody
   readonly held: () => number
 }
 
 export interface WaitingBytesLimits {
-  /** Bytes of all webhooks. */
+  /** The number of bytes of all waiting webhooks. */
   readonly total: number
-  /** Bytes of those whose senders have shown no secret yet. */
+  /** The number of bytes of waiting webhooks whose senders have not shown a secret yet. */
   readonly unproven: number
 }
 
 const maxBytes = 64 * 1024 * 1024
 
 /**
- * An eighth of a container's memory (bytes), 64 MiB at most; but enough that one largest body of a sender without a secret leaves room for others.
+ * Returns the limits of the waiting bodies: an eighth of the container's memory (bytes), at most 64 MiB. The limit is always large enough that one
+ * body of the maximum size from a sender without a secret leaves room for others.
  */
 export function waitingBytesWithin(memory: number | undefined, maxBody: number): WaitingBytesLimits {
   const total = Math.max(maxBody * 1.25, Math.min(maxBytes, Math.floor((memory ?? Infinity) / 8)))

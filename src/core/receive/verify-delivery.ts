@@ -3,42 +3,42 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../../lib/secret.ts'
 import type { DeliveryHeaders, Headers } from '../../platform/port/webhook.ts'
 
-/** Several of each are valid at once, so that a secret can be changed without a gap. */
+/** The secrets of a sender. Several tokens and several signing secrets are valid at once, so that a secret can be changed without a gap. */
 export interface WebhookSecrets {
   readonly tokens: readonly Secret[]
-  /** `whsec_…` */
+  /** The signing secrets, each with the form `whsec_…`. */
   readonly signing: readonly Secret[]
 }
 
-/** Who may send deliveries: a platform, by the secrets that it shares with this daemon. */
+/** A platform that may send deliveries, identified by the secrets that it shares with this daemon. */
 export interface Sender {
   readonly secrets: WebhookSecrets
   readonly requireSignature: boolean
-  /** The platform's instance, if there are several: a delivery that one of these secrets verifies is of that instance. */
+  /** The instance of the platform, if several platforms are configured. A delivery that one of these secrets verifies belongs to that instance. */
   readonly instance?: string | undefined
 }
 
 export type SecretFault = 'token' | 'signature' | 'timestamp'
 
 /**
- * What the headers alone decide. `verify`: the signature covers the body, which must be read first. `showsToken`: the delivery has the right token, too, so
- * its body does not count as one of a sender without a secret.
+ * The decision that the headers of a delivery allow. `verify`: the signature covers the body, which must be read first. `showsToken`: the delivery
+ * also has the right token, so its body does not count as one of a sender without a secret.
  */
 export type Admission =
   | { readonly admitted: 'by token' | 'without secret'; readonly sender: Sender }
-  /** Returns the sender to whom the signature belongs; undefined if it belongs to none. */
+  /** Returns the sender whose secret made the signature; undefined if no sender's secret did. */
   | { readonly verify: (body: Buffer) => Sender | undefined; readonly showsToken: boolean }
   | { readonly refused: SecretFault }
 
-/** Seconds that a signature's timestamp may differ from this machine's clock; the library allows as many. */
+/** The maximum difference in seconds between a signature's timestamp and this machine's clock. The library allows the same. */
 const signatureWindow = 300
 
-/** At least one signature has the form of an HMAC-SHA256 in base64; otherwise the body need not be read. */
+/** Tests whether at least one signature has the form of an HMAC-SHA256 in base64. If none has, the body need not be read. */
 const signatureShape = /(?:^| )v1,[A-Za-z0-9+/]{43}=(?: |$)/
 
 /**
- * Admits a delivery for the sender whose secret it shows. The secrets of all senders are compared, even after a match, so that the time it takes does not
- * reveal which of them exist.
+ * Admits a delivery for the sender whose secret it shows. The secrets of all senders are compared, even after a match, so that the duration does not
+ * reveal which secrets exist.
  */
 export function admit(
   headers: Headers,
@@ -60,18 +60,18 @@ export function admit(
   return { refused: faults.find(fault => refused.includes(fault)) ?? 'token' }
 }
 
-/** The more specific ones first. */
+/** The faults of a secret, with the more specific ones first. */
 const faults: readonly SecretFault[] = ['timestamp', 'token', 'signature']
 
 /**
- * The rules, in order:
+ * The rules for admitting a delivery, in order:
  * - No secret is configured: open. (The daemon allows that on loopback addresses only.)
  * - A signature decides alone, whatever the token is: a wrong one is a forgery or a wrong secret, and both must be noticed. A right token
  *   beside it only gives its body more room (decision 122).
  * - Except if no signing secret is configured here: then the token decides, as it is the secret that both sides share.
  * - Without a signature the token decides, unless a signature is required.
  *
- * `now`: milliseconds of Unix time.
+ * `now` is the Unix time in ms.
  */
 function admitFrom(headers: Headers, sender: Sender, reads: Pick<DeliveryHeaders, 'token'>, now: number): Admission {
   const { requireSignature } = sender
@@ -88,27 +88,27 @@ function admitFrom(headers: Headers, sender: Sender, reads: Pick<DeliveryHeaders
   return showsToken ? { admitted: 'by token', sender } : { refused: 'token' }
 }
 
-/** Whether the headers show the right token, alone or beside a signature; also true if no secret is configured. */
+/** Whether the headers show the right token, with or without a signature. It is also true if no secret is configured. */
 export function isProven(admission: Admission): boolean {
   return 'verify' in admission ? admission.showsToken : 'admitted' in admission
 }
 
-/** Compares all tokens, even after a match, so that the time it takes reveals nothing. */
+/** Compares the header with all tokens, even after a match, so that the duration reveals nothing. */
 function isOneOf(tokens: readonly Secret[], header: string): boolean {
-  // Node reads header bytes as Latin-1; a token beyond ASCII is sent as UTF-8.
+  // Node decodes header bytes as Latin-1, but senders encode a token with non-ASCII characters as UTF-8.
   const candidate = Buffer.from(header, 'latin1').toString()
   return tokens.reduce((found, token) => token.equals(candidate) || found, false)
 }
 
-/** Refuses what the headers alone show to be wrong; the rest needs the body. */
+/** Refuses a signature that the headers alone show to be wrong. All other checks need the body. */
 function signatureOf(
   headers: Headers,
   signing: readonly Secret[],
   now: number,
 ): { readonly verify: (body: Buffer) => boolean } | { readonly refused: SecretFault } {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
-  // "It's important that both the message id and the timestamp not […] include any `.`" (Signature scheme): what is signed
-  // is "id.timestamp.body", and a full stop in the id could move the borders between the three.
+  // "It's important that both the message id and the timestamp not […] include any `.`" (Signature scheme): the signed text is "id.timestamp.body",
+  // and a full stop in the id could move the borders between the three.
   if (typeof id !== 'string' || id === '' || id.includes('.')) return { refused: 'signature' }
   if (typeof signature !== 'string' || !signatureShape.test(signature)) return { refused: 'signature' }
   if (typeof timestamp !== 'string' || !/^[1-9]\d{0,11}$/.test(timestamp)) return { refused: 'timestamp' }
@@ -116,13 +116,11 @@ function signatureOf(
   return { verify: body => signing.some(secret => isSignedWith(secret, `${id}.${timestamp}.`, body, signature)) }
 }
 
-/**
- * Uses Node's HMAC over the raw bytes: it blocks the thread for 17 ms with 25 MiB, the standard's own library for 289.
- */
+/** Uses Node's HMAC over the raw bytes. For 25 MiB it blocks the thread for 17 ms; the standard's own library blocks it for 289 ms. */
 function isSignedWith(secret: Secret, head: string, body: Buffer, signatures: string): boolean {
   const key = keyOf(secret)
   if (key === undefined) return false
-  // Each character of a header stands for one byte.
+  // Each character of a header represents one byte.
   const expected = createHmac('sha256', key).update(head, 'latin1').update(body).digest('base64')
   return signatures.split(' ').some(one => one.startsWith('v1,') && isSame(one.slice(3), expected))
 }
@@ -133,7 +131,7 @@ function isSame(signature: string, expected: string): boolean {
   )
 }
 
-/** Undefined if the secret is empty or not base64: then no signature matches. */
+/** Returns the key of a signing secret. It is undefined if the secret is empty or not base64; then no signature matches. */
 function keyOf(secret: Secret): Buffer | undefined {
   const [, text = ''] = /^(?:whsec_)?([A-Za-z0-9+/]+={0,2})$/.exec(secret.reveal()) ?? []
   return text === '' ? undefined : Buffer.from(text, 'base64')

@@ -1,11 +1,9 @@
-// Counters of the webhook route since start.
-
-// The reasons for which a delivery is refused, with the answer to each.
+// Counters of the webhook route since start. This file also lists the reasons for refusing a delivery, with the answer to each.
 export interface RefusalAnswer {
   readonly status: 400 | 401 | 413 | 415 | 429 | 503
-  /** The platform stores it and shows it to its users. */
+  /** The message of the answer. The platform stores it and shows it to its users. */
   readonly message: string
-  /** Seconds, for Retry-After. */
+  /** The value of the Retry-After header in seconds. */
   readonly retryAfter?: number
 }
 
@@ -30,11 +28,11 @@ export const refusals = {
 export type Refusal = keyof typeof refusals
 
 export interface WebhookCounts {
-  /** All deliveries: the sum of the others and of those in progress. */
+  /** The number of all deliveries: the sum of the other counters and of the deliveries in progress. */
   readonly received: number
   readonly accepted: number
   readonly duplicate: number
-  /** Events that are not exported, by kind. */
+  /** The number of events that are not exported, by kind. */
   readonly ignored: Readonly<Record<string, number>>
   readonly refused: Readonly<Record<Refusal, number>>
 }
@@ -47,7 +45,7 @@ export interface WebhookCounter {
   read(): WebhookCounts
 }
 
-/** `kinds`: all kinds of events. */
+/** Makes the counters. `kinds` are all kinds of events. */
 export function createWebhookCounts(kinds: readonly string[]): WebhookCounter {
   const counts = new Map<string, number>()
   const of = (name: Counted): number => counts.get(name) ?? 0

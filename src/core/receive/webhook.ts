@@ -1,4 +1,4 @@
-// The webhook route: checks the sender of a delivery, has the delivery taken in, and answers with the outcome.
+// The webhook route: verifies the sender of a delivery, has the delivery taken in, and answers with the outcome.
 import { networkOf } from '../../lib/network-of.ts'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { reasonOf } from '../../lib/fault.ts'
@@ -18,26 +18,26 @@ import {
 } from './webhook-counts.ts'
 
 export interface WebhookIngressOptions {
-  /** Rejects with a StoreError if the store cannot write. */
+  /** Takes a delivery in. Rejects with a StoreError if the store cannot write. */
   readonly take: (delivery: Delivery) => Promise<TakenIn>
   readonly reads: DeliveryHeaders
-  /** Called for every request, as secrets may change while the daemon runs. */
+  /** Returns the senders. Called for every request, because secrets may change while the daemon runs. */
   readonly senders: () => readonly Sender[]
-  /** Unix time in milliseconds. */
+  /** Returns the Unix time in milliseconds. */
   readonly now: () => number
   readonly log: Log
-  /** The largest body, bytes; 25 MiB, as much as the platform sends. */
+  /** The maximum size of a body in bytes. Default: 25 MiB, the maximum that the platform sends. */
   readonly maxBody?: number | undefined
-  /** The container's memory, bytes, which limits the waiting bodies; undefined: no limit is known. */
+  /** The container's memory in bytes, which limits the waiting bodies. If undefined, no limit is known. */
   readonly memory?: number | undefined
-  /** The limits of the waiting bodies, bytes, if the memory does not set them. */
+  /** The limits of the waiting bodies in bytes, if they do not depend on the memory. */
   readonly waiting?: WaitingBytesLimits | undefined
-  /** Requests a second of an address that shows no right secret. */
+  /** The maximum number of requests per second from an address that does not show a right secret. */
   readonly maxRefusals?: number | undefined
 }
 
 export interface WebhookIngress {
-  /** `POST /webhooks` */
+  /** The Fastify plugin with the route `POST /webhooks`. */
   readonly routes: FastifyPluginAsync
   readonly counts: WebhookCounts
 }
@@ -45,13 +45,13 @@ export interface WebhookIngress {
 /** The platform sends 25 MB at most. */
 const defaultMaxBody = 25 * 1024 * 1024
 const defaultMaxRefusals = 50
-/** Longer headers are ignored, UTF-16 units. */
+/** The maximum length of the instance header in UTF-16 units. A longer header is ignored. */
 const maxInstance = 2_048
 const maxEvent = 255
 
 type Answer =
   | { readonly message: string; readonly status: number }
-  /** `cause`: for the log alone. */
+  /** `cause` is the reason for a refusal that only the log shows. */
   | { readonly refused: Refusal; readonly cause?: string }
 
 const notOfInterest: Answer = { status: 200, message: 'Events of this kind are ignored.' }
@@ -71,7 +71,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   const count = (name: Counted): void => counts.count(name)
   const warn = sparseWarnings(log, now)
 
-  /** The answer, if the headers alone decide it; undefined: read the body. */
+  /** Returns the answer if the headers alone decide it. If it is undefined, the body must be read. */
   function answerToHeaders({ headers, ip }: FastifyRequest, admission: Admission): Answer | undefined {
     if (!isProven(admission) && !rate.allows(ip)) return { refused: 'rate' }
     if ('refused' in admission) {
@@ -89,7 +89,10 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
     return Number(headers['content-length'] ?? 0) > maxBody ? { refused: 'size' } : undefined
   }
 
-  /** If an unwanted event were refused, the platform would disable the webhook in the end. Without the body, the header names the event. */
+  /**
+   * Changes the answer to an unwanted event, because the platform would disable the webhook after repeated refusals. The body is not read here, so
+   * the header names the event.
+   */
   function unlessUnwanted(refused: Answer, headers: Headers, admission: Admission): Answer {
     return ('admitted' in admission ? unwantedOf(headers) : undefined) ?? refused
   }
@@ -121,7 +124,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
     }
   }
 
-  /** If there are several platforms, the secret determines whose delivery it is; the header is unsigned. */
+  /** If several platforms are configured, the secret determines which platform sent the delivery, because the instance header is not signed. */
   async function takeIn(
     headers: Headers,
     body: Buffer,
@@ -167,7 +170,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
       return counts.read()
     },
     routes: async app => {
-      // Fastify must not read the body: it is read within limits once the headers are checked.
+      // Fastify must not read the body. The daemon reads it within its limits, after the headers have been checked.
       app.addContentTypeParser('*', (_request, _payload, done) => done(null))
       app.decorateRequest('admission')
       app.post('/webhooks', {
@@ -190,20 +193,20 @@ function senderOf(admission: Admission): Sender | undefined {
   return 'admitted' in admission ? admission.sender : undefined
 }
 
-/** `application/json` or a vendor's `…+json`, with parameters or without (RFC 6838, section 4.2.8). */
+/** Whether the content type is `application/json` or a vendor's `…+json`, with or without parameters (RFC 6838, section 4.2.8). */
 function isJson(contentType: string | readonly string[] | undefined): boolean {
   return typeof contentType === 'string' && /^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)
 }
 
-// Limits how often an address may send wrong secrets: counters of the current second.
+// Limits how often an address may send wrong secrets. It contains the counters of the current second.
 interface RefusalRate {
-  /** Whether a request of the address that shows no right token is processed in this second. */
+  /** Whether a request from the address without a right token is processed in this second. */
   allows(address: string): boolean
-  /** The address has sent a wrong secret, or none. */
+  /** Records that the address has sent a wrong secret or no secret. */
   refused(address: string): void
 }
 
-/** `max`: refused requests a second of an address. `now`: milliseconds. */
+/** Limits refused requests. `max` is the number of refused requests per second and address. `now` returns the time in ms. */
 function createRefusalRate(max: number, now: () => number): RefusalRate {
   const counts = new Map<string, number>()
   let second = NaN

@@ -1,5 +1,5 @@
-// What is measured now, including the counts of active runs and active jobs. A series of these that ended is sent with 0 for a day: otherwise backends
-// would keep showing its last value.
+// The current metrics, including the counts of active runs and active jobs. A series of these counts that has ended is sent with 0 for a day;
+// otherwise backends would continue to show its last value.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { isGood, pointsWithin, type GaugeReading, type RecentRuns } from '../store/ports/gauge-documents.ts'
 import { tagSetOf, type ActiveJob, type ActiveJobs, type ActiveRuns, type ProjectKey } from '../../model/totals.ts'
@@ -12,21 +12,22 @@ import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
-// The sources of exported and scraped metrics of pipelines, including the last readings of gauges and what features measure of each project.
+// The sources of exported and scraped metrics of pipelines, including the last readings of gauges and the metrics that features measure for each
+// project.
 export interface MetricSources {
   readonly totals: Pick<Totals, 'read' | 'metrics' | 'ofMetric' | 'active' | 'activeJobs'>
   readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
-  /** What features measure of projects; `now`: the time of its points. */
+  /** The metrics that features measure for projects. `now` is the time of their points. */
   readonly others?: ((now: Millis) => Promise<readonly ProjectMetrics[]>) | undefined
-  /** The profile that names the attributes of what has no snapshot. */
+  /** The profile that names the attributes of metrics that have no snapshot. */
   readonly profile: ByInstance<string>
   readonly settings: TelemetrySettings
 }
 
 /**
- * What is measured now, by project, group or instance: active runs and jobs, the last readings of the inventory's gauges, and what features measure.
- * `scope`: what the reader may see, because a query may have found a hidden project.
+ * Returns the current metrics by project, group or instance: active runs and jobs, the last readings of the inventory's gauges, and the metrics of
+ * features. `scope` limits them to what the reader may see, because a query may have found a hidden project.
  */
 export async function measuredNow(
   { gaugeReadings, others, settings }: MetricSources,
@@ -59,17 +60,17 @@ type ActiveSources = Pick<MetricSources, 'recentRuns' | 'profile'> & {
   readonly settings: Pick<MetricSources['settings'], 'maxSeries'>
 }
 
-/** A series of active runs or jobs, and when it last had one. */
+/** A series of active runs or jobs, and when it last had an active run or job. */
 interface Seen<T> {
   readonly of: T
   readonly at: Millis
 }
 type Counted = Pick<ActiveRuns, 'key' | 'project' | 'count'>
 
-/** How long a series that ended is sent with 0, ms. */
+/** How long a series that has ended is sent with 0, ms. */
 const afterglow = 24 * 3_600_000
 
-/** Active runs and jobs by project, for pushed metrics. The series seen are remembered in the store. */
+/** Returns the active runs and jobs by project, for pushed metrics. The store remembers the series that were sent. */
 export async function readActive(source: ActiveSources): Promise<ActiveTotals[]> {
   const active = await activeNow(source)
   const next = await source.recentRuns.change({}, (known, now) => {
@@ -79,7 +80,7 @@ export async function readActive(source: ActiveSources): Promise<ActiveTotals[]>
   return byProject(next, source.profile)
 }
 
-/** The same for scraped metrics. It writes nothing, and lacks the series that ended since the last flush. */
+/** Returns the active runs and jobs for scraped metrics. It writes nothing, and lacks the series that ended since the last flush. */
 export async function lookAtActive(source: ActiveSources): Promise<ActiveTotals[]> {
   const { recentRuns, profile, settings } = source
   const active = await activeNow(source)
@@ -142,7 +143,7 @@ function byProject({ seen, jobs = [], since }: RecentRuns, profile: ByInstance<s
   })
 }
 
-/** The series that are active now, and those of the last day with a count of 0. */
+/** Returns the series that are active now, and the series of the last day with a count of 0. */
 function recent<T extends Counted>(
   seen: readonly Seen<T>[],
   active: readonly T[],
@@ -175,8 +176,9 @@ function jobSeries({ key, state, workerType, tagSet }: ActiveJobs): string {
   return JSON.stringify([key.instance, key.projectId, state, workerType, tagSet])
 }
 
-// Active jobs are counted by project, state, type of runner and tags, with the time since when the oldest of them has waited. No source reports when a job
-// began to wait: the last observation of its run gives a latest possible time. The earliest of these is remembered for the jobs that have waited longest.
+// Active jobs are counted by project, state, type of runner and tags, together with the time since which the oldest of them has waited. No source
+// reports when a job began to wait: the last observation of its run gives the latest possible time. The earliest of these times is remembered for the
+// jobs that have waited longest.
 
 /** Maximum number of waiting jobs that are remembered. */
 const maxPending = 1_000
@@ -189,7 +191,7 @@ interface Pending {
 
 interface ActiveJobCounts {
   add(page: readonly ActiveJob[]): void
-  /** `known`: what was remembered. `pending`: what is to be remembered. */
+  /** Returns the series of active jobs. `known` are the waiting jobs that were remembered, and `pending` are those to remember. */
   since(known: readonly Pending[]): { readonly series: readonly ActiveJobs[]; readonly pending: readonly Pending[] }
 }
 

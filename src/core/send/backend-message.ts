@@ -1,14 +1,15 @@
-// Extracts a backend's message from the body of its answer, as one short line: from a google.rpc.Status, JSON, a web page or plain text.
+// Extracts a backend's error message from the body of its answer as one short line. The body may be a google.rpc.Status, JSON, a web page or plain
+// text.
 import protobuf from 'protobufjs/minimal.js'
 import { briefly } from '../../lib/text-redaction.ts'
 import { isBinary, isHtml } from '../../lib/wrong-service.ts'
 
-/** Longer messages are cut. */
+/** The maximum length of a message. Longer messages are cut. */
 const longest = 300
-/** Characters of a page that are searched. */
+/** The number of characters of a web page that are searched for a message. */
 const maxPageLength = 16 * 1024
 
-/** The message in a body; undefined when there is none. */
+/** Returns the message in a body; undefined if there is none. */
 export function messageOf(body: Uint8Array, contentType: string | undefined): string | undefined {
   if (body.length === 0) return undefined
   const text = new TextDecoder().decode(body)
@@ -16,7 +17,7 @@ export function messageOf(body: Uint8Array, contentType: string | undefined): st
   return shorten(said ?? '')
 }
 
-/** One line, without secrets, not too long; undefined when nothing is left. */
+/** Shortens a text to one line without secrets; undefined if nothing remains. */
 export function shorten(text: string): string | undefined {
   return briefly(text, longest)
 }
@@ -42,7 +43,7 @@ function rpcMessage(body: Uint8Array): string | undefined {
       reader.skipType(tag & 7)
     }
   } catch {
-    // The body is no google.rpc.Status.
+    // The body is not a google.rpc.Status.
   }
   return undefined
 }
@@ -56,7 +57,7 @@ function textMessage(text: string, contentType: string | undefined): string {
   }
 }
 
-/** The title, which is where proxies put their reason; else the page without its tags. */
+/** Returns the title of a web page, in which proxies report the reason. If there is no title, it returns the text of the page without its tags. */
 function pageMessage(text: string): string {
   const page = text.slice(0, maxPageLength)
   const title = /<title[^<>]*>([^<]*)</i.exec(page)?.[1]?.trim()
@@ -64,7 +65,7 @@ function pageMessage(text: string): string {
   return page.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^<>]*>/g, ' ')
 }
 
-/** The fields where backends put their message, best first. */
+/** The JSON fields in which backends put their message. The first one present is used. */
 const messageFields = ['message', 'error_description', 'detail', 'error', 'errors', 'reason', 'msg', 'title']
 
 function jsonMessage(value: unknown, depth = 0): string | undefined {

@@ -1,17 +1,20 @@
-// One leased batch: its messages are packed into requests, sent, and settled by the verdict of each answer.
+// One leased batch of outbox entries. Their messages are packed into requests and sent, and each entry is settled by the verdict on the answer.
 //
-// 1. What cannot be sent at all becomes a dead letter: damaged bytes, a header without a value, a project that the destination no longer takes.
-// 2. The others are packed into requests, those with fewer tries first. From the fifth try on, each request has fewer of them, so that in the end a bad
+// 1. An entry that cannot be sent at all becomes a dead letter: its bytes are damaged, a header has no value, or the destination no longer takes its
+//    project.
+// 2. The others are packed into requests, those with fewer tries first. From the fifth try on, each request has fewer of them, so that in the end a
+//    bad
 //    entry waits and is tried alone.
 // 3. Requests are sent one after the other, and their entries settled by the verdict (`verdict.ts`):
 //    - delivered;
 //    - refused for the content: the request is halved until the refused entries stand alone (of eight with one that is refused: seven requests);
 //    - later: an answer that may be the fault of an entry (a 5xx, or none) counts as a try of each, and the batch ends;
 //    - refused credentials: the batch ends, and no entry is blamed.
-// 4. Entries refused alone become dead letters, unless the destination has accepted nothing since the start: then its address may be wrong, and they wait.
-// 5. What is left when a batch ends early (also at the end of its lease) is returned unsent.
+// 4. Entries refused alone become dead letters, unless the destination has accepted nothing since the start: then its address may be wrong, and they
+//    wait.
+// 5. If a batch ends early (also at the end of its lease), the remaining entries are returned unsent.
 //
-// Dead letters are only decided at the end, as one accepted request proves that the address is right.
+// Dead letters are only decided at the end, because one accepted request proves that the address is right.
 import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
 import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
@@ -25,24 +28,24 @@ import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Sender } from './sender.ts'
 
-/** What all batches of an export queue share. */
+/** The context that all batches of an export queue share. */
 export interface BatchContext extends Pick<Destination, 'headerValues' | 'takes'> {
   readonly queue: ExportQueue
   readonly outbox: Pick<Outbox, 'settle'>
   readonly sender: Pick<Sender, 'send'>
   readonly breaker: CircuitBreaker
-  /** Of the destination: whether it has accepted anything since the start. If so, its address is right. */
+  /** Whether the destination has accepted a request since the start. If so, its address is right. */
   readonly address: { isProven: boolean }
   readonly stats: ExportStats
-  /** Bytes of one request before compression; a single larger entry is still sent, alone. */
+  /** The maximum size of one request in bytes before compression. A single larger entry is sent alone. */
   readonly batchBytes: number
-  /** Pauses of an entry that may itself be the cause of the failure. */
+  /** The pauses of an entry that may itself be the cause of the failure. */
   readonly pauses: BackoffOptions
   /** The maximum duration of a send, ms. */
   readonly maxSend: number
-  /** Called when the store fails to settle: the queue leases nothing until the returned function is called. */
+  /** Called when the store cannot settle entries. The queue leases nothing until the returned function is called. */
   readonly pauseLeasing: () => () => void
-  /** The queue stops: no other request begins. */
+  /** Whether the queue is stopping. If so, no further request starts. */
   readonly isStopping: () => boolean
   readonly clock: Clock
   readonly log: Log
@@ -50,9 +53,9 @@ export interface BatchContext extends Pick<Destination, 'headerValues' | 'takes'
 
 export interface LeasedBatch {
   readonly lease: OutboxLease
-  /** Until then the entries belong to this process, by `elapsed`. */
+  /** The end of the lease by `elapsed`. Until then the entries belong to this process. */
   readonly leaseEnd: Millis
-  /** The end of the lease by the time of day: while a machine sleeps, `elapsed` stands still, but the database's clock does not. */
+  /** The end of the lease by the time of day. While a machine sleeps, `elapsed` stops, but the database's clock continues. */
   readonly leaseEndOfDay: Millis
 }
 
@@ -65,21 +68,21 @@ interface Refused {
   readonly verdict: Unacceptable
 }
 
-/** From this number of tries on, each further try at least halves how many others an entry is sent with. */
+/** The number of tries from which on each further try at least halves the number of other entries in the request. */
 const halvedFrom = 5
 const maxHalved = 8
-/** The reasons of dead letters that no backend has seen. */
+/** The reasons of dead letters that were never sent to a backend. */
 const damage = 'the stored data is damaged: nothing can be sent'
 const valueless = 'a template of the destination’s headers has no value for its project'
 const foreign = 'not sent: the destination no longer takes this project (`projects`)'
 
-/** The minimum of tries of a settlement, even if the lease expires meanwhile. */
+/** The minimum number of tries to settle entries, even if the lease expires in the meantime. */
 const minTries = 3
 
 export class Batch {
   readonly #context: BatchContext
   readonly #batch: LeasedBatch
-  /** Ids that are not settled yet. */
+  /** The ids of the entries that are not settled yet. */
   readonly #unsettled: Set<number>
   readonly #refused: Refused[] = []
   #lost = false
@@ -90,7 +93,7 @@ export class Batch {
     this.#unsettled = new Set(batch.lease.items.map(({ id }) => id))
   }
 
-  /** Resolves when every entry is settled. Rejects when the store does not accept the settlements while the lease lasts. */
+  /** Sends the batch. Resolves when every entry is settled. Rejects if the store does not accept the settlements before the lease ends. */
   async send(): Promise<void> {
     const items = await this.#items()
     items.sort((a, b) => a.entry.tries - b.entry.tries)
@@ -103,7 +106,7 @@ export class Batch {
     await this.#settle([...this.#unsettled].map(id => ({ id, as: 'unsent' })))
   }
 
-  /** An entry that cannot be sent at all, or not to this destination, becomes a dead letter. */
+  /** Returns the entries to send. An entry that cannot be sent at all, or not to this destination, becomes a dead letter. */
   async #items(): Promise<Item[]> {
     const { headerValues, takes } = this.#context
     const items: Item[] = []
@@ -119,7 +122,7 @@ export class Batch {
     return items
   }
 
-  /** False: the batch ends here. */
+  /** Sends these entries. Returns false if the batch must end. */
   async #deliver(items: readonly Item[]): Promise<boolean> {
     if (!this.#mayGoOn()) return false
     const { queue, sender, breaker, address, stats } = this.#context
@@ -135,7 +138,7 @@ export class Batch {
       case 'delivered':
         breaker.accepted()
         address.isProven = true
-        // A single item is itself the body, which a socket may still use: a backend may answer before it has read everything.
+        // A single item is itself the body of the request. A socket may still use it, because a backend may answer before it has read everything.
         if (items.length > 1) for (const { bytes } of items) release(bytes)
         await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'delivered' })))
         return true
@@ -161,7 +164,10 @@ export class Batch {
     return (await this.#deliver(items.slice(0, middle))) && (await this.#deliver(items.slice(middle)))
   }
 
-  /** Entries that have failed more often wait longer than the queue, so that others are sent meanwhile. */
+  /**
+   * Postpones the entries of a failed request. Entries that have failed more often wait longer than the queue, so that other entries are sent in the
+   * meantime.
+   */
   async #fail(items: readonly Item[], verdict: Later): Promise<void> {
     const { breaker, pauses } = this.#context
     const isCounted = blames(verdict)
@@ -176,14 +182,14 @@ export class Batch {
   }
 
   /**
-   * Entries refused alone become dead letters, unless this destination has accepted nothing yet.
-   * Then they wait longer than the pause, so that the next probe has other entries.
+   * Entries that were refused alone become dead letters, unless this destination has accepted nothing yet. In that case they wait longer than the
+   * pause, so that the next probe contains other entries.
    */
   async #settleRefused(arrived: boolean): Promise<void> {
     const [first] = this.#refused
     if (first === undefined) return
     const { breaker, address } = this.#context
-    // A queue whose circuit breaker has tripped for this reason continues to probe.
+    // If the circuit breaker of a queue has tripped because content was refused, the queue continues to probe.
     const isHeld = arrived && (!address.isProven || breaker.cause === 'unacceptable')
     const forMs = isHeld ? 2 * breaker.trip('unacceptable', first.verdict) : 0
     if (address.isProven) {
@@ -204,7 +210,7 @@ export class Batch {
     return elapsed(clock) + maxSend <= leaseEnd && clock.now() + maxSend <= leaseEndOfDay
   }
 
-  /** Another replica has the entries by now, and this one may neither send nor settle any of them. */
+  /** Another replica has leased the entries by now. This process must neither send nor settle any of them. */
   #lose(lost: number): void {
     this.#lost = true
     this.#context.log.warn(
@@ -216,7 +222,7 @@ export class Batch {
   async #reject(entry: OutboxEntry, status: number, error: string): Promise<void> {
     const { id, pipelineId, subject } = entry
     const lost = await this.#settle([{ id, as: 'rejected', status, error }])
-    // Logged after it is stored, so that a reader of the log finds it in the list.
+    // The dead letter is logged after it is stored, so that a reader of the log finds it in the list.
     if (lost > 0) return
     this.#context.log.error(
       { export: id, instance: subject.instance, pipelineId, status, reason: error },
@@ -229,8 +235,8 @@ export class Batch {
   }
 
   /**
-   * Retries while the lease lasts, and while the store does not answer: a delivered entry that is not settled would be sent twice. All
-   * settlements are of one kind. Returns how many another replica has taken over.
+   * Settles entries, and retries while the lease lasts and while the store does not answer: a delivered entry that is not settled would be sent
+   * twice. All settlements are of one kind. Returns the number of entries that another replica has taken over.
    */
   async #settle(settlements: readonly Settlement[]): Promise<number> {
     const [first] = settlements
@@ -268,14 +274,17 @@ function readable(body: Uint8Array): Uint8Array | undefined {
   }
 }
 
-// Divides what is to be sent into requests.
+// An item with the bytes and the header values that determine its request.
 interface Packable {
   readonly bytes: Uint8Array
-  /** For the templates of the headers. */
+  /** The values for the templates in the headers. */
   readonly values?: HeaderValues | undefined
 }
 
-/** Requests of at most `limit` bytes and of the same headers, in their order; a larger item is alone. `maxItems`: the maximum for a request with this item. */
+/**
+ * Packs items into requests of at most `limit` bytes with the same headers, in their order. A larger item gets its own request. `maxItems` returns
+ * the maximum number of items for a request with this item.
+ */
 export function packed<Item extends Packable>(
   items: readonly Item[],
   limit: number,

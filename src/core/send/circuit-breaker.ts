@@ -31,36 +31,36 @@ import type { Secret } from '../../lib/secret.ts'
 
 export type CircuitState = 'closed' | 'open' | 'half-open'
 
-/** What tripped it: see the table above. */
+/** Why the circuit breaker tripped. */
 export type TripCause = 'unauthorized' | 'unacceptable' | 'unavailable'
 
 export type Failure = Exclude<Verdict, { as: 'delivered' }>
 
 export interface CircuitBreakerOptions {
   readonly bearer?: Bearer | undefined
-  /** Pauses of an endpoint that is not available. */
+  /** The pauses for an endpoint that is not available. */
   readonly pauses: BackoffOptions
-  /** Pauses of one that refuses the credentials, or everything. */
+  /** The pauses for an endpoint that refuses the credentials, or everything. */
   readonly probes: BackoffOptions
   readonly clock: Clock
   readonly log: Log
 }
 
-/** While the credentials are refused, the token is read again this often, ms. */
+/** How often the token is read again while the endpoint refuses the credentials, ms. */
 const lookAgain = 500
-/** The pause even after `Retry-After: 0`, ms. */
+/** The minimum pause, ms. It also applies after `Retry-After: 0`. */
 const minPause = 100
-/** Items of a probe. After content was refused, halving the batch may cost two requests for each item. */
+/** The number of items in a probe. If an endpoint refused content, halving the batch may cost two requests for each item. */
 const probeItems = { unavailable: 8, unauthorized: 4, unacceptable: 4 }
 
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions
-  /** Undefined while it is closed. */
+  /** Why the circuit breaker tripped; undefined while it is closed. */
   #cause: TripCause | undefined
   #hasAccepted = false
-  /** Trips in a row, without success. */
+  /** The number of trips in a row without a successful request. */
   #trips = 0
-  /** When it left the closed state, and the end of the pause, by `elapsed`. */
+  /** When the circuit breaker left the closed state, and when its pause ends, by `elapsed`. */
   #since: Millis = 0
   #until: Millis = 0
   #refusedToken: Secret | undefined
@@ -79,29 +79,29 @@ export class CircuitBreaker {
     return this.#cause
   }
 
-  /** When the next probe is due, by `elapsed`; undefined while it is closed. */
+  /** When the next probe is due, by `elapsed`; undefined while the circuit breaker is closed. */
   get nextTry(): Millis | undefined {
     return this.#cause === undefined ? undefined : this.#until
   }
 
-  /** What is left of the pause, ms. */
+  /** The remaining time of the pause, ms. */
   get pause(): number {
     return Math.max(0, this.#until - elapsed(this.#options.clock))
   }
 
-  /** True when several batches may be under way at a time. */
+  /** True if several batches may be sent at the same time. */
   get isProven(): boolean {
     return this.#hasAccepted && this.#cause === undefined
   }
 
-  /** How many items the next batch may have; 0 while it is open. */
+  /** Returns how many items the next batch may have; 0 while the circuit breaker is open. */
   async admit(): Promise<number> {
     if (this.state === 'open' && this.#cause === 'unauthorized') await this.#lookForToken()
     if (this.state === 'open') return 0
     return this.isProven ? Infinity : probeItems[this.#cause ?? 'unavailable']
   }
 
-  /** Ends the pause, so that a probe comes next. False if there was none. */
+  /** Ends the pause, so that a probe comes next. Returns false if there was no pause. */
   tryNow(): boolean {
     const wasOpen = this.state === 'open'
     if (wasOpen) this.#until = elapsed(this.#options.clock)
@@ -117,7 +117,7 @@ export class CircuitBreaker {
     log.info({ after: elapsed(clock) - this.#since }, 'circuit breaker closed: exports resume')
   }
 
-  /** Returns how long the queue waits, ms. `token`: the refused one. */
+  /** Opens the circuit breaker. Returns how long the queue waits, ms. `token` is the refused token. */
   trip(cause: TripCause, failure: Failure, token?: Secret): number {
     const { clock, log, pauses, probes } = this.#options
     const { state } = this
@@ -141,7 +141,7 @@ export class CircuitBreaker {
     return this.pause
   }
 
-  /** A token that differs from the refused one ends the pause. */
+  /** Reads the token again. A token that differs from the refused one ends the pause. */
   async #lookForToken(): Promise<void> {
     const { bearer, clock } = this.#options
     if (bearer === undefined) return

@@ -1,8 +1,8 @@
-// One export queue: the pending entries of one destination and one signal. Its loop leases batches, which are sent and settled.
+// One export queue: the pending entries of one destination and one signal. Its loop leases batches, sends them and settles their entries.
 //
-// Each turn of the loop checks the limit of requests in flight and the circuit breaker (`circuit-breaker.ts`). Then a batch is leased and sent
-// (`batch.ts`), and the next turn begins at once. If nothing is due, the loop rests until an entry is due, a snapshot is taken or a batch ends. Queues
-// know nothing of each other, so one that is down delays no other.
+// Each turn of the loop checks the limit of requests in flight and the circuit breaker (`circuit-breaker.ts`). Then it leases a batch and sends it
+// (`batch.ts`), and the next turn starts at once. If nothing is due, the loop waits until an entry is due, a snapshot is taken or a batch ends.
+// Queues are independent of each other, so a destination that is down delays no other queue.
 import { Batch, type BatchContext, type LeasedBatch } from './batch.ts'
 import { CircuitBreaker, type CircuitState, type TripCause } from './circuit-breaker.ts'
 import { createExportStats, type ExportMeters, type ExportCounters, type LastError } from './export-stats.ts'
@@ -15,13 +15,13 @@ import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Sender } from './sender.ts'
 
-/** The pauses are also those of the queue. */
+/** The limits of an export queue. `pauses` are the pauses of an entry, and also those of the queue. */
 export interface QueueLimits extends Pick<BatchContext, 'batchBytes' | 'pauses'> {
-  /** Entries in one lease. */
+  /** The maximum number of entries in one lease. */
   readonly batchItems: number
-  /** Bytes of one lease as stored; it is in memory as a whole. */
+  /** The maximum number of bytes in one lease, as stored. A lease is in memory as a whole. */
   readonly leaseBytes: number
-  /** Leases under way at a time. */
+  /** The maximum number of leases that are processed at the same time. */
   readonly inFlight: number
 }
 
@@ -35,17 +35,17 @@ export interface ExportQueueOptions extends Pick<
   /** The endpoint's time-out, ms. */
   readonly timeoutMs: number
   readonly limits: QueueLimits
-  /** Pauses between probes of an endpoint that refuses the credentials, or everything. */
+  /** The pauses between probes of an endpoint that refuses the credentials, or everything. */
   readonly probes: BackoffOptions
   readonly meters?: ExportMeters | undefined
 }
 
 export interface QueueView {
-  /** The state of its circuit breaker. */
+  /** The state of the queue's circuit breaker. */
   readonly state: CircuitState
   /** Why the circuit breaker is not closed. */
   readonly cause?: TripCause | undefined
-  /** When it will try again, while it is not closed. */
+  /** When the queue will send the next probe, while its circuit breaker is not closed. */
   readonly nextTry?: Millis | undefined
   readonly lastError?: LastError | undefined
   readonly lastSuccess?: Millis | undefined
@@ -55,22 +55,25 @@ export interface QueueView {
 export interface RunningQueue {
   readonly queue: ExportQueue
   start(): void
-  /** Something new is pending. */
+  /** Wakes the queue because a new entry is pending. */
   wake(): void
-  /** Makes delayed entries due, and ends the pause of its circuit breaker. */
+  /** Makes delayed entries due, and ends the pause of the queue's circuit breaker. */
   tryNow(): Promise<{ readonly due: number; readonly wasOpen: boolean }>
-  /** Resolves when nothing more can be sent now: nothing is due, or the backend does not take it. */
+  /** Resolves when the queue can send nothing more now: no entry is due, or the backend does not accept requests. */
   rest(): Promise<void>
-  /** Leases no more; resolves when what is in flight is settled. After `deadlineMs` requests are cut. */
+  /** Stops leasing, and resolves when the entries in flight are settled. Requests are aborted after `deadlineMs`. */
   stop(deadlineMs: number): Promise<void>
   view(): QueueView
 }
 
-/** The store is queried at least this often, ms, because leases expire and other processes add entries (`dead-letters retry`). */
+/**
+ * The maximum time between two queries of the store, ms. Leases expire and other processes add entries (`dead-letters retry`), which only a query
+ * shows.
+ */
 const maxRest = 1_000
-/** The store is queried at most this often, ms. */
+/** The minimum time between two queries of the store, ms. */
 const minRest = 100
-/** How long settling may take after requests were cut, ms. */
+/** How long settling may take after requests were aborted, ms. */
 const grace = 2_000
 
 export function createExportQueue(options: ExportQueueOptions): RunningQueue {
@@ -79,11 +82,14 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   const breaker = new CircuitBreaker({ bearer, pauses: limits.pauses, probes, clock, log })
   const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
-  /** A send may take two time-outs, and a lease has room for two sends. */
+  /** A send may take twice the time-out, and a lease has room for two sends. */
   const maxSend = 2 * timeoutMs + 5_000
   const leaseMs = 2 * maxSend + 20_000
   let stopping = false
-  /** Batches that the store fails to settle. When their leases expire, their entries would be leased and sent again, so nothing is leased meanwhile. */
+  /**
+   * The number of batches that the store could not settle. When their leases expire, their entries would be leased and sent again, so the queue
+   * leases nothing in the meantime.
+   */
   let unsettled = 0
   let resting: (() => void)[] = []
 
@@ -102,7 +108,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     clock,
     log,
     turn: async () => {
-      // An entry may have been added after this turn's lease and before a call of `rest`, which therefore resolves only after the next turn.
+      // An entry may have been added after this turn's lease and before a call of `rest`. Therefore `rest` resolves only after the next turn.
       const waiting = resting
       resting = []
       const rest = await turn().catch((error: unknown) => {
@@ -115,7 +121,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     },
   })
 
-  /** Leases one batch and begins to send it, if allowed; returns how long there is nothing to do, ms. */
+  /** Leases one batch and starts to send it, if the circuit breaker allows it. Returns the time in ms until there is something to do. */
   async function turn(): Promise<number> {
     if (unsettled > 0) return minRest
     if (stopping || inFlight.size >= (breaker.isProven ? limits.inFlight : 1)) return maxRest

@@ -7,29 +7,32 @@ import type { Millis } from '../../model/instant.ts'
 import type { Sent } from './sender.ts'
 import type { Verdict } from './verdict.ts'
 
-/** Outbox entries since start, except for `partiallyRejected`, which are spans, points or records. */
+/** Counters of outbox entries since start. Only `partiallyRejected` counts spans, points or records. */
 export interface ExportCounters {
   delivered: number
-  /** Sent, or leased by a process that was killed, without an answer: they are sent again with the same ids, as the backend may not have received them. */
+  /**
+   * The number of entries that were sent, or leased by a process that was killed, without an answer. They are sent again with the same ids, because
+   * the backend may not have received them.
+   */
   repeated: number
-  /** Dead letters. */
+  /** The number of entries that became dead letters. */
   rejected: number
-  /** Delayed, once for each time. */
+  /** How often entries were postponed. Each time counts. */
   later: number
-  /** Refused as parts of accepted requests. */
+  /** The number of items that a backend rejected in accepted requests (partial success). */
   partiallyRejected: number
-  /** Settled after their lease had expired. */
+  /** The number of entries that were settled after their lease had expired. */
   lost: number
 }
 
-/** For self-telemetry. */
+/** Meters of export requests for self-telemetry. */
 export interface ExportMeters {
-  /** One request has ended, with or without an answer. `bytes`: before compression. */
+  /** Records that one request has ended, with or without an answer. `bytes` is the size before compression. */
   requested(queue: ExportQueue, request: { as: Verdict['as']; tookMs: number; items: number; bytes: number }): void
 }
 
 export interface LastError {
-  /** The backend's own message. */
+  /** The error message of the backend. */
   readonly message: string
   readonly status?: number | undefined
   readonly at: Millis
@@ -80,7 +83,7 @@ export function createExportStats(
       const message = verdict.message ?? (verdict.rejected > 0 ? 'no reason given' : undefined)
       if (message === undefined) return
       lastError = { message, at }
-      // Backends repeat such a message in every answer: it is logged once.
+      // Backends repeat such a message in every answer, so it is logged once.
       if (message !== lastWarning) {
         const reason = sentenceOf({ message })
         log.warn({ rejected: verdict.rejected, reason }, 'the backend accepted exports with a message')

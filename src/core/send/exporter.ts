@@ -1,4 +1,4 @@
-// All export queues of all destinations: started, woken, flushed and stopped together, and the status of each.
+// All export queues of all destinations. Starts, wakes, flushes and stops them together, and returns the status of each.
 import { ConfigError } from '../../lib/fault.ts'
 import { createExportQueue, type QueueLimits, type QueueView, type RunningQueue } from './export-queue.ts'
 import { createSender } from './sender.ts'
@@ -17,62 +17,63 @@ export interface ExporterOptions {
   readonly clock: Clock
   readonly log: Log
   readonly meters?: ExportMeters | undefined
-  /** Overrides of the default limits. */
+  /** Values that override the default limits. */
   readonly limits?: Partial<QueueLimits> | undefined
-  /** Pauses between probes of a destination that refuses credentials, or everything. */
+  /** The pauses between probes of a destination that refuses the credentials, or everything. */
   readonly probes?: BackoffOptions | undefined
 }
 
 export interface ExportQueueStatus extends ExportQueue, Omit<QueueView, 'state'> {
   /**
-   * `unserved`: exports are pending for a destination or signal that is no longer configured; `held`: for one whose endpoint has changed
-   * (`held-backlog.ts`).
+   * The state of the queue. `unserved`: exports are pending for a destination or signal that is no longer configured. `held`: exports are pending for
+   * a destination whose endpoint has changed (`held-backlog.ts`).
    */
   readonly state: QueueView['state'] | 'unserved' | 'held'
   readonly pending: number
-  /** Since when the oldest is pending. */
+  /** When the oldest pending entry became pending. */
   readonly oldest?: Millis | undefined
-  /** Dead letters. */
+  /** The number of dead letters. */
   readonly dead: number
-  /** How many of the pending ones were sent and had to be put off. */
+  /** The number of pending entries that were sent without success and postponed. */
   readonly putOff: number
 }
 
 export interface Exporter {
   start(): void
-  /** A snapshot was taken, or a token changed. Cheap. */
+  /** Wakes the queues because a snapshot was taken, or a token changed. This call is cheap. */
   wake(): void
-  /** Sends what is due; resolves when no queue can send more now, at the latest after `deadlineMs`. */
+  /** Sends the due entries. Resolves when no queue can send more now, at the latest after `deadlineMs`. */
   flush(deadlineMs: number): Promise<void>
-  /** Leases no more and finishes what is in flight; after `deadlineMs` requests are cut and their entries stay pending. */
+  /** Stops leasing and finishes the requests in flight. After `deadlineMs` requests are aborted, and their entries stay pending. */
   stop(deadlineMs: number): Promise<void>
   /**
-   * Called when somebody knows that the backend is back: entries that were put off are due now, and this process probes at once. Other replicas
-   * wait for the ends of their pauses, while this one sends what is due.
+   * Called when an operator reports that the backend is available again. Postponed entries become due at once, and this process sends a probe. Other
+   * replicas wait until their pauses end, while this one sends the due entries.
    */
   tryNow(destination?: string): Promise<TriedNow>
   status(): Promise<readonly ExportQueueStatus[]>
 }
 
 export interface TriedNow {
-  /** Exports that were put off. */
+  /** The number of postponed exports that became due. */
   readonly due: number
-  /** Queues whose circuit breaker was open. */
+  /** The number of queues whose circuit breaker was open. */
   readonly probes: number
 }
 
 const defaultLimits: QueueLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
-  // Some hundred chunks of twenty jobs, which take fifteen times as much once they are unpacked. A lease takes several turns of the event loop, and a group
-  // may be taken in during each: with forty chunks in a lease, exports fell behind what was taken in under full load.
+  // A lease contains about a hundred chunks of twenty jobs, which need fifteen times as much memory once they are decompressed. A lease takes several
+  // turns of the event loop, and each turn may take in a group of deliveries. With forty chunks in a lease, exports fell behind the deliveries under
+  // full load.
   leaseBytes: 256 * 1024,
   inFlight: 4,
   pauses: { first: 1_000, max: 300_000 },
 }
 const defaultProbes: BackoffOptions = { first: 1_000, max: 60_000 }
 
-/** Throws ConfigError for two destinations of one name, or an unreadable TLS file. */
+/** Makes the exporter. Throws ConfigError for two destinations with the same name, or an unreadable TLS file. */
 export function createExporter(options: ExporterOptions): Exporter {
   const { outbox, clock } = options
   const queues = options.destinations.flatMap((destination, index) => {

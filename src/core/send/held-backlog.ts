@@ -1,10 +1,11 @@
-// What is pending for a destination was accepted for the endpoint that it had then. Later its name alone may stand for something else: another backend,
-// another tenant. So if the endpoint of a name has changed, its backlog is moved to a queue that nobody sends, until somebody confirms or drops it.
+// Entries that are pending for a destination were accepted for its endpoint at that time. Later its name may refer to another backend or another
+// tenant. So if the endpoint of a name has changed, its backlog is moved to a queue that is not sent, until an operator confirms or drops it.
 //
 // 1. Before anything is sent, each destination's endpoints are compared with the stored ones.
-// 2. What is pending for another endpoint is moved: `tempo` to `tempo@1f3c9a2b`, where the second part is the mark of the former endpoint.
-// 3. Then the new endpoint is stored. If the process dies before that, the next one finds the rest.
-// 4. If the endpoint is the former one again, what was held for it is moved back.
+// 2. The entries that are pending for another endpoint are moved: from `tempo` to `tempo@1f3c9a2b`, where the second part is the mark of the former
+//    endpoint.
+// 3. Then the new endpoint is stored. If the process dies before that, the next process moves the remaining entries.
+// 4. If the former endpoint is configured again, the entries that were held for it are moved back.
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { heldFor, heldName } from '../../model/route.ts'
@@ -20,13 +21,13 @@ export interface HoldOptions {
   readonly log: Log
 }
 
-/** Rows in one statement. */
+/** The number of rows that one statement moves. */
 const slice = 2_000
-/** How often entries that another replica has locked are tried again, and how long each time, ms. */
+/** How often entries that another replica has locked are tried again, and the pause between two tries, ms. */
 const locked = { tries: 50, pauseMs: 100 }
 const maxFormer = 10
 
-/** To be called before the exporter starts. */
+/** Holds the backlogs of changed endpoints. It must be called before the exporter starts. */
 export async function holdForeignBacklogs({ destinations, outbox, endpoints, log }: HoldOptions): Promise<void> {
   for (const { name, signals } of destinations) {
     for (const [key, endpoint] of Object.entries(signals)) {
@@ -57,13 +58,13 @@ export function remedyOf(name: string): string {
 }
 
 export interface HeldBacklog extends ExportQueueState {
-  /** The configured name. */
+  /** The configured name of the destination. */
   readonly name: string
-  /** The endpoint that it was for; undefined if that is unknown or a secret. */
+  /** The endpoint for which the backlog was accepted; undefined if it is unknown or a secret. */
   readonly before?: string | undefined
 }
 
-/** `name`: of one destination. */
+/** Returns the held backlogs. If `name` is given, it returns only those of that destination. */
 export async function heldBacklogs(
   outbox: Pick<Outbox, 'queues'>,
   endpoints: Pick<HoldOptions['endpoints'], 'get'>,
@@ -81,7 +82,7 @@ export async function heldBacklogs(
   return held
 }
 
-/** Sends them to the endpoint that their destination has now. Returns how many. */
+/** Confirms held backlogs: their entries are sent to the current endpoint of their destination. Returns the number of entries. */
 export async function confirmHeld(outbox: HoldOptions['outbox'], held: readonly HeldBacklog[]): Promise<number> {
   let moved = 0
   for (const { destination, signal, name } of held) moved += await moveAll(outbox, { destination, signal }, name)
@@ -101,7 +102,7 @@ async function moveAll(outbox: HoldOptions['outbox'], queue: ExportQueue, to: st
   return sum
 }
 
-/** The address of a notification is its credential, which is rotated: only its origin distinguishes receivers, and nothing of it is shown. */
+/** The address of a notification is a credential that is rotated. Therefore only its origin distinguishes receivers, and no part of it is shown. */
 function markOf({ url, isSecret = false }: Endpoint): { readonly mark: string; readonly shown: string } {
   const { origin = '', pathname = '' } = URL.parse(url) ?? {}
   const mark = createHash('sha256')

@@ -1,20 +1,26 @@
-// Makes messages of chunks, and bodies of requests of messages.
+// Encodes chunks as messages, and joins messages into the bodies of requests.
 //
-// A message is stored as zstd, which takes half the time of gzip. A request's body is compressed as a whole, because receivers differ in what they
-// read of several gzip members one after the other: some stop at the end of the first (decision 118).
+// A message is stored as zstd, which takes half the time of gzip. The body of a request is compressed as a whole, because receivers differ in how
+// they read several consecutive gzip members: some stop at the end of the first (decision 118).
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { joinMetrics } from '../telemetry/encode.ts'
 import type { AnyChunk } from '../../model/event.ts'
 import type { EncodeMessages, ExportQueue, Signal } from '../store/ports/outbox.ts'
 
-/** Encodes a chunk as the request of one signal; empty if the chunk has nothing for that signal. */
+/** Encodes a chunk as a request of one signal. The result is empty if the chunk has no data for that signal. */
 export type Encode = (chunk: AnyChunk) => Uint8Array
 
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
-/** Most messages fit, even those of 20 jobs. A larger one needs another step and a copy, which takes half as long again. */
+/**
+ * The buffer size for decompression. Most messages fit, even those of 20 jobs. A larger message needs another step and a copy, and takes one and a
+ * half times as long.
+ */
 const unpacking = { chunkSize: 64 * 1024 }
 
-/** `encoderOf`: queues with the same encoder share their messages; undefined for a queue that is no longer configured. */
+/**
+ * Makes the function that encodes the messages of a chunk. `encoderOf` returns the encoder of a queue, or undefined for a queue that is no longer
+ * configured. Queues with the same encoder share their messages.
+ */
 export function messagesBy(encoderOf: (queue: ExportQueue) => Encode | undefined): EncodeMessages {
   return (chunk, to) =>
     [...Map.groupBy(to, encoderOf)].flatMap(([encode, queues]) => {
@@ -26,19 +32,19 @@ export function messagesBy(encoderOf: (queue: ExportQueue) => Encode | undefined
     })
 }
 
-/** The request in a stored message. Throws if it is damaged. */
+/** Returns the request in a stored message. Throws if the message is damaged. */
 export function requestOf(body: Uint8Array): Uint8Array {
   return zstdDecompressSync(body, unpacking)
 }
 
-/** Frees the memory of a request that nobody uses any more, as `giveBack` does: zlib gives each request its own buffer, which is larger. */
+/** Releases the memory of a request that is no longer used, like `giveBack`: zlib gives each request its own, larger buffer. */
 export function release(request: Uint8Array): void {
   if (request.buffer instanceof ArrayBuffer) request.buffer.transfer(0)
 }
 
 /**
- * Joins several requests of a signal. Concatenation joins them, as repeated fields of protobuf merge; but a backend takes only one point for a series
- * and a time.
+ * Joins several requests of a signal. Concatenating them is enough for most signals, because repeated fields of protobuf merge. But a backend accepts
+ * only one metric point for each series and time.
  */
 export function joined(signal: Signal, requests: readonly Uint8Array[]): Uint8Array {
   const [first, ...others] = requests

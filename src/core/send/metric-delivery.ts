@@ -1,5 +1,5 @@
-// Sends one flush to one destination. Requests that are refused for their content are divided. If the backend is down, the flush ends: the next one
-// sends everything anyway.
+// Sends one flush of metrics to one destination. Requests that are refused for their content are divided. If the backend is down, the flush ends: the
+// next flush sends all totals anyway.
 import { packed } from './batch.ts'
 import { sentenceOf } from './verdict.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
@@ -16,16 +16,16 @@ export interface FlushTarget extends Pick<Destination, 'name' | 'takes' | 'heade
   readonly isCumulative: boolean
   readonly sender: Sender
   readonly stats: ExportStats
-  /** Why the last flush failed, as the circuit breaker names it; undefined if it succeeded, and before the first. */
+  /** Why the last flush failed, as the circuit breaker names it; undefined if it succeeded, and before the first flush. */
   cause: TripCause | undefined
   hasAccepted: boolean
-  /** No flush before this time, by `elapsed`: the backend asked for it. */
+  /** The time before which no flush is sent, by `elapsed`, because the backend asked for a pause. */
   nextTry: Millis
 }
 
 /** The metrics of one project, or of a group or an instance. */
 export interface EncodedProject extends Subject {
-  /** Names it in the log. */
+  /** The name of the project in the log. */
   readonly project: string
   readonly bytes: Uint8Array
 }
@@ -34,9 +34,9 @@ interface TakenProject extends EncodedProject {
   readonly values: HeaderValues | undefined
 }
 
-/** Bytes of one request before compression. */
+/** The maximum size of one request in bytes before compression. */
 const batchBytes = 4 * 1024 * 1024
-/** After this number of refused projects a flush ends. */
+/** The number of refused projects after which a flush ends. */
 const maxRefused = 16
 
 export class MetricDelivery {
@@ -51,7 +51,7 @@ export class MetricDelivery {
     this.#log = log
   }
 
-  /** False: this flush ends here; the next one has all of it. */
+  /** Sends the metrics of these projects. Returns false if the flush ends early; the next flush contains all metrics. */
   async send(projects: readonly EncodedProject[]): Promise<boolean> {
     const { takes, headerValues } = this.#target
     const taken = projects.filter(one => takes?.(one) ?? true).map(one => ({ ...one, values: headerValues?.(one) }))
@@ -84,7 +84,10 @@ export class MetricDelivery {
     }
   }
 
-  /** A refused project does not delay the others. But a destination that refuses everything does not get each project singly. */
+  /**
+   * Divides a refused request, so that a refused project does not delay the others. A destination that refuses everything does not get each project
+   * separately.
+   */
   async #divide(projects: readonly TakenProject[], sent: Sent): Promise<boolean> {
     const [only, ...others] = projects
     if (only !== undefined && others.length === 0) {

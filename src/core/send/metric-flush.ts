@@ -1,7 +1,7 @@
-// The flush of cumulative metrics: every interval one replica sends every project's running totals, and the runs under way.
+// The flush of cumulative metrics: at every interval one replica sends the running totals of every project, and the active runs.
 //
-// Nothing is queued: totals contain all that was ever counted, so the next flush replaces one that failed. Counts of runs under way do not depend on
-// the destination's temporality; they have their own requests, with the gauges of the inventory.
+// Metrics are not queued: totals contain all that was ever counted, so the next flush replaces one that failed. Counts of active runs do not depend
+// on the destination's temporality; they have their own requests, together with the gauges of the inventory.
 import { randomUUID } from 'node:crypto'
 import { createExportStats, type ExportMeters } from './export-stats.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -21,7 +21,7 @@ import type { Log } from '../../lib/log.ts'
 import type { ResourceMetrics } from '../telemetry/otlp/messages.ts'
 
 export interface MetricFlushOptions extends MetricSources {
-  /** Destinations without metrics are ignored. */
+  /** The destinations. Those without metrics are ignored. */
   readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
   readonly leases: Leases
   /** The time between two flushes, ms. */
@@ -32,32 +32,32 @@ export interface MetricFlushOptions extends MetricSources {
 }
 
 export interface MetricFlush extends Loop {
-  /** Flushes once more if this replica has the lease, and ends; after `deadlineMs` requests are cut. */
+  /** Flushes once more if this replica has the lease, and ends. Requests are aborted after `deadlineMs`. */
   finish(deadlineMs: number): Promise<void>
-  /** Ends the pauses of destinations; returns how many had one. */
+  /** Ends the pauses of destinations. Returns the number of destinations that had a pause. */
   tryNow(destination?: string): number
   status(): readonly ExportQueueStatus[]
 }
 
 const leaseName = 'metric-flush'
-/** The least pause, so that flushing does not keep the store busy, ms. */
+/** The minimum pause between two flushes, ms, so that flushing does not keep the store busy. */
 const minInterval = 100
-/** Projects read at a time. */
+/** The number of projects that are read at a time. */
 const pageSize = 50
-/** How long requests may take to end after they were cut, ms. */
+/** How long requests may take to end after they were aborted, ms. */
 const grace = 2_000
 
 export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
   const { totals, leases, settings, interval, clock, log } = options
   const holder = randomUUID()
-  /** If a replica dies, another one takes over after two intervals. */
+  /** If the replica with the lease dies, another replica takes over after two intervals. */
   const leaseMs = 2 * interval + 10_000
   const targets = options.destinations.flatMap(destination => targetOf(destination, options) ?? [])
   const hasLease = async (): Promise<boolean> => leases.take(leaseName, holder, leaseMs)
 
   async function flush(): Promise<void> {
     if (!(await hasLease())) return
-    // Also read if no destination is to be flushed: scrapes show the series that ended since.
+    // Active runs are also read if no destination is to be flushed, so that scrapes contain the series that have ended since.
     const active = await readActive(options)
     if (targets.length === 0) return
     const now = clock.now()

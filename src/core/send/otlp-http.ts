@@ -1,4 +1,5 @@
-// One POST of OTLP/HTTP, or of a message: connections, TLS, proxies, headers, the deadline. Does not judge the answer.
+// Sends one POST of OTLP/HTTP, or of a notification. This file handles connections, TLS, proxies, headers and the deadline. It does not judge the
+// answer.
 import { readFileSync } from 'node:fs'
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 import { filled } from '../../lib/template.ts'
@@ -10,17 +11,23 @@ import type { Answer } from './verdict.ts'
 import type { Endpoint, HeaderValues, Proxies, TlsFiles } from './destination.ts'
 import type { Secret } from '../../lib/secret.ts'
 
-/** Longer answers are cut; those of backends have a few hundred bytes. */
+/** The maximum size of an answer in bytes. Longer answers are cut; backends usually answer with a few hundred bytes. */
 const maxAnswerBytes = 64 * 1024
 
 export interface OtlpHttp {
-  /** Sends one body. Never rejects. Ends at the endpoint's time-out at the latest, and at once when `stop` is aborted. Redirects are not followed. */
+  /**
+   * Sends one body. Never rejects. The request ends at the endpoint's time-out at the latest, and at once when `stop` is aborted. Redirects are not
+   * followed.
+   */
   post(body: Uint8Array, token: Secret | undefined, stop: AbortSignal, values?: HeaderValues): Promise<Answer>
-  /** Cuts the connections. */
+  /** Closes the connections at once. */
   close(): Promise<void>
 }
 
-/** `body` of `post` must be encoded as the endpoint's compression says. Throws ConfigError when a TLS file cannot be read. */
+/**
+ * Makes the transport of an endpoint. The `body` of `post` must already be compressed as configured for the endpoint. Throws ConfigError if a TLS
+ * file cannot be read.
+ */
 export function createOtlpHttp(endpoint: Endpoint, proxies: Proxies | undefined, connections: number): OtlpHttp {
   const dispatcher = dispatcherFor(new URL(endpoint.url), endpoint, proxies, connections)
   return {
@@ -55,7 +62,7 @@ function headersFor(
   }
 }
 
-/** Connections to an address with the endpoint's TLS files, through its proxy. Throws ConfigError if a TLS file cannot be read. */
+/** Makes the connections to an address with the endpoint's TLS files, through its proxy. Throws ConfigError if a TLS file cannot be read. */
 export function dispatcherFor(
   url: URL,
   { timeoutMs, tls }: Pick<Endpoint, 'timeoutMs' | 'tls'>,
@@ -63,7 +70,7 @@ export function dispatcherFor(
   connections: number,
 ): Dispatcher {
   const files = tls === undefined ? {} : readTls(tls)
-  // undici's time-outs are off, because an answer that drips would never reach them; `exchange` has a deadline.
+  // The time-outs of undici are disabled, because an answer that arrives slowly byte by byte would never reach them. `exchange` has its own deadline.
   const options = { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }
   const connect = { ...files, allowH2: false, timeout: timeoutMs }
   const proxy = url.protocol === 'https:' ? proxies?.https : proxies?.http
@@ -73,7 +80,7 @@ export function dispatcherFor(
     connect,
     requestTls: connect,
     proxyTls: { ...(files.ca === undefined ? {} : { ca: files.ca }), timeout: timeoutMs },
-    // All three are given so that undici does not read the environment.
+    // All three proxy options are given, so that undici does not read the environment variables.
     httpProxy: proxy,
     httpsProxy: proxy,
     noProxy: proxies?.no ?? '',
@@ -98,7 +105,10 @@ function readPem(path: string, what: string): Buffer {
   }
 }
 
-/** With undici's `request`, one that waits for a connection would stay queued after the deadline. Here it is withdrawn before a byte is sent. */
+/**
+ * With undici's `request`, a request that waits for a connection would stay queued after the deadline. This function withdraws it before a byte is
+ * sent.
+ */
 function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
@@ -112,7 +122,7 @@ function exchange(
     let begun: Dispatcher.DispatchController | undefined
     let over = false
 
-    /** A status that has arrived counts, even if the body is incomplete. */
+    /** An HTTP status that has arrived counts, even if the body is incomplete. */
     function finish(reason: string, grpcBy?: 'frames' | 'port'): void {
       if (over) return
       over = true
@@ -144,7 +154,7 @@ function exchange(
 
     dispatcher.dispatch(request, {
       onRequestStart: controller => {
-        // The timer itself may be late, if the process gets no processor time.
+        // The timer may fire late if the process gets no CPU time.
         if (performance.now() >= deadline) finish(late)
         if (over) controller.abort(new Error('withdrawn'))
         else begun = controller

@@ -1,5 +1,5 @@
-// The metrics of pipelines for `/metrics`: totals of all projects, active runs and gauges, read from the store each time. Totals may be many, so each
-// metric is read page by page while it is written. The others are few, and read at once.
+// The metrics of pipelines for `/metrics`: totals of all projects, active runs and gauges, read from the store for each scrape. There may be many
+// totals, so each metric is read page by page while it is written. The other metrics are few, and are read at once.
 import type { MetricData } from '@opentelemetry/sdk-metrics'
 import { totalsData, totalsHeads } from '../telemetry/metrics/cumulative.ts'
 import { emptyMetric, sdkMetrics, type OwnedMetrics } from '../telemetry/metrics/families.ts'
@@ -7,18 +7,18 @@ import type { Scope } from '../store/ports/scope.ts'
 import { lookAtActive, measuredNow, type MetricSources } from './active-runs.ts'
 
 export interface ScrapedMetricsOptions extends MetricSources {
-  /** What readers see. */
+  /** The scope that limits what readers see. */
   readonly scope: Scope
 }
 
-/** A metric, and its points piece by piece. */
+/** A metric whose points are read page by page. */
 interface ScrapedMetric {
-  /** Without points. */
+  /** The metric without its points. */
   readonly metric: MetricData
   readonly pieces: () => AsyncIterable<MetricData>
 }
 
-/** Series read from the store at a time. */
+/** The number of series that are read from the store at a time. */
 const page = 500
 
 export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Promise<readonly ScrapedMetric[]> {

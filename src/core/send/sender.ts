@@ -15,11 +15,11 @@ export interface Sent extends Answered {
 
 export interface Sender {
   /**
-   * Takes at most twice the endpoint's time-out, as a changed token is tried at once. Never rejects. The body is the sender's from then on: its
-   * memory is given back as soon as it is compressed. `values`: for the templates of the headers.
+   * Sends a body. It takes at most twice the endpoint's time-out, because a changed token is tried at once. Never rejects. The sender owns the body
+   * from then on, and releases its memory as soon as it is compressed. `values` are the values for the templates of the headers.
    */
   send(body: Uint8Array, values?: HeaderValues): Promise<Sent>
-  /** Ends requests under way; their outcome is unknown. */
+  /** Aborts the requests in flight. Their outcome is unknown. */
   abort(): void
   close(): Promise<void>
 }
@@ -38,12 +38,12 @@ export interface SenderOptions extends Pick<Destination, 'bearer' | 'proxy'> {
 const fast = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024, memLevel: constants.Z_MAX_MEMLEVEL }
 const inThePool = promisify(gzip)
 /**
- * Bodies below this size are compressed on the main thread. 40 KB (one pipeline) take 0.3 ms there, but 0.5 ms on a pool thread. 640 KB take 1.5 ms
- * on the main thread; on a pool thread they cost the main thread only 0.17 ms.
+ * The size in bytes below which bodies are compressed on the main thread. A body of 40 KB (one pipeline) takes 0.3 ms there, but 0.5 ms on a pool
+ * thread. A body of 640 KB takes 1.5 ms on the main thread; compressed on a pool thread, it costs the main thread only 0.17 ms.
  */
 const atOnce = 64 * 1024
 
-/** Throws ConfigError when a TLS file cannot be read. */
+/** Makes the sender of an endpoint. Throws ConfigError if a TLS file cannot be read. */
 export function createSender({ signal, endpoint, bearer, proxy, connections, clock }: SenderOptions): Sender {
   const http = createOtlpHttp(endpoint, proxy, connections)
   const stop = new AbortController()
@@ -68,31 +68,31 @@ async function compressed(plain: Uint8Array): Promise<Uint8Array> {
   return packed
 }
 
-// Releases the memory of buffers that are no longer needed. The collector counts them apart from its own heap, and lets some 64 MiB of
-// garbage accumulate on each thread before it runs: a daemon that handles MiB of bodies a second keeps that much needlessly.
+// Releases the memory of buffers that are no longer needed. The garbage collector counts them separately from its own heap, and lets about 64 MiB of
+// garbage accumulate on each thread before it runs. A daemon that handles several MiB of bodies per second would use that much memory for no benefit.
 
 /**
- * Frees the memory at once, so that the next buffer gets it. The caller is the last user: no other code may use the bytes any more, above all no socket
- * that still sends them. Parts of a larger buffer are left to the collector.
+ * Releases the memory of a buffer at once, so that the next buffer can use it. The caller must be the last user: no other code may use the bytes any
+ * more, above all no socket that is still sending them. Parts of a larger buffer are left to the garbage collector.
  */
 export function giveBack(bytes: Uint8Array): void {
   const { buffer, byteLength } = bytes
-  // Released buffers have none.
+  // A buffer that was already released has no bytes.
   if (byteLength > 0 && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
-// Sends with the current token. If it is refused, it is read again, and a changed one is tried at once.
+// Sends a request with the current token. If the token is refused, it is read again, and a changed token is tried at once.
 
-/** One request, judged. Never rejects. `values`: for the templates of the headers. */
+/** Sends one request and judges its answer. Never rejects. `values` are the values for the templates of the headers. */
 type Transport = (body: Uint8Array, token: Secret | undefined, values: HeaderValues | undefined) => Promise<Verdict>
 
 interface Answered {
   readonly verdict: Verdict
-  /** The token that the deciding request carried. */
+  /** The token in the request whose answer decided the verdict. */
   readonly token: Secret | undefined
 }
 
-/** The transport takes twice as long at most. */
+/** Wraps a transport so that it tries a changed token. This takes at most twice as long. */
 function withFreshToken(transport: Transport, bearer: Bearer | undefined) {
   return async (body: Uint8Array, values: HeaderValues | undefined): Promise<Answered> => {
     const token = bearer?.current()

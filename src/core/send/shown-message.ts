@@ -1,11 +1,11 @@
-// A stored message as people see it.
+// Decodes a stored message into a form that people can read.
 import { requestAsJson } from '../telemetry/encode.ts'
 import { requestOf } from './messages.ts'
 import { logsRequest, metricsRequest, traceRequest } from '../telemetry/otlp/messages.ts'
 import { plainAttributes, type AttributeSet } from '../telemetry/otlp/attribute.ts'
 import type { Signal } from '../store/ports/outbox.ts'
 
-/** The request that it would send, as JSON; undefined if it is damaged. */
+/** Returns the request in a stored message as JSON; undefined if the message is damaged. */
 export function messageAsJson(signal: Signal, body: Uint8Array): string | undefined {
   return unlessDamaged(() => {
     const request = requestOf(body)
@@ -13,7 +13,7 @@ export function messageAsJson(signal: Signal, body: Uint8Array): string | undefi
   })
 }
 
-/** The names and attributes of its contents; undefined if it is damaged. */
+/** Returns the names and attributes of the contents of a message; undefined if the message is damaged. */
 export function contentsOf(signal: Signal, body: Uint8Array): ShownContent[] | undefined {
   return unlessDamaged(() => {
     const request = requestOf(body)
@@ -35,13 +35,13 @@ function unlessDamaged<T>(read: () => T): T | undefined {
   }
 }
 
-// A request as people see it: the names and attributes of its contents.
+// The name and the attributes of one content of a request, as people see it.
 interface ShownContent {
   readonly name: string
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** Spans, log records or metrics of a request in protobuf. Throws DataError if it is damaged. */
+/** Returns the spans, log records or metrics of a request in protobuf. Throws DataError if the request is damaged. */
 function shownRequest(signal: 'traces' | 'logs' | 'metrics', bytes: Uint8Array): ShownContent[] {
   if (signal === 'traces') {
     const { resourceSpans } = traceRequest.contentOf(bytes)

@@ -1,4 +1,4 @@
-// What a backend's answer means for a request: the one table of verdicts. Pure.
+// Decides what a backend's answer means for a request. This file contains the only table of verdicts. Pure.
 import {
   JsonLogsSerializer,
   JsonMetricsSerializer,
@@ -13,8 +13,8 @@ import { httpDate, retryAfter } from '../../lib/retry-after.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Signal } from '../store/ports/outbox.ts'
 
-// An import of node:http reads all of its names, and one of them loads Node's own copy of undici, which nothing here uses: a process that does
-// nothing else takes 58 MiB with it and 44 without.
+// An import of node:http reads all of its names, and one of them loads Node's own copy of undici, which nothing here uses. A process that does
+// nothing else needs 58 MiB with it and 44 MiB without it.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 /** The outcome of one POST. */
@@ -24,22 +24,22 @@ export type Answer =
       readonly status: number
       readonly contentType?: string | undefined
       readonly retryAfter?: string | undefined
-      /** The backend's own time, to which a date in Retry-After refers. */
+      /** The time on the backend's clock, to which a date in Retry-After refers. */
       readonly date?: string | undefined
       readonly body: Uint8Array
     }
   | {
       readonly kind: 'failed'
       readonly reason: string
-      /** The request was under way: the backend may have taken it. */
+      /** Whether the outcome is unknown: the request was in flight, and the backend may have accepted it. */
       readonly outcomeUnknown: boolean
-      /** Why it counts as gRPC: it answered with frames of HTTP/2; or it speaks no HTTP/1.1, and has gRPC's port. */
+      /** Why the endpoint counts as gRPC: it answered with HTTP/2 frames, or it does not support HTTP/1.1 and uses gRPC's port. */
       readonly grpcBy?: 'frames' | 'port' | undefined
     }
 
-/** `message`: the backend's own, shortened, or the meaning of the status. */
+/** The verdict on an answer. `message` is the shortened message of the backend, or the meaning of the status. */
 export type Verdict =
-  /** Accepted, except for `rejected` spans, points or records; OTLP forbids sending those again. */
+  /** The request was accepted, except for `rejected` spans, points or records. OTLP forbids sending those again. */
   | { readonly as: 'delivered'; readonly rejected: number; readonly message?: string | undefined }
   | Later
   | Unauthorized
@@ -60,14 +60,15 @@ interface Refusal<As> {
   readonly message: string
 }
 
-/** Only other credentials would be accepted. */
+/** The backend refused the credentials. It would accept only other credentials. */
 export type Unauthorized = Refusal<'unauthorized'>
-/** Only another content would be accepted. */
+/** The backend refused the content. It would accept only other content. */
 export type Unacceptable = Refusal<'unacceptable'>
 
 /**
- * 2xx is delivered, unless a web page or gRPC answers: then the request has reached something else. 401 and 403 are about the credentials, 400, 413
- * and 422 about the content. All else is sent again later, redirects and 404 included: an operator can fix them.
+ * Returns the verdict on an answer. A 2xx counts as delivered, unless a web page or gRPC answers: then the request has reached something else. 401
+ * and 403 concern the credentials, and 400, 413 and 422 the content. After all other answers the request is sent again later, also after redirects
+ * and 404, because an operator can fix them.
  */
 export function verdictOf(answer: Answer, signal: Signal, now: Millis): Verdict {
   if (answer.kind === 'failed') return failedBy(answer, signal)
@@ -89,12 +90,12 @@ export function verdictOf(answer: Answer, signal: Signal, now: Millis): Verdict 
   }
 }
 
-/** A verdict's status and message as one sentence, e.g. `HTTP 503: overloaded`. */
+/** Formats a verdict's status and message as one sentence, e.g. `HTTP 503: overloaded`. */
 export function sentenceOf(verdict: { readonly status?: number | undefined; readonly message: string }): string {
   return verdict.status === undefined ? verdict.message : `HTTP ${verdict.status}: ${verdict.message}`
 }
 
-/** True when an entry of the request may itself be the reason: after five such answers it is sent alone. */
+/** True if an entry of the request may itself be the cause. After five such answers the entry is sent alone. */
 export function blames(verdict: Later): boolean {
   return verdict.kind === 'server' || verdict.outcomeUnknown
 }
@@ -112,7 +113,7 @@ function failedBy({ reason, outcomeUnknown, grpcBy }: Extract<Answer, { kind: 'f
 
 type Answered = Extract<Answer, { kind: 'answered' }>
 
-/** What answered instead of an OTLP receiver. Statuses other than 2xx have their own verdicts, whoever sends them. */
+/** Names the service that answered instead of an OTLP receiver. Statuses other than 2xx have their own verdicts, whichever service sends them. */
 function anotherBy({ status, body, contentType }: Answered): string | undefined {
   if (isGrpc(contentType) || (status >= 400 && isRefusedByGrpc(messageOf(body, contentType)))) return isOtlpGrpc
   if (status < 200 || status >= 300 || !isWebPage(body, contentType)) return undefined
@@ -121,7 +122,8 @@ function anotherBy({ status, body, contentType }: Answered): string | undefined 
 }
 
 function deliveredBy(answer: Answered, signal: Signal): Extract<Verdict, { as: 'delivered' }> {
-  // The receiver of a message may confirm it with a web page. People must not get the message again and again.
+  // The receiver of a notification may confirm it with a web page. Such an answer counts as success, because people must not get the notification
+  // again and again.
   if (signal === 'notifications' && isWebPage(answer.body, answer.contentType))
     return { as: 'delivered', rejected: 0, message: 'a web page answered: check that the address is the receiver’s' }
   const { rejected, text } = partialSuccess(answer, signal)
@@ -129,7 +131,7 @@ function deliveredBy(answer: Answered, signal: Signal): Extract<Verdict, { as: '
   return { as: 'delivered', rejected, ...(message === undefined ? {} : { message }) }
 }
 
-/** The partial success that the answer reports; if it cannot be read, a 2xx is a full success. */
+/** Returns the partial success that the answer reports. If it cannot be read, a 2xx counts as a full success. */
 function partialSuccess(
   { body, contentType }: { readonly body: Uint8Array; readonly contentType?: string | undefined },
   signal: Signal,
@@ -144,7 +146,7 @@ function partialSuccess(
   }
 }
 
-/** Unknown, as a 64-bit number in JSON may be a string, and backends may violate the types. */
+/** The fields have type unknown, because a 64-bit number in JSON may be a string, and backends may violate the types. */
 interface PartialSuccess {
   readonly rejected: unknown
   readonly message: unknown
@@ -161,7 +163,7 @@ const readPartialSuccess: Readonly<Record<Signal, (body: Uint8Array, json: boole
     )
     return partial && { rejected: partial.rejectedDataPoints, message: partial.errorMessage }
   },
-  // Receivers of messages answer in their own words, and accept a message whole or not at all.
+  // Receivers of notifications have no standard answer, and accept a notification as a whole or not at all.
   notifications: () => undefined,
   logs: (body, json) => {
     const { partialSuccess: partial } = (json ? JsonLogsSerializer : ProtobufLogsSerializer).deserializeResponse(body)

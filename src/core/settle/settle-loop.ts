@@ -1,11 +1,12 @@
 // The settle loop: takes the snapshots of runs that are due.
 //
-// 1. Some due runs are leased, and settled together in one transaction (`settle-runs.ts`).
-// 2. If that fails, each is settled alone. One that fails then, for example because its stored rows are damaged, is postponed: it is retried
+// 1. It leases some due runs, and settles them together in one transaction (`settle-runs.ts`).
+// 2. If that fails, each run is settled alone. A run that fails then, for example because its stored rows are damaged, is postponed: it is retried
 //    alone, after the others, with growing pauses, so that it delays none.
-// 3. If all of them fail, and not by their data, the store is to blame: none is postponed, and all are retried when their lease ends.
+// 3. If all of them fail, and not because of their data, the store is the cause: no run is postponed, and all are retried when their lease ends.
 //
-// Postponed runs are only known here, not in the store: a store that cannot be written cannot record them. After a restart they are tried anew.
+// The list of postponed runs is only in memory, not in the store, because a store that cannot be written cannot record them. After a restart they are
+// tried again.
 import { backoff } from '../../lib/backoff.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
@@ -19,14 +20,14 @@ import type { RunKey } from '../../model/observation.ts'
 
 export interface SettleLoopOptions {
   readonly runs: Runs
-  /** Runs of one transaction. */
+  /** The maximum number of runs in one transaction. */
   readonly perTransaction: number
   readonly snapshotter: Snapshotter
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Counted since start. */
+/** Counters of the settle loop since start. */
 export interface SettleCounters {
   /** How often a run was postponed because it could not be settled. */
   postponed: number
@@ -38,14 +39,14 @@ export interface SettleLoop extends Loop {
   drain(): Promise<void>
 }
 
-/** Many times longer than settling takes, ms. */
+/** The duration of a lease, ms. It is many times longer than settling takes. */
 const leaseMs = 15_000
-/** The maximum pause, so that a clock that jumps, or a run that another process wrote, is noticed in time, ms. */
+/** The maximum pause of the loop, ms, so that it notices in time when the clock jumps or another process writes a run. */
 const maxPause = 1_000
 
-/** The pauses of a run that cannot be settled, ms. */
+/** The first and the maximum pause of a run that cannot be settled, ms. */
 const pauses = { first: 15_000, max: 240_000 }
-/** Beyond this number of postponed runs all are forgotten and tried as usual. */
+/** The maximum number of postponed runs. Beyond it all of them are forgotten and settled as usual. */
 const maxPostponed = 10_000
 
 interface Postponed {
@@ -86,7 +87,10 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
     return keys.length > 0
   }
 
-  /** Throws if no single run is to blame. Runs that are left when the lease ends wait for the next lease: they might take minutes to fail. */
+  /**
+   * Settles each run alone. Throws if the failure is not the fault of a single run. Runs that are left when the lease ends wait for the next lease,
+   * because they might take minutes to fail.
+   */
   async function settleEach(keys: readonly RunKey[], leaseEnd: Millis): Promise<void> {
     const failures: Failure[] = []
     let tried = 0

@@ -1,15 +1,15 @@
-// Settles runs that are due: writes their snapshots and outbox entries in one transaction, and in a second one for runs that depend on others.
+// Settles due runs: writes their snapshots and outbox entries in one transaction, and in a second transaction for runs that depend on other runs.
 import { maxGenerations, parentOf, type Ancestor } from '../../model/family.ts'
 import type { OtherRuns, Snapshotter, SnapshotStep, ParentKey, Unread } from './take-snapshots.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunChange, Runs, RunWork, StoredRun } from '../store/ports/runs.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-/** All of them or none; may be called again. */
+/** Settles either all of the runs or none. It may be called again. */
 export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
   const due = keys.map(key => new DueRun(key, undefined, snapshotter))
   await decideAll(due, runs, snapshotter)
-  // A pipeline that was triggered by another one, or canceled, needs other runs; most pipelines do not.
+  // A pipeline that was triggered by another one, or that was canceled, needs other runs. Most pipelines do not.
   const rest: DueRun[] = []
   for (const { key, unread } of due) {
     if (unread === undefined) continue
@@ -20,7 +20,7 @@ export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotte
   if (rest.length > 0) await decideAll(rest, runs, snapshotter)
 }
 
-/** The maximum of jobs of one transaction, because they are in memory; a larger run is settled alone. */
+/** The maximum number of jobs in one transaction, because the jobs are in memory. A larger run is settled alone. */
 const maxJobs = 5_000
 
 async function decideAll(due: readonly DueRun[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
@@ -34,18 +34,18 @@ async function decideAll(due: readonly DueRun[], runs: Runs, snapshotter: Snapsh
   }
 }
 
-/** One run that is due. `others`: undefined until they are read. */
+/** One due run. `others` are the runs that it depends on; undefined until they are read. */
 class DueRun {
   readonly key: RunKey
   readonly #others: OtherRuns | undefined
   readonly #snapshotter: Snapshotter
   /** The steps that were done; empty if no snapshot was due. */
   did: readonly SnapshotStep[] = []
-  /** Set when nothing was decided, because other runs must be read first. */
+  /** The other runs to read first; defined if no decision could be made without them. */
   unread: (Unread & { readonly projectId: number }) | undefined
-  /** How many jobs were decided on. */
+  /** The number of jobs in the decision on this run. */
   jobs = 0
-  /** Set when the transaction had enough jobs without it. */
+  /** Whether the run was left out because the transaction already had enough jobs. */
   isLeft = false
 
   constructor(key: RunKey, others: OtherRuns | undefined, snapshotter: Snapshotter) {
@@ -54,12 +54,12 @@ class DueRun {
     this.#snapshotter = snapshotter
   }
 
-  /** `jobsSoFar`: of all runs of the transaction. */
+  /** Returns the work on this run. `jobsSoFar` returns the number of jobs of all runs in the transaction. */
   work(jobsSoFar: () => number): RunWork {
     return { key: this.key, jobs: 'all', decide: (known, now) => this.#decide(known, now, jobsSoFar) }
   }
 
-  /** Called again if the transaction is retried. */
+  /** Decides what to write for the run. It is called again if the transaction is retried. */
   #decide(known: StoredRun | undefined, now: Millis, jobsSoFar: () => number): RunChange | undefined {
     this.did = []
     this.unread = undefined
@@ -80,7 +80,7 @@ class DueRun {
   }
 }
 
-/** The parents of a run, as far as the store knows them. */
+/** Returns the ancestors of a run that are in the store. */
 async function chainOf(key: RunKey, first: ParentKey, runs: Runs): Promise<Ancestor[]> {
   const chain: Ancestor[] = []
   let parent: ParentKey | undefined = first

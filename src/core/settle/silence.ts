@@ -1,5 +1,5 @@
-// How long an active run may be silent before it is looked up: as long as 95 % of its project's pipelines take. A run that is silent
-// for longer has probably ended, and its webhook was lost.
+// Computes how long an active run may be silent before it is requested from the platform: as long as 95 % of its project's pipelines take. A run that
+// is silent for longer has probably ended, and its webhook was lost.
 import { isBlocked } from '../../model/status.ts'
 import { percentileOf } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -8,26 +8,28 @@ import type { StoredRun } from '../store/ports/runs.ts'
 
 export interface SilenceOptions {
   readonly pastDurations: PastDurations
-  /** The minimum time, which a late webhook does not exceed, ms. */
+  /** The minimum time that a run may be silent, ms. A late webhook does not exceed it. */
   readonly silentAfter?: number | undefined
-  /** The time for manual and scheduled pipelines, which are silent by nature, ms. */
+  /** The time that manual and scheduled pipelines may be silent, ms. They are silent by nature. */
   readonly staleAfter: number
 }
 
 export interface Silence {
-  /** How much longer the run may be silent, ms; 0 or less: look it up. `at`: now, by the clock of the run's times. */
+  /**
+   * Returns how much longer the run may be silent, ms. At 0 or less the run is requested. `at` is the current time, by the clock of the run's times.
+   */
   left(known: StoredRun, at: Millis): Promise<number>
 }
 
 const minute = 60_000
 /** The default of `silentAfter`, ms. */
 export const minSilence = 2 * minute
-/** A lost end is found within this time, however long the project's pipelines take. */
+/** The maximum time that a run may be silent, ms, however long the project's pipelines take. A lost end is found within this time. */
 const maxSilence = 6 * 60 * minute
-/** Multiple of the least time for a project without exported pipelines. */
+/** The factor by which the minimum time is multiplied for a project without exported pipelines. */
 const unknownTimes = 5
 const share = 0.95
-/** The durations of this many days are used. */
+/** The number of days whose durations are used. */
 const days = 14
 
 export function createSilence({ pastDurations, silentAfter = minSilence, staleAfter }: SilenceOptions): Silence {

@@ -1,12 +1,14 @@
-// Takes all due snapshots of a run, and returns what to write. Pure, except for its counters. Called by the settle loop, and by taking in for runs that
-// are due as soon as they are merged.
+// Takes all due snapshots of a run, and returns what to write. Pure, except for its counters. The settle loop calls it, and taking in calls it for
+// runs that are due as soon as they are merged.
 //
-// 1. If the trace depends on a parent, or the cost on newer pipelines, these are read first: the decision is `unread`, and the caller asks again with them.
+// 1. If the trace depends on a parent, or the cost on newer pipelines, these are read first: the decision is `unread`, and the caller asks again with
+//    them.
 // 2. Snapshots are taken until no more are due (`model/settle.ts`).
-// 3. One that the configured refs or sources exclude, or that no destination takes, is noted in the run and not sent.
+// 3. A snapshot that the configured refs or sources exclude, or that no destination takes, is noted in the run and not sent.
 // 4. The chunks of the others become pending for their destinations, features take what they need, and totals are measured.
 //
-// All of it is in the transaction that merges: a snapshot that is noted but not pending would be lost, one that is pending but not noted would be doubled.
+// All of this happens in the transaction that merges: a snapshot that is noted but not pending would be lost, and one that is pending but not noted
+// would be exported twice.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../../model/family.ts'
 import { isSuperseded, mayBeSuperseded, plan, type SettleRules } from '../../model/settle.ts'
@@ -26,51 +28,51 @@ export interface SnapshotterOptions {
   readonly rules: SettleRules
   readonly family: ByInstance<FamilyOptions>
   readonly selection: Selection
-  /** Where snapshots go: destinations with the signals that are on for them. */
+  /** The destinations to which snapshots are sent, each with its enabled signals. */
   readonly to: readonly Route<Signal>[]
-  /** Whether a destination takes the totals of a project, which are sent without a queue. */
+  /** Whether a destination takes the totals of a project. Totals are sent without a queue. */
   readonly takesTotals?: Route['takes']
   /** Called with the path of a project that no destination takes. */
   readonly onUnrouted?: ((project: string) => void) | undefined
-  /** What a chunk adds to its project's totals; without it no totals are kept. */
+  /** Returns what a chunk adds to its project's totals. If it is undefined, no totals are stored. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
-  /** What features take from a snapshot. */
+  /** The steps with which features process a snapshot. */
   readonly steps?: readonly LineStep[] | undefined
-  /** Called after a snapshot was committed: the exporter has something to send. */
+  /** Called after a snapshot was committed, so that the exporter sends it. */
   readonly onSnapshot: () => void
 }
 
-/** Counted since start. */
+/** Counters of snapshots since start. */
 export interface SnapshotCounters {
   attempts: number
   supplements: number
-  /** Snapshots of attempts whose pipeline was manual or scheduled. */
+  /** The number of snapshots of attempts whose pipeline was manual or scheduled. */
   blocked: number
-  /** Snapshots of attempts whose pipeline went silent. */
+  /** The number of snapshots of attempts whose pipeline became silent. */
   stale: number
-  /** Attempts that the configured refs or sources exclude. */
+  /** The number of attempts that the configured refs or sources exclude. */
   excluded: number
-  /** Snapshots that no destination takes, by its choice of projects. */
+  /** The number of snapshots that no destination takes because of its selection of projects. */
   unrouted: number
 }
 
-/** What a decision did, for the counters: counted once it is committed. */
+/** The name of a counter for a step of a decision. The step is counted once the decision is committed. */
 export type SnapshotStep = keyof SnapshotCounters
 
 export type ParentKey = NonNullable<ReturnType<typeof parentOf>>
 
 export type Decision =
   | { readonly change: RunChange; readonly did: readonly SnapshotStep[] }
-  /** Nothing is decided: other runs must be read first. */
+  /** No decision was made, because other runs must be read first. */
   | { readonly unread: Unread }
 
-/** The parent to read, if there is one, and whether to read newer pipelines of the project. */
+/** The other runs to read: the parent, if there is one, and whether newer pipelines of the project are needed. */
 export interface Unread {
   readonly parent: ParentKey | undefined
   readonly newer: boolean
 }
 
-/** Other runs as far as they are known. */
+/** The other runs on which a decision depends, as far as they are known. */
 export interface OtherRuns {
   /** The run's ancestors. */
   readonly chain: readonly Ancestor[]
@@ -79,14 +81,14 @@ export interface OtherRuns {
 
 export interface Snapshotter {
   readonly counters: Readonly<SnapshotCounters>
-  /** `others`: undefined until they are read. */
+  /** Decides what to write for a run. `others` is undefined until the other runs are read. */
   decide(known: StoredRun, others: OtherRuns | undefined, now: Millis): Decision
   /**
-   * Extends the work by the run's snapshot if it is due at once and all its jobs are loaded. So a settle delay of 0 needs only one transaction.
-   * Each call of the work refills `did`.
+   * Extends the work by the run's snapshot, if it is due at once and all its jobs are loaded. With a settle delay of 0 only one transaction is
+   * needed. Each call of the work replaces the content of `did`.
    */
   atOnce(work: RunWork, did: SnapshotStep[]): RunWork
-  /** The decision was committed. */
+  /** Called when the decision was committed. Counts its steps. */
   committed(did: readonly SnapshotStep[]): void
 }
 
@@ -127,7 +129,7 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
   }
 }
 
-/** Takes snapshots until no more are due; returns what to write, always with the time at which the run is due next. */
+/** Takes snapshots until no more are due. Returns what to write, always with the time at which the run is due next. */
 function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, options: SnapshotterOptions): Decision {
   const { rules, selection, to, measure, steps = [] } = options
   let { run } = known
@@ -171,7 +173,7 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
   }
 }
 
-/** Corrects times that were written under a clock that was ahead. */
+/** Corrects times that were written while the clock was ahead. */
 function boundedTiming(timing: RunTiming, now: Millis, { deadline }: SettleRules): RunTiming {
   const { changedAt, endedAt, enrichingUntil } = timing
   return {

@@ -1,28 +1,28 @@
-// Opens the store: chooses the database by its location.
+// Opens the store, and chooses the database by the store's location.
 import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { StorePart } from './ports/store-part.ts'
 import type { SharedStore, Store, StoreOptions } from './ports/store.ts'
 import type { DatabaseOptions } from './postgres/database.ts'
 
-// Where a store is, and the options to open it: all that a thread needs to know before it loads the driver.
+// The location of a store and the options to open it. A thread needs to know only these before it loads the database driver.
 
-/** A file, or a PostgreSQL connection URI with its password. */
+/** The path of a SQLite file, or a PostgreSQL connection URI with its password. */
 export type StoreLocation =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
 type OpenOptions = Pick<StoreOptions, 'maxSize' | 'encode' | 'log' | 'onDamage'> &
   Pick<DatabaseOptions, 'daemon' | 'timeoutMs'> & { readonly parts: readonly StorePart[] }
 
-/** Whole ms, because computed times may be stored in integer columns. */
+/** The clocks return whole ms, because computed times may be stored in integer columns. */
 const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
 
 /** The time-out of a daemon's statements, ms. */
 export const statementTimeout = 15_000
 
 /**
- * Opens the store to serve it: creates or migrates the schema. A SQLite file then belongs to this process until it is closed; if it
- * belongs to another process, nothing is changed. Throws StoreError with a remedy.
+ * Opens the store for a daemon, and creates or migrates the schema. A SQLite file then belongs to this process until it is closed; if it belongs to
+ * another process, nothing is changed. Throws StoreError with a remedy.
  */
 export async function openOwnStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
@@ -30,8 +30,8 @@ export async function openOwnStore(location: StoreLocation, options: OpenOptions
 }
 
 /**
- * Opens the store for a command, while a daemon may be serving it. Creates or migrates the schema only if none does. Throws StoreError
- * with a remedy.
+ * Opens the store for a command, while a daemon may be using it. Creates or migrates the schema only if no daemon does. Throws StoreError with a
+ * remedy.
  */
 export async function openStore(location: StoreLocation, options: OpenOptions): Promise<SharedStore> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
@@ -39,7 +39,7 @@ export async function openStore(location: StoreLocation, options: OpenOptions): 
   return openSqliteShared(location.path, { maxSize, parts, encode, ...hostClocks })
 }
 
-/** Loads the driver only when it is needed. */
+/** Opens a PostgreSQL store. The driver is loaded only when it is needed. */
 async function openPostgres(url: Secret, options: OpenOptions): Promise<Store> {
   const postgres = await import('./postgres/open-postgres.ts')
   return postgres.openPostgres(url.reveal(), options)

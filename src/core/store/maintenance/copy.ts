@@ -1,4 +1,4 @@
-// Copies one store into another, of either database, in steps that can be continued after an interruption, and compares the counts at the end.
+// Copies one store into another, of either database, in steps that can be continued after an interruption. At the end it compares the row counts.
 import { createHash } from 'node:crypto'
 import { StoreError } from '../../../lib/fault.ts'
 import { maintenanceLease } from './maintenance.ts'
@@ -15,21 +15,26 @@ export interface Copyable {
 export interface CopyOptions {
   readonly from: Copyable
   readonly to: Copyable
-  /** Identifies the source, without secrets: an interrupted copy is continued only from the same source. */
+  /** A text without secrets that identifies the source. An interrupted copy is continued only from the same source. */
   readonly source: string
-  /** Called after each table. */
+  /** Called after each table was copied. */
   readonly onTable?: ((name: string, rows: number) => void) | undefined
 }
 
-/** Rows of one transaction; rows with bodies of deliveries are large. */
+/** The number of rows in one transaction. Rows with bodies of deliveries are large. */
 const rowsAtOnce = { large: 16, usual: 500 }
-/** No daemon may start on either store during the copy, nor for this long after it crashed, ms. */
+/**
+ * The duration of the lease that prevents a daemon from starting on either store during the copy, ms. After a crash of the copy the lease lasts no
+ * longer than this.
+ */
 const leaseMs = 60_000
 const renewMs = 10_000
 const copyLease = 'store-copy'
 const forGood = 100 * 365 * 24 * 3_600_000
 
-/** Returns the number of rows of each table. Throws StoreError if either store is in use, or the target has other content. */
+/**
+ * Copies the store, and returns the number of rows of each table. Throws StoreError if either store is in use, or if the target has other content.
+ */
 export async function copyStore(options: CopyOptions): Promise<ReadonlyMap<string, number>> {
   const { from, to } = options
   const pairs = await paired(from.tables, to.tables)
@@ -72,7 +77,7 @@ async function copyTable(table: Table, from: Tables, to: Tables, renew: () => Pr
   }
 }
 
-/** A running daemon holds this lease. */
+/** Takes the lease that a running daemon would have. */
 async function reserve(leases: Leases, holder: string): Promise<void> {
   if (await leases.take(maintenanceLease, holder, leaseMs)) return
   throw new StoreError(
@@ -81,7 +86,7 @@ async function reserve(leases: Leases, holder: string): Promise<void> {
   )
 }
 
-/** Marks both stores, so that an interrupted copy can be continued, but only if no daemon has used them since. */
+/** Marks both stores, so that an interrupted copy can be continued, but only if no daemon has used them in the meantime. */
 async function begin(from: Copyable, to: Copyable, tables: readonly Table[], holder: string): Promise<void> {
   const isBegun = !(await to.leases.take(copyLease, 'nobody', 0))
   if (isBegun) {
@@ -105,7 +110,7 @@ async function begin(from: Copyable, to: Copyable, tables: readonly Table[], hol
   await to.leases.take(copyLease, holder, forGood)
 }
 
-/** The tables of the source, which the target must have too. */
+/** Returns the tables of the source. The target must have them too. */
 async function paired(from: Tables, to: Tables): Promise<readonly Table[]> {
   const targets = new Map((await to.list()).map(table => [table.name, table]))
   const tables = await from.list()

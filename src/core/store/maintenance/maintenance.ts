@@ -1,4 +1,5 @@
-// Maintenance of the store: deletes what is no longer needed, in small steps, counts and logs it. The replica with the lease does it.
+// Maintenance of the store: deletes rows that are no longer needed, in small steps, and counts and logs them. Only the replica with the lease does
+// it.
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../../lib/loop.ts'
 import { createSteps, type Sweep, type Kept, type KeepTimes, type Steps } from './steps.ts'
@@ -12,32 +13,35 @@ import { keyMemory } from '../sql/take-in.ts'
 import type { RunCursor } from '../sql/pruning.ts'
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
-// Makes room in a nearly full store, so that it need not refuse deliveries: rows that are nearest to the end of their retention are deleted first.
+// Frees space in a nearly full store, so that it need not refuse deliveries. Rows that are nearest to the end of their retention are deleted first.
 interface Relief {
-  /** How much of the store's limit is in use: at 1 webhooks are refused. */
+  /** Returns the share of the store's size limit that is in use. At 1 webhooks are refused. */
   readonly fullness: () => Promise<number>
   readonly kept: readonly Kept[]
   readonly now: Millis
 }
 
-/** It begins when the store is 90 % full, and ends when it is 80 % full. At 97 % the store is practically full: webhooks will soon be refused. */
+/**
+ * The fullness of the store at which early deletion starts (90 %) and ends (80 %). At 97 % the store is practically full, and webhooks will soon be
+ * refused.
+ */
 const pressure = { from: 0.9, to: 0.8, full: 0.97 }
-/** At this fullness or above, the size is checked often. */
+/** The fullness from which the size of the store is checked often. */
 const filling = 0.85
-/** Each round multiplies all retention times of the previous round by this. */
+/** The factor by which each round of early deletion shortens all retention times of the previous round. */
 const shorter = 0.8
 
-/** `fullness`: the share of the limit that is in use. */
+/** Classifies how full the store is. `fullness` is the share of the size limit that is in use. */
 function pressureOf(fullness: number): 'none' | 'filling' | 'nearly full' {
   return fullness < filling ? 'none' : fullness < pressure.from ? 'filling' : 'nearly full'
 }
 
-/** Returns how many rows were deleted early, by kind. */
+/** Deletes rows early. Returns the number of deleted rows, by kind. */
 export async function relieve({ fullness, kept, now }: Relief): Promise<ReadonlyMap<string, number>> {
   const early = new Map<string, number>()
   const hasRoom = async (): Promise<boolean> => (await fullness()) < pressure.to
   const kinds = kept.flatMap(({ spared, ...one }) => (spared === undefined ? [] : { ...one, spared }))
-  /** True if there is room now. */
+  /** Deletes rows of one kind. Returns true if there is enough space afterwards. */
   const prune = async (kind: string, sweep: Sweep, before: Millis): Promise<boolean> => {
     const pruned = await sweep(before, hasRoom)
     if (pruned > 0) early.set(kind, (early.get(kind) ?? 0) + pruned)
@@ -50,7 +54,7 @@ export async function relieve({ fullness, kept, now }: Relief): Promise<Readonly
     for (const { kind, keep, spared, sweep } of inTurn)
       if (await prune(kind, sweep, now - Math.max(Math.round(keep * share), spared.nearlyFull))) return early
   }
-  // For example after an outage of the backend, when everything was delivered just now.
+  // Shorter retention times may not free enough space, for example after an outage of the backend, when all rows have just been exported.
   for (const one of kinds.toSorted((a, b) => b.spared.full - a.spared.full)) {
     if ((await fullness()) < pressure.full) break
     if (await prune(one.kind, one.sweep(now), now - one.spared.full)) break
@@ -60,28 +64,34 @@ export async function relieve({ fullness, kept, now }: Relief): Promise<Readonly
 
 export interface MaintenanceOptions extends KeepTimes {
   readonly store: KeptStore & Pick<Store, 'outbox' | 'leases' | 'repositories' | 'counters' | 'now' | 'bringBack'>
-  /** The configured queues. Entries that are pending for other queues are dropped after the retention. */
+  /** The configured export queues. Entries that are pending for other queues are dropped after the retention. */
   readonly served: readonly ExportQueue[]
   readonly clock: Clock
   readonly log: Log
 }
 
-/** The holder maintains the store. A running daemon always holds this lease, so `pipespan store copy` also learns from it that a store is in use. */
+/**
+ * The name of the lease for maintaining the store. A running daemon always has this lease, so `pipespan store copy` also uses it to detect that a
+ * store is in use.
+ */
 export const maintenanceLease = 'maintenance'
 
 /** The time between two rounds, ms. */
 const every = 600_000
-/** A replica that crashes is replaced within `leaseMs`. */
+/** The duration of the lease and how often it is renewed, ms. If the replica with the lease crashes, another one replaces it within `leaseMs`. */
 const lease = { leaseMs: 30_000, renewMs: 10_000 }
-/** Entries younger than this, ms, are not dropped even if their destination is not configured: another replica may have a newer configuration. */
+/** The age in ms up to which entries are kept even if their destination is not configured: another replica may have a newer configuration. */
 const unservedSpared = 600_000
-/** How soon the size of a store that fills up is checked again, ms. */
+/** How soon the size of a store that is filling up is checked again, ms. */
 const soon = 1_000
-/** The time between two messages about early deletions, ms. */
+/** The time between two log messages about early deletions, ms. */
 const betweenMessages = 60_000
-/** How far the clock may go back before times are repaired at once, ms: clocks are adjusted in small steps all the time. */
+/**
+ * How far the clock may go back before stored times are repaired at once, ms. Small differences are ignored, because clocks are adjusted in small
+ * steps all the time.
+ */
 const clockTolerance = 1_000
-/** The time between two tries to repair times, ms. */
+/** The time between two attempts to repair stored times, ms. */
 const betweenRepairs = 60_000
 
 export function createMaintenance(options: MaintenanceOptions): Loop {
@@ -93,11 +103,11 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   let nextRound = -Infinity
   let nextRepair = -Infinity
   let clockOffset = -Infinity
-  /** Rows that were deleted early, by kind. */
+  /** The number of rows that were deleted early and not logged yet, by kind. */
   const unreported = new Map<string, number>()
   let reportedAt = -Infinity
 
-  /** False if another replica has the lease, or if this one is stopping. */
+  /** Returns false if another replica has the lease, or if this one is stopping. */
   async function mayGoOn(): Promise<boolean> {
     if (stopping) return false
     if (elapsed(clock) - renewed < lease.renewMs) return true
@@ -109,7 +119,10 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   const steps = createSteps(mayGoOn, clock)
   const kept = keptInStore(store, options, steps)
 
-  /** A destination may be configured again within the retention. A backlog that is held for one stays until somebody decides. */
+  /**
+   * Drops old entries of destinations that are not configured. A destination may be configured again within the retention. A backlog that is held for
+   * a changed endpoint stays until an operator decides.
+   */
   async function giveUpUnserved(before: Millis): Promise<number> {
     let sum = 0
     for (const queue of await store.outbox.queues()) {
@@ -128,14 +141,14 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     return sum
   }
 
-  /** `pruned`: rows by kind. False if there were none. */
+  /** Counts deleted rows. `pruned` is the number of rows by kind. Returns false if there were none. */
   async function count(pruned: Readonly<Record<string, number>>): Promise<boolean> {
     const some = Object.entries(pruned).filter(([, rows]) => rows > 0)
     for (const [kind, rows] of some) await store.counters.add(`pruned.${kind}`, rows)
     return some.length > 0
   }
 
-  /** Returns how soon it is to be called again, ms. */
+  /** Deletes rows early if the store is nearly full. Returns the time in ms after which it must be called again. */
   async function makeRoom(): Promise<number> {
     const fullness = async (): Promise<number> => pruning.fullness()
     const pressure = pressureOf(await fullness())
@@ -169,9 +182,12 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     if (await count(pruned)) log.info({ ...pruned, bytesGivenBack: bytes }, 'the store was pruned')
   }
 
-  /** At the start, and when the clock was set back. Done by each replica, because the lease itself may have been taken while the clock was ahead. */
+  /**
+   * Repairs stored times in the future, at the start and when the clock was set back. Each replica does it, because the lease itself may have been
+   * taken while the clock was ahead.
+   */
   async function repairTimes(): Promise<void> {
-    // The store's clock minus one that never jumps. If the difference has shrunk, the store's clock was ahead before.
+    // The difference between the store's clock and a clock that never jumps. If the difference has shrunk, the store's clock was ahead before.
     const offset = (await store.now()) - elapsed(clock)
     if (offset < clockOffset - clockTolerance) nextRepair = elapsed(clock)
     clockOffset = offset
@@ -182,7 +198,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       nextRepair = Infinity
       if (rows > 0) log.warn({ rows }, 'a clock was ahead: work scheduled too far in the future is due now')
     } catch (error) {
-      // A store that is not repaired must be pruned all the same.
+      // Old rows must be deleted even if the repair of times has failed.
       log.error({ reason: reasonOf(error) }, 'times in the future could not be repaired; the next try is in a minute')
     }
   }
@@ -196,7 +212,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       if (!(await mayGoOn())) return lease.renewMs
       const next = await makeRoom()
       if (elapsed(clock) >= nextRound) {
-        // An unfinished copy of this store cannot be continued after this.
+        // An unfinished copy of this store cannot be continued once a daemon has started on it.
         const { copy } = store.repositories
         if (nextRound === -Infinity && (await copy.get({})) !== undefined) await copy.remove({})
         await round()
@@ -215,15 +231,15 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   }
 }
 
-// The retention of everything that the store keeps: how long, what may be deleted earlier, and how.
+// The retention of each kind of row in the store: how long it is stored, what may be deleted earlier, and how it is deleted.
 
 export type KeptStore = Pick<Store, 'pruning' | 'on' | 'parts'>
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** Pages show what was exported just now, unless webhooks would be refused. */
+/** The minimum ages of rows that pages show, ms. Pages show what was exported just now, unless webhooks would be refused. */
 const shown = { nearlyFull: 10 * minute, full: 0 }
-/** Most late reports arrive within a day: without the stored key they would be counted or exported again. */
+/** The minimum ages of stored keys, ms. Most late reports arrive within a day, and without the stored key they would be counted or exported again. */
 const remembered = { nearlyFull: day, full: day }
 export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): readonly Kept[] {
   const { pruning } = store
@@ -238,14 +254,14 @@ export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): r
     sweep: () => async (before, isEnough) => steps.repeat(async rows => prune(before, rows), isEnough),
   })
   return [
-    // Dead letters first, because a run stays while it has one.
+    // Dead letters are deleted first, because a run is kept while it has one.
     one('dead_letters', retention, remembered, pruning.deadLetters),
     one('quarantined_deliveries', retention, remembered, pruning.quarantinedDeliveries),
     {
       ...{ kind: 'runs', keep: retention, spared: shown },
       sweep: () => steps.onward<RunCursor>(async (before, rows, from) => pruning.runs(before, rows, from)),
     },
-    // An event must be known while its delivery may be repeated.
+    // An event must be kept for as long as its delivery may be repeated.
     one('events', Math.max(retention, keyMemory), { ...shown, full: shown.nearlyFull }, pruning.events),
     ...store.parts.flatMap(({ kept }) => kept?.(store.on, times, steps) ?? []),
     one('tombstones', remember, remembered, pruning.tombstones),
@@ -253,9 +269,11 @@ export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): r
   ]
 }
 
-// Folds what was added to the totals of metrics every few seconds, so that little waits for the next reader.
+// Adds new increments to the totals of metrics every few seconds, so that the next reader need not add up many rows.
 
-/** The time between two folds, ms. The longer it is, the more pipelines share one write of a series, and the more rows wait. */
+/**
+ * The time between two additions to the totals, ms. The longer it is, the more pipelines share one write of a series, and the more rows are waiting.
+ */
 const foldEvery = 5_000
 
 export function createTotalsLoop(store: Pick<Store, 'totals'>, clock: Clock, log: Log): Loop {

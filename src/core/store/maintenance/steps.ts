@@ -1,17 +1,17 @@
-// Deletes in small steps, with a pause after each for other users of the store.
+// Deletes rows in small steps, with a pause after each for other users of the store.
 import type { Clock } from '../../../lib/clock.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-/** Called from time to time, as the size of a store is expensive to compute. */
+/** Returns whether enough space was freed. It is called only from time to time, because the size of a store is expensive to compute. */
 export type IsEnough = () => Promise<boolean>
 
-/** Deletes rows older than `before`, which never decreases from call to call, until `isEnough`. Returns how many. */
+/** Deletes rows older than `before` until `isEnough` returns true. `before` never decreases from call to call. Returns the number of deleted rows. */
 export type Sweep = (before: Millis, isEnough?: IsEnough) => Promise<number>
 
 export interface Steps {
-  /** Repeats a step until it has less to do than `rows`; returns the sum. */
+  /** Repeats a step until it processes fewer rows than `rows`. Returns the sum. */
   repeat(step: (rows: number) => Promise<number>, isEnough?: IsEnough): Promise<number>
-  /** A sweep of steps that each look at the next rows; it continues where the call before ended. */
+  /** Makes a sweep of steps that each check the next rows. The sweep continues where the previous call ended. */
   onward<Cursor>(
     step: (
       before: Millis,
@@ -21,12 +21,12 @@ export interface Steps {
   ): Sweep
 }
 
-/** Rows of one transaction, and the pause after it, ms. */
+/** The number of rows in one transaction, and the pause after it in ms. */
 const rows = 50
 const pause = 5
 const stepsPerQuestion = 20
 
-/** `mayGoOn`: false ends all work in progress. */
+/** Makes the steps. When `mayGoOn` returns false, all work in progress ends. */
 export function createSteps(mayGoOn: () => Promise<boolean>, clock: Clock): Steps {
   async function each(step: () => Promise<'last' | 'more'>, isEnough: IsEnough | undefined): Promise<void> {
     for (let done = 1; await mayGoOn(); done += 1) {
@@ -61,15 +61,15 @@ export function createSteps(mayGoOn: () => Promise<boolean>, clock: Clock): Step
   }
 }
 
-// The retention of what a store keeps: how long, what may be deleted earlier, and how.
+// The retention of the rows in a store: how long they are stored, what may be deleted earlier, and how it is deleted.
 
-/** How long each is stored, ms. */
+/** How long each kind of row is stored, ms. */
 export interface KeepTimes {
-  /** Exported runs, dead letters and quarantined deliveries. */
+  /** How long exported runs, dead letters and quarantined deliveries are stored, ms. */
   readonly retention: number
-  /** The tombstone of a pruned run. */
+  /** How long the tombstone of a pruned run is stored, ms. */
   readonly remember: number
-  /** Figures over time, and what they are made of. */
+  /** How long figures over time, and the rows they are computed from, are stored, ms. */
   readonly keepFigures: number
 }
 
@@ -77,12 +77,12 @@ export interface KeepTimes {
 export type Pressure = 'nearlyFull' | 'full'
 
 export interface Kept {
-  /** Its name in the counter of pruned rows. */
+  /** The kind of row, as the counter of pruned rows names it. */
   readonly kind: string
-  /** How long it is stored, ms. */
+  /** How long rows of this kind are stored, ms. */
   readonly keep: number
-  /** The age below which a row stays even if the store is nearly full, or practically full, ms. Undefined: no row is deleted early. */
+  /** The age in ms up to which a row is kept even if the store is nearly full, or practically full. If undefined, no row is deleted early. */
   readonly spared?: Readonly<Record<Pressure, number>> | undefined
-  /** `early`: the present, if rows may be deleted before the end of their retention. */
+  /** Makes the sweep that deletes these rows. `early` is the current time, if rows may be deleted before the end of their retention. */
   sweep(early?: Millis): Sweep
 }

@@ -1,29 +1,29 @@
-// The state of discovery: how far the poller and sweeps have come, what the platform's hook logs showed, and what is
-// left of the API budget. Times are the platform's unless noted.
+// The state of discovery: how far the poller and sweeps have read, what the platform's hook logs showed, and how much of the API budget is left.
+// Times are on the platform's clock unless noted.
 import { z } from 'zod'
 import type { Millis } from '../../../model/instant.ts'
 
 export const polledProject = z.object({
   instance: z.string(),
-  /** Its id, or the path from the configuration. */
+  /** The id of the project, or its path from the configuration. */
   project: z.union([z.number(), z.string()]),
   path: z.string().optional(),
-  /** All changes before this have been read. */
+  /** The time up to which all changes have been read. */
   seen: z.number(),
   childrenSeen: z.number(),
-  /** The latest change of any of its pipelines. */
+  /** The time of the latest change of any pipeline in the project. */
   ranAt: z.number(),
-  /** Ids of active pipelines, and when each was last seen to change. */
+  /** The ids of active pipelines, each with the time of its last observed change. */
   active: z.array(z.tuple([z.number(), z.number()])),
 })
 export type PolledProject = z.infer<typeof polledProject>
 
-/** The pipelines started by the token's own user. */
+/** The polling state of the pipelines that the token's own user started. */
 export const ownPipelines = z.object({
   instance: z.string(),
-  /** When the newest one was created. */
+  /** When the newest of these pipelines was created. */
   newest: z.number(),
-  /** When the oldest active one was created. */
+  /** When the oldest active pipeline was created. */
   oldestActive: z.number().optional(),
 })
 
@@ -31,13 +31,13 @@ export const sweep = z.object({
   instance: z.string(),
   group: z.string(),
   startedAt: z.number(),
-  /** Changes before this were read by the previous sweep. */
+  /** The time up to which the previous sweep has read all changes. */
   since: z.number(),
-  /** The next page of projects; absent before the first one. */
+  /** The next page of projects; absent before the first page. */
   next: z.string().optional(),
-  /** Projects seen so far. */
+  /** The number of projects read so far in this sweep. */
   count: z.number(),
-  /** Projects of the previous sweep; absent during the first one. */
+  /** The number of projects in the previous sweep; absent during the first one. */
   before: z.number().optional(),
   done: z.boolean(),
 })
@@ -48,28 +48,28 @@ export const watchedHook = z.object({
   instance: z.string(),
   kind: z.enum(['project', 'group']),
   id: z.number(),
-  /** The project or group, as configured: its id or path. */
+  /** The project or group of the webhook, as configured: its id or path. */
   owner: z.string(),
-  /** Id of the newest delivery that was checked for a failure; 0 as long as nothing is redelivered. */
+  /** The id of the newest delivery that was checked for a failure; 0 if nothing is redelivered. */
   newest: z.number(),
-  /** Id of the newest delivery that was counted, if it is newer. */
+  /** The id of the newest delivery that was counted, if it is newer than the newest one checked. */
   counted: z.number().optional(),
-  /** Its state, as the platform names it: `executable`, `temporarily_disabled`, `disabled`. */
+  /** The state of the webhook as the platform names it: `executable`, `temporarily_disabled`, `disabled`. */
   state: z.string().optional(),
-  /** Only of a temporarily disabled webhook. */
+  /** The time until which a temporarily disabled webhook is disabled; absent in other states. */
   disabledUntil: z.number().optional(),
-  /** Histogram of how long its deliveries took since the first look, in seconds. */
+  /** A histogram of how long the webhook's deliveries took since the first round, in seconds. */
   durations: z.object({ began: z.number(), counts: z.array(z.number()), sum: z.number() }).optional(),
-  /** When a new delivery was last found; the store's time. */
+  /** When a new delivery was last found, on the store's clock. */
   lastDeliveryAt: z.number().optional(),
-  /** Number of deliveries since the first look by HTTP status, or `no answer`. */
+  /** The number of deliveries since the first round, by HTTP status or `no answer`. */
   answers: z.record(z.string(), z.number()),
 })
 export type WatchedHook = z.infer<typeof watchedHook>
 
-/** A token bucket, see `platform/rest/budget.ts`; the store's times. */
+/** A token bucket for the API budget, see `platform/rest/budget.ts`. Times are on the store's clock. */
 export const apiBudget = z.object({
-  /** The token's fingerprint. */
+  /** The fingerprint of the API token. */
   account: z.string(),
   tokens: z.number(),
   at: z.number(),
@@ -78,24 +78,24 @@ export const apiBudget = z.object({
 })
 export type ApiBudget = z.infer<typeof apiBudget>
 
-// Requests about jobs, bridges, the inside of jobs, or audit events that the platform refused, because it lacks the feature or
-// the token lacks the permission. Stored for a day, so that they are not repeated in vain, and shown on a page.
+// Requests that the platform refused because it lacks the feature or the token lacks the permission. They concern jobs, bridges, the inside of jobs,
+// or audit events. They are stored for a day, so that they are not repeated in vain, and a page shows them.
 
-/** The store's times. */
+/** A refused request. Its times are on the store's clock. */
 export const refusedEndpoint = z.object({
   instance: z.string(),
-  /** `jobs` or `bridges` of pipelines, a `JobReadable`, `commits`, or `auditEvents` followed by their source. */
+  /** The kind of refused data: `jobs` or `bridges` of pipelines, a `JobReadable`, `commits`, or `auditEvents` followed by their source. */
   what: z.string(),
-  /** 0: all projects. */
+  /** The id of the project; 0 means all projects. */
   project: z.number(),
-  /** Its full path, as last known; of audit events their source. */
+  /** The full path of the project when it was last known. For audit events it is their source. */
   path: z.string().optional(),
   status: z.number().optional(),
-  /** What is wrong, and what would help. */
+  /** A message that names the problem and its remedy. */
   message: z.string(),
-  /** Refusals in a row. */
+  /** The number of refusals in a row. */
   times: z.number(),
-  /** Since when it is no longer requested; absent while it is requested. */
+  /** The time since which the data is no longer requested; absent while it is requested. */
   since: z.number().optional(),
 })
 export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
@@ -103,10 +103,10 @@ export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
 /** The prefix of `what` for audit events. */
 export const auditEvents = 'audit events'
 
-/** After this it is requested again, ms. */
+/** The time in ms after which refused data is requested again. */
 export const refusedFor = 86_400_000
 
-/** True while it is not requested because it was refused. */
+/** True while the data is not requested because the platform refused it. */
 export function isInForce(refused: RefusedEndpoint | undefined, now: Millis): boolean {
   const age = refused?.since === undefined ? undefined : now - refused.since
   return age !== undefined && age >= 0 && age < refusedFor

@@ -1,4 +1,4 @@
-// The enrichment queue: which runs are to be requested from the platform's API, when, and at which level of detail. Also the job that
+// The enrichment queue: which runs are to be requested from the platform's API, when, and at which level of detail. It also stores the job that
 // started a pipeline.
 import type { Millis } from '../../../model/instant.ts'
 import type { RunKey } from '../../../model/observation.ts'
@@ -10,49 +10,50 @@ import { keyPlaces, keyValues, type Statements } from '../sql/statements.ts'
 import type { Job } from '../../../model/job.ts'
 
 /**
- * `fresh`: runs that webhooks reported, that are active or have just ended. `silent`: active runs without new observations. `backfill`: runs that ended long
- * before a backfill or the poller found them. No class waits for another, and each leaves the API budget to those before it.
+ * The priority class of a run. `fresh`: runs that webhooks reported, that are active or have just ended. `silent`: active runs without new
+ * observations. `backfill`: runs that ended long before a backfill or the poller found them. No class waits for another, and each leaves the API
+ * budget to the classes before it.
  */
 export type EnrichmentPriority = 'fresh' | 'silent' | 'backfill'
 
 /**
- * What is requested, the least first. `pipeline`: the pipeline itself, if only jobs are known. `family`: where a child comes from. `state`: the
- * pipeline's current state. `details`: its jobs and bridges, and the state too unless its end is known.
+ * The levels of detail of a request, from least to most. `pipeline`: the pipeline itself, if only jobs are known. `family`: the parent of a child
+ * pipeline. `state`: the pipeline's current state. `details`: its jobs and bridges, and also its state unless its end is known.
  */
 export const detailLevels = ['pipeline', 'family', 'state', 'details'] as const
 export type DetailLevel = (typeof detailLevels)[number]
 
-/** How a decision on a run changes the queue. */
+/** How a decision on a run changes the enrichment queue. */
 export type EnrichmentChange =
-  /** Adds an item. If the run has one already, the higher level of detail and the earlier time count. */
+  /** Adds an item. If the run already has one, the higher level of detail and the earlier time are used. */
   | { readonly detail: DetailLevel; readonly priority: EnrichmentPriority; readonly at: Millis }
-  /** The platform was asked: removes the item, or replaces it with this one. */
+  /** Records that the platform was asked. Removes the item from the queue, or replaces it with `again`. */
   | { readonly asked: true; readonly again?: NextEnrichment | undefined }
 
 export interface NextEnrichment {
   readonly detail: DetailLevel
   readonly at: Millis
-  /** Undefined: its priority stays. */
+  /** The priority of the item. If undefined, its priority stays the same. */
   readonly priority?: EnrichmentPriority | undefined
 }
 
 export interface EnrichmentItem {
   readonly key: RunKey
-  /** The full path of its project, if it is known. */
+  /** The full path of the run's project, if it is known. */
   readonly path?: string | undefined
   readonly detail: DetailLevel
-  /** When it was leased, on the store's clock. */
+  /** When the item was leased, on the store's clock. */
   readonly takenAt: Millis
 }
 
-/** The job that started a pipeline, as that job's own pipeline reports it. */
+/** The job that started a pipeline, as the pipeline that contains the job reports it. */
 export interface Trigger {
   readonly pipelineId: number
   readonly projectId: number
   readonly jobId: number
 }
 
-/** Which items of a queue may be leased, by the territories of their runs. */
+/** Selects which items of a queue may be leased, by the territories of their runs. */
 export type Which = { readonly only: readonly Territory[] } | { readonly except: readonly Territory[] }
 
 export interface CandidateRun {
@@ -65,7 +66,7 @@ export type EnrichmentQueue = ReturnType<typeof enrichmentQueue>
 export function enrichmentQueue(sql: Statements) {
   const queue = leasedQueue(sql, 'enrichment_queue', returning(sql), 'run_id')
   return {
-    /** Leases the items that have been due the longest, in any order. */
+    /** Leases the items that have been due the longest. They are returned in any order. */
     take: async (
       priority: EnrichmentPriority,
       limit: number,
@@ -78,18 +79,18 @@ export function enrichmentQueue(sql: Statements) {
       })
       return rows.map(row => ({ key: keyOf(row), path: pathOf(row), detail: detailOf(row), takenAt: now }))
     },
-    /** Extends the leases, from now on; 0: they are due at once. */
+    /** Extends the leases of these items, starting from now. With 0 the items are due at once. */
     extend: async (keys: readonly RunKey[], leaseMs: number): Promise<void> => {
       if (keys.length === 0) return
       const own = `run_id IN (SELECT id FROM runs WHERE (instance, pipeline_id) IN ${keyPlaces(keys)})`
       await queue.extend([own, keyValues(keys)], leaseMs)
     },
-    /** Returns an item that was leased without a request: it is due again in `ms`. */
+    /** Returns an item that was leased but not requested. It is due again in `ms`. */
     defer: async ({ instance, pipelineId }: RunKey, ms: number): Promise<void> => {
       const own = 'run_id = (SELECT id FROM runs WHERE instance = ?1 AND pipeline_id = ?2)'
       await queue.defer([`leased = 1 AND ${own}`, [instance, pipelineId]], ms)
     },
-    /** How many runs are due now or leased, and how many are due later. */
+    /** Returns how many runs are due now or leased, and how many are due later. */
     count: async (priority: EnrichmentPriority): Promise<{ readonly due: number; readonly later: number }> => {
       const rows = await sql.all(
         `SELECT count(*) FILTER (WHERE due_at <= ?1 OR leased = 1) AS due,
@@ -99,8 +100,8 @@ export function enrichmentQueue(sql: Statements) {
       return rows.map(counts)[0] ?? { due: 0, later: 0 }
     },
     /**
-     * The API was unavailable for `ms`: moves the deadlines of finished runs by as much, but not beyond `limitMs` after a run's end. `only`: of runs
-     * there.
+     * Extends the deadlines of finished runs by `ms`, because the API was unavailable for that time, but not beyond `limitMs` after the end of a run.
+     * `only` limits this to runs in one territory.
      */
     postpone: async (priority: EnrichmentPriority, ms: number, limitMs: number, only?: Territory): Promise<void> => {
       const [within, values] = thoseIn(sql, 'run_id', only && { only: [only] }, 4)
@@ -121,8 +122,8 @@ export function enrichmentQueue(sql: Statements) {
       return rows.map(trigger)[0]
     },
     /**
-     * Runs that may have triggered this one: with a lower id, without a snapshot and not known to have ended; the nearest id first. In
-     * one project, or in all.
+     * Returns the runs that may have triggered this one: runs with a lower id, without a snapshot and not known to have ended, starting with the
+     * nearest id. They are searched in one project, or in all projects.
      */
     candidates: async (
       { instance, pipelineId }: RunKey,
@@ -166,7 +167,10 @@ export function enrichmentChange(runId: number, change: EnrichmentChange): StepO
   return [askAgain, [runId, detailLevels.indexOf(detail), at, priority ?? null]]
 }
 
-/** The higher level of detail and the earlier time win. An item that becomes due before its lease ends is not leased any more. */
+/**
+ * If an item is added twice, the higher level of detail and the earlier time are used. An item that becomes due before its lease ends loses its
+ * lease.
+ */
 const askFor = `
   INSERT INTO enrichment_queue AS known (run_id, priority, detail, due_at, leased) VALUES (?1, ?2, ?3, ?4, 0)
   ON CONFLICT (run_id) DO UPDATE SET
@@ -179,7 +183,7 @@ const askAgain = `
   UPDATE enrichment_queue SET detail = ?2, due_at = ?3, priority = coalesce(?4, priority), leased = 0
   WHERE run_id = ?1 AND leased = 1`
 
-/** If two jobs of a transaction started the same pipeline, the later one is written. */
+/** If two jobs in a transaction started the same pipeline, the later one is written. */
 export function writeTriggers(
   jobs: readonly { readonly runId: number; readonly instance: string; readonly job: Job }[],
 ): Step {
@@ -199,9 +203,12 @@ const insertTriggers = forRows(
   ON CONFLICT (instance, pipeline_id) DO UPDATE SET run_id = excluded.run_id, job_id = excluded.job_id`,
 )
 
-// Which rows of a queue belong to the territories of tokens, as SQL.
+// Builds the SQL condition that selects the rows of a queue by the territories of tokens.
 
-/** The rows that may be leased; undefined: all. `run`: the id of a row's run. The values are numbered after the first `before`. */
+/**
+ * Returns the condition for the rows that may be leased; undefined means all rows. `run` is the column with the id of a row's run. The parameters are
+ * numbered after the first `before` ones.
+ */
 export function thoseIn(
   sql: Pick<Statements, 'pathOfRun'>,
   run: string,

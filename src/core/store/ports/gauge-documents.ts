@@ -1,27 +1,27 @@
-// The platform's last answer for each inventory item, as points of gauges. Stored, so that any replica can send
-// the metrics, and a restart leaves no gap.
+// The platform's last answer for each inventory item, as points of gauges. The points are stored, so that any replica can send the metrics, and so
+// that a restart leaves no gap.
 import { z } from 'zod'
 import { namesAny } from '../../../lib/named-paths.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Scope } from './scope.ts'
 
 const point = z.object({
-  /** Vendor names under `platform.`. */
+  /** The name of the metric. Names that only one vendor uses start with `platform.`. */
   metric: z.string(),
-  /** In the order in which they are exported; vendor names under `platform.`. */
+  /** The attributes in the order in which they are exported. Names that only one vendor uses start with `platform.`. */
   attributes: z.record(z.string(), z.union([z.string(), z.boolean()])),
   value: z.union([
     z.number(),
-    // Instants in ms: the gauge is the number of seconds since or until then, at the time of sending.
+    // An instant in ms. The value of the gauge is the number of seconds since or until the instant, at the time of sending.
     z.object({ since: z.number() }),
     z.object({ until: z.number() }),
-    // A cumulative histogram; its metric is declared as one.
+    // A cumulative histogram. Its metric is also declared as a histogram.
     z.object({ began: z.number(), bounds: z.array(z.number()), counts: z.array(z.number()), sum: z.number() }),
   ]),
 })
 export type GaugePoint = z.infer<typeof point>
 
-/** What metrics show of a project. */
+/** The facts of a project that metrics show. */
 export const shownProject = z.object({
   id: z.number(),
   name: z.string().optional(),
@@ -32,24 +32,24 @@ export const shownProject = z.object({
 
 export const gaugeReading = z.object({
   instance: z.string(),
-  /** The collector: `agents`, `feature_flags`, … */
+  /** The kind of inventory item, which is the name of its collector: `agents`, `feature_flags`, … */
   kind: z.string(),
-  /** What was asked about: the path of a project or a group, or a name from the configuration. */
+  /** The subject of the request: the path of a project or a group, or a name from the configuration. */
   of: z.string(),
-  /** The profile that names the attributes. */
+  /** The profile that determines the names of the attributes. */
   profile: z.string(),
   project: shownProject.optional(),
-  /** Path of the group, if it is about no project. */
+  /** The path of the group, if the reading does not belong to a project. */
   group: z.string().optional(),
-  /** When the platform answered; the store's time. */
+  /** When the platform answered, on the store's clock. */
   at: z.number(),
-  /** How long it may be sent, ms: an old answer must not be taken for a current one. */
+  /** How long the reading may be sent, ms. An old answer must not be taken for a current one. */
   goodFor: z.number(),
   points: z.array(point),
 })
 export type GaugeReading = z.infer<typeof gaugeReading>
 
-/** Its points, without those that name a project outside the scope, as the result of a query may. */
+/** Returns the points of a reading without those that name a project outside the scope. The result of a query may contain such points. */
 export function pointsWithin({ sees }: Scope, { instance, points }: GaugeReading): GaugePoint[] {
   const isHidden = (path: string): boolean => !sees({ instance, path })
   return points.filter(
@@ -58,47 +58,47 @@ export function pointsWithin({ sees }: Scope, { instance, points }: GaugeReading
   )
 }
 
-/** True while it may be sent. An answer from the future was written while a clock was ahead, and counts as new. */
+/** True while a reading may be sent. A reading with a time in the future was written while a clock was ahead, and counts as new. */
 export function isGood({ at, goodFor }: Pick<GaugeReading, 'at' | 'goodFor'>, now: Millis): boolean {
   return now - at <= goodFor
 }
 
-// The state of one thing that is requested: when it is due next, what was refused, and what one round passes to the next. A page shows it.
+// The state of one inventory item: when it is due next, what was refused, and which state one round passes to the next. A page shows it.
 
-/** The store's times. */
+/** The state of an inventory item. Its times are on the store's clock. */
 export const inventoryState = z.object({
   instance: z.string(),
-  /** The collector: `agents`, …; `query` for a configured query. */
+  /** The name of the collector, such as `agents`; `query` for a configured query. */
   kind: z.string(),
   /** The project, group or query, as configured. */
   of: z.string(),
-  /** The project or group as the platform reports it, and when that was: it is looked up again once a day. */
+  /** The project or group as the platform reports it, and when it was looked up. It is looked up again once a day. */
   owner: z.object({ project: shownProject.optional(), group: z.object({ path: z.string() }).optional() }).optional(),
   ownerAt: z.number().optional(),
   /** When the platform answered last. */
   answeredAt: z.number().optional(),
-  /** Points of the last answer beyond the maximum, which are not exported. */
+  /** The number of points in the last answer beyond the maximum. They are not exported. */
   omitted: z.number().optional(),
-  /** When it is due. */
+  /** When the item is due next. */
   nextAt: z.number(),
-  /** Rounds without an answer in a row. */
+  /** The number of rounds in a row without an answer. */
   failures: z.number(),
-  /** Why the last round had no answer, or what its answers lacked. */
+  /** Why the last round had no answer, or which data its answers lacked. */
   refusal: z
     .object({
       status: z.number().optional(),
-      /** What is wrong, and what would help. */
+      /** A message that names the problem and its remedy. */
       message: z.string(),
-      /** It will not pass by itself, so the request is tried only once a day. */
+      /** Whether the problem is permanent. If so, the request is tried only once a day. */
       lasts: z.boolean(),
     })
     .optional(),
-  /** What the last round passes to the next. */
+  /** The state that the last round passes to the next. */
   memory: z.unknown().optional(),
 })
 export type InventoryState = z.infer<typeof inventoryState>
 
-// The recent series of the gauges of active runs and jobs: a series that ended is sent as 0 for a while by the replica that flushes.
+// The recent series of the gauges of active runs and jobs. If a series has ended, the replica that flushes sends it as 0 for a while.
 
 const owner = {
   key: z.object({ instance: z.string(), projectId: z.number() }),
@@ -106,7 +106,7 @@ const owner = {
 }
 
 export const recentRuns = z.object({
-  /** Since when runs are counted; the store's times. */
+  /** The time since which runs are counted, on the store's clock. */
   since: z.number(),
   seen: z.array(
     z.object({
@@ -116,7 +116,7 @@ export const recentRuns = z.object({
         status: z.string(),
         count: z.number(),
       }),
-      /** When it last had a run. */
+      /** When the series last had an active run. */
       at: z.number(),
     }),
   ),
@@ -136,7 +136,7 @@ export const recentRuns = z.object({
       }),
     )
     .optional(),
-  /** The jobs that have waited longest, and since when. */
+  /** The jobs that have waited longest, each with the time since which it has waited. */
   pending: z.array(z.object({ instance: z.string(), job: z.number(), since: z.number() })).optional(),
 })
 export type RecentRuns = z.infer<typeof recentRuns>

@@ -1,4 +1,4 @@
-// The outbox: what is pending for each destination, as bytes.
+// The outbox: the encoded messages that are pending for each destination.
 //
 // 1. The transaction of a snapshot or an event writes one message for each signal, encoded once, and one entry of it for
 //    each destination.
@@ -6,9 +6,10 @@
 //    backend may have them already.
 // 3. Each entry is settled under its lease: delivered and rejected ones leave the queue, a rejected one as a dead letter; others are due later.
 // 4. A replica that settles after its lease has expired changes nothing, because another one has the entry by then; that is counted as lost.
-// 5. A message goes with its last entry.
+// 5. A message is deleted with its last entry.
 //
-// Entries never change what they send. Encoding when a batch is sent was given up: an upgrade in between would send other bytes under the same ids.
+// The content of an entry never changes. Encoding at the time of sending was rejected: after an upgrade, other bytes would be sent under the same
+// ids.
 import type { AnyChunk } from '../../../model/event.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Scope } from './scope.ts'
@@ -19,17 +20,17 @@ export interface ExportQueue {
   readonly signal: Signal
 }
 
-/** Compressed bytes, which stay unchanged until they are sent. */
+/** A message in compressed bytes, which do not change until they are sent. */
 export interface EncodedMessage {
   readonly signal: Signal
   readonly body: Uint8Array
   readonly destinations: readonly string[]
 }
 
-/** The messages of a chunk for its queues. A queue for which the chunk has nothing is in no message. Pure. */
+/** Returns the messages of a chunk for its queues. If the chunk has no data for a queue, no message is for that queue. Pure. */
 export type EncodeMessages = (chunk: AnyChunk, to: readonly ExportQueue[]) => readonly EncodedMessage[]
 
-/** For a command that writes nothing that is sent. */
+/** Encodes no messages. Used by a command that writes nothing to send. */
 export const sendsNothing: EncodeMessages = (_, to) => {
   if (to.length > 0) throw new Error('the store was opened without an encoder of what is sent')
   return []
@@ -37,54 +38,54 @@ export const sendsNothing: EncodeMessages = (_, to) => {
 
 export interface OutboxEntry {
   readonly id: number
-  /** How often it was sent without success for a reason that may be its own. */
+  /** How often the entry was sent without success for a reason that may be its own fault. */
   readonly tries: number
   readonly pendingSince: Millis
   readonly body: Uint8Array
   readonly subject: Subject
   readonly pipelineId?: number | undefined
-  /** The key of an event. */
+  /** The key of the event, if the entry is for an event. */
   readonly key?: string | undefined
-  /** When the delivery that made it due was received. */
+  /** When the delivery that made the entry due was received. */
   readonly observedAt?: Millis | undefined
 }
 
 export interface OutboxLease {
   readonly token: string
   readonly items: readonly OutboxEntry[]
-  /** How many of `items` were leased before and not settled, because that process crashed or was too late: they may have been sent already. */
+  /** The number of `items` that were leased before and not settled, because the process crashed or was too late. They may have been sent already. */
   readonly repeated: number
 }
 
 /** The outcome of one leased item. */
 export type Settlement =
   | { readonly id: number; readonly as: 'delivered' }
-  /** Stays pending. `error`: the backend's answer. `counted`: the try counts against this item, not the destination. */
+  /** The item stays pending. `error` is the backend's answer. `counted`: the failed try counts against this item, not against the destination. */
   | {
       readonly id: number
       readonly as: 'later'
-      /** How long it is not leased, ms by the store's clock; ten minutes at most. */
+      /** How long the item is not leased, in ms by the store's clock. The maximum is ten minutes. */
       readonly forMs: number
       readonly error: string
       readonly counted: boolean
     }
-  /** Returned untouched: it was never sent. */
+  /** The item is returned to the queue unchanged, because it was never sent. */
   | { readonly id: number; readonly as: 'unsent' }
-  /** Dead letter. */
+  /** The item becomes a dead letter. */
   | { readonly id: number; readonly as: 'rejected'; readonly status: number; readonly error: string }
 
 export interface DeadLetter extends ExportQueue {
   readonly id: number
   readonly instance: string
-  /** Undefined for an event. */
+  /** The id of the pipeline; undefined for an event. */
   readonly pipelineId?: number | undefined
   readonly projectId?: number | undefined
-  /** The kind of event, if it is one. */
+  /** The kind of event; undefined if the entry is not for an event. */
   readonly event?: string | undefined
   readonly attempt: number
   readonly chunk: number
   readonly status: number
-  /** From the backend's answer. */
+  /** The error message in the backend's answer. */
   readonly error: string
   readonly tries: number
   readonly pendingSince: Millis
@@ -96,47 +97,47 @@ export interface ExportQueueState extends ExportQueue {
   readonly oldest?: Millis | undefined
   readonly dead: number
   readonly lastError?: string | undefined
-  /** How many pending entries failed and are in back-off. */
+  /** The number of pending entries that failed and are in back-off. */
   readonly putOff: number
 }
 
 export interface Outbox extends DeadLetters {
   /**
-   * Leases due items, and at most one beyond `maxBytes` of stored bodies. If there are more than `limit`, half are the oldest and half
-   * the newest, so that a backlog does not delay what is new.
+   * Leases due items. Their stored bodies have at most `maxBytes`, plus one item. If more than `limit` items are due, half are the oldest and half
+   * the newest, so that a backlog does not delay new items.
    */
   lease(queue: ExportQueue, limit: number, leaseMs: number, maxBytes?: number): Promise<OutboxLease>
   /**
-   * Settles items of a lease. `lost`: how many were skipped because their lease was lost. `at`: the store's time.
+   * Settles items of a lease. `lost` is the number of items that were skipped because their lease was lost. `at` is the time on the store's clock.
    */
   settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number; at: Millis }>
-  /** Ms until the next item of the queue is due; undefined when nothing is pending. */
+  /** Returns the time in ms until the next item of the queue is due; undefined if nothing is pending. */
   dueIn(queue: ExportQueue): Promise<number | undefined>
-  /** Ends the back-off of all items that are not being sent at the moment; returns how many. */
+  /** Ends the back-off of all items that are not being sent at the moment. Returns the number of these items. */
   makeDue(queue: ExportQueue): Promise<number>
-  /** Moves up to `limit` pending entries to another name; returns how many. */
+  /** Moves up to `limit` pending entries to another destination name. Returns the number of moved entries. */
   move(queue: ExportQueue, to: string, limit: number): Promise<number>
   queues(): Promise<readonly ExportQueueState[]>
-  /** The dead letters of what a scope sees; its methods do not change any others. */
+  /** Returns the dead letters in a scope. Its methods do not change any other dead letters. */
   within(scope: Scope): DeadLetters
 }
 
-/** Exports that a backend refused for good: they stay until somebody decides. */
+/** The exports that a backend refused permanently. They stay until an operator decides. */
 export interface DeadLetters {
-  /** The newest first. */
+  /** Returns the dead letters, newest first. */
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
-  /** `body`: as it was stored. */
+  /** Returns one dead letter. `body` is returned as it was stored. */
   deadLetter(id: number): Promise<{ letter: DeadLetter; body: Uint8Array } | undefined>
-  /** Makes dead letters pending again; returns how many. */
+  /** Makes dead letters pending again. Returns the number of dead letters. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
-  /** Deletes dead letters for good; returns how many. */
+  /** Deletes dead letters permanently. Returns the number of dead letters. */
   dropDead(ids: readonly number[] | 'all'): Promise<number>
 }
 
-// What is queued for a destination.
+// The signals of telemetry that are queued for a destination.
 
 export const otlpSignals = ['traces', 'metrics', 'logs'] as const
 export type OtlpSignal = (typeof otlpSignals)[number]
-/** What is queued for a destination: telemetry, or messages to people. */
+/** All signals that are queued for a destination: telemetry, and notifications for people. */
 export const signals = [...otlpSignals, 'notifications'] as const
 export type Signal = (typeof signals)[number]

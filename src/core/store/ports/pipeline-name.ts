@@ -1,12 +1,12 @@
-// The name under which trends count a pipeline. What changes from run to run becomes `*`: `Deploy feature/login #1234` on branch
-// `feature/login` is `Deploy * #*`. Pure.
+// The name under which trends count a pipeline. The parts that change from run to run become `*`: `Deploy feature/login #1234` on branch
+// `feature/login` becomes `Deploy * #*`. Pure.
 import { plainText } from '../sql/columns.ts'
 import type { PipelineFacts } from '../../../model/observation.ts'
 
-/** UTF-16 units. */
+/** The maximum length of the name in UTF-16 units. */
 const longest = 100
 
-/** Empty for a pipeline without a name. */
+/** Returns the name with `*` for the changing parts. It is empty for a pipeline without a name. */
 export function foldedName({
   name = '',
   ref,
@@ -16,7 +16,7 @@ export function foldedName({
   const title = commit?.message?.split('\n', 1)[0]
   const changing = [title, mergeRequest?.title, mergeRequest?.sourceBranch, ref].filter(one => one !== undefined)
   const folded = changing
-    // A branch `a` would be found in most names.
+    // Short texts are not replaced: a branch `a` would be found in most names.
     .filter(one => one.length > 2)
     .reduce((text, one) => text.replaceAll(one, '*'), name)
     .replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b|\d+/gi, '*')

@@ -1,23 +1,23 @@
-// The projects that a question is about: one by its full path, all of a group, or several by their full paths. A text that ends with a slash is a
-// group.
+// The projects of a query: one project by its full path, all projects of a group, or several projects by their full paths. A path that ends with a
+// slash is a group.
 import type { Millis } from '../../../model/instant.ts'
 
 export type ProjectScope = string | ReadonlySet<string>
 
-/** What happened within a period. */
+/** A filter for what happened within a period. */
 export interface PeriodFilter {
-  /** Undefined: in all projects. */
+  /** The projects of the filter; undefined means all projects. */
   readonly project?: ProjectScope | undefined
   readonly since: Millis
   readonly until: Millis
   readonly limit: number
 }
 
-/** Which figures are added up. */
+/** Selects the figures that are added up. */
 export interface FiguresQuery {
   readonly since: Millis
   readonly until: Millis
-  /** Only projects of this group, a path that ends with a slash, or these projects. */
+  /** Limits the figures to these projects, or to the projects of a group; the path of a group ends with a slash. */
   readonly group?: ProjectScope | undefined
 }
 
@@ -25,16 +25,16 @@ export function isGroup(scope: string): boolean {
   return scope.endsWith('/')
 }
 
-/** Whether a path is in the scope. Undefined: all are. */
+/** Whether a path is in the scope. If the scope is undefined, all paths are. */
 export function isInScope(path: string, scope: ProjectScope | undefined): boolean {
   if (scope === undefined) return true
   if (typeof scope !== 'string') return scope.has(path)
   return isGroup(scope) ? path.startsWith(scope) : path === scope
 }
 
-// The condition on the path of a project: one project, all of a group, or several projects (`ports/project-scope.ts`).
+// Builds the SQL condition on the path of a project: one project, all projects of a group, or several projects (`ports/project-scope.ts`).
 
-/** `place` takes a value. No index serves groups and several projects: their rows are found by time. */
+/** Returns the SQL condition on a project path. `place` adds a parameter. Groups and several projects have no index: their rows are found by time. */
 export function inScope(column: string, scope: ProjectScope, place: (value: string) => string): string {
   if (typeof scope !== 'string')
     return `${column} IN (${padded([...scope])
@@ -44,7 +44,10 @@ export function inScope(column: string, scope: ProjectScope, place: (value: stri
   return isGroup(scope) ? `substr(${column}, 1, length(${value})) = ${value}` : `${column} = ${value}`
 }
 
-/** Statements are cached by their texts, so lists only have lengths that are powers of two: the last value is repeated. `/` is no project's path. */
+/**
+ * Pads a list of paths to a length that is a power of two, by repeating the last one. Statements are cached by their text, so fewer lengths mean
+ * fewer statements. `/` is not a path of a project.
+ */
 function padded(paths: readonly string[]): string[] {
   const length = 2 ** Math.ceil(Math.log2(Math.max(1, paths.length)))
   return Array.from({ length }, (_, at) => paths[Math.min(at, paths.length - 1)] ?? '/')

@@ -1,27 +1,28 @@
-// Deliveries that could not be decoded. They were answered and counted, and are kept, redacted, until somebody has checked them. For both databases.
+// The quarantine of deliveries that could not be decoded. They were answered and counted, and are stored, redacted, until an operator has checked
+// them. The code is for both databases.
 import { bytes, number, optional, record, text, word, type Row } from '../sql/columns.ts'
 import { forRows, each, type Step } from '../sql/steps.ts'
 import { places, type Statements } from '../sql/statements.ts'
 
-/** A delivery to be kept. `body`: what may be stored of it. */
+/** A delivery for the quarantine. `body` is the part of it that may be stored. */
 export interface Undecodable {
-  /** The event header; empty if there was none. */
+  /** The value of the event header; empty if there was none. */
   readonly event: string
-  /** The instance header. */
+  /** The value of the instance header. */
   readonly instance?: string | undefined
   readonly source: 'webhook' | 'redelivery'
-  /** Unix time in milliseconds. */
+  /** The Unix time at which the delivery was received, ms. */
   readonly receivedAt: number
   readonly body: Uint8Array
-  /** A sentence that ends in a remedy. */
+  /** The reason why the delivery could not be decoded, as a sentence that ends with a remedy. */
   readonly reason: string
-  /** The version that could not decode it. */
+  /** The version of the daemon that could not decode the delivery. */
   readonly version: string
 }
 
 export interface QuarantinedDelivery extends Omit<Undecodable, 'body'> {
   readonly id: number
-  /** Size of its body, bytes. */
+  /** The size of the body in bytes. */
   readonly size: number
 }
 
@@ -44,7 +45,7 @@ const mark = 'UPDATE quarantined_deliveries SET retry = 1'
 
 export function quarantine(sql: Statements) {
   return {
-    /** The newest first. */
+    /** Returns the quarantined deliveries, newest first. */
     list: async (limit: number): Promise<readonly QuarantinedDelivery[]> => {
       const rows = await sql.all(
         `SELECT id, event, instance, source, received_at, reason, version, octet_length(body) AS size
@@ -59,21 +60,21 @@ export function quarantine(sql: Statements) {
     },
     count: async (): Promise<number> =>
       number('count')((await sql.all('SELECT count(*) AS count FROM quarantined_deliveries'))[0] ?? {}),
-    /** Makes the daemon decode them again: the named ones, or all. Returns how many. */
+    /** Marks deliveries to be decoded again by the daemon: those with these ids, or all. Returns the number of deliveries. */
     retry: async (ids: readonly number[] | 'all'): Promise<number> => {
       if (ids === 'all') return sql.change(mark)
       return ids.length === 0 ? 0 : sql.change(`${mark} WHERE id IN (${places(ids)})`, ids)
     },
-    /** The same for the deliveries that another version could not decode. Returns how many. */
+    /** Marks the deliveries that another version could not decode, so that they are decoded again. Returns the number of deliveries. */
     retryOfOtherVersions: async (version: string): Promise<number> =>
       sql.change(`${mark} WHERE version <> ?1`, [version]),
-    /** The deliveries that are to be decoded again, the oldest first. */
+    /** Returns the deliveries that are to be decoded again, oldest first. */
     toRetry: async (limit: number): Promise<readonly (Undecodable & { readonly id: number })[]> =>
       (await sql.all(`${select} WHERE retry = 1 ORDER BY id LIMIT ?1`, [limit])).map(undecodableOf),
   }
 }
 
-/** Steps of the transaction in which the deliveries are taken in. */
+/** Returns the steps that store undecodable deliveries. They run in the transaction in which the deliveries are taken in. */
 export function insertUndecodable(all: readonly Undecodable[]): Step[] {
   return all.map(({ event, instance, source, receivedAt, body, reason, version }) => [
     `INSERT INTO quarantined_deliveries (event, instance, source, received_at, body, reason, version, retry)

@@ -1,4 +1,5 @@
-// What features take from the line (the steps from a delivery to its export), and report within its transactions.
+// The steps with which features process what passes through the line (the steps from a delivery to its export), and the reports that they make within
+// its transactions.
 import type { Chunk } from '../../../model/chunk.ts'
 import type { JobWait, Reporter, Reports } from './runs.ts'
 import type { Condition, ConditionKind } from '../../../model/condition.ts'
@@ -11,7 +12,10 @@ export function reportsBy<Report>(by: Reporter<Report>, reports: readonly Report
   return reports.length === 0 ? [] : [{ by: by, reports }]
 }
 
-/** The reports by their reporters, in the order in which they are written. It is the same in all transactions, so that there is no deadlock. */
+/**
+ * Groups the reports by their reporters, in the order in which they are written. The order is the same in all transactions, so that there is no
+ * deadlock.
+ */
 export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown[]][] {
   const found = new Map<Reporter<unknown>, unknown[]>()
   for (const { by, reports } of all) {
@@ -22,42 +26,44 @@ export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown
   return [...found].sort(([a], [b]) => a.order - b.order)
 }
 
-/** What a feature takes from the line: pure, and called while the run is locked. */
+/** A step of a feature in the line. It is pure, and is called while the run is locked. */
 export interface LineStep {
-  /** It needs the artifacts of jobs, which only the platform's API lists. */
+  /** The step needs the artifacts of jobs, which only the platform's API lists. */
   readonly needsArtifacts?: true
-  /** A run was observed. `known`: before that; undefined: it is new. */
+  /** Called when a run was observed. `known` is the run before the observation; undefined if the run is new. */
   readonly onObserved?: ((run: Run, known: Run | undefined) => readonly Reports[]) | undefined
-  /** A snapshot was taken; once for each of its chunks. */
+  /** Called when a snapshot was taken, once for each of its chunks. */
   readonly onSnapshot?: ((chunk: Chunk, of: SnapshotOf) => readonly Reports[]) | undefined
-  /** Something was read about the inside of a job. */
+  /** Called when data about the inside of a job was read. */
   readonly onInside?: ((chunk: Chunk, of: InsideOf) => readonly Reports[]) | undefined
-  /** An event came that is about no run. */
+  /** Called when an event arrived that does not belong to a run. */
   readonly onEvent?: ((event: PlatformEvent, receivedAt: Millis) => readonly Reports[]) | undefined
-  /** Attributes that it adds to an event. */
+  /** Returns the attributes that the feature adds to an event. */
   readonly attributesOf?: ((event: PlatformEvent) => PlatformEvent['attributes']) | undefined
-  /** Of an event: the job with whose span it is sent. */
+  /** Returns the job with whose span an event is sent. */
   readonly jobOf?: ((event: PlatformEvent) => JobWait | undefined) | undefined
 }
 
-/** `run`: with that snapshot; the same one for all of its chunks. `isSent`: false if no destination takes it. */
+/**
+ * The snapshot that is reported. `run` contains the snapshot, and is the same for all of its chunks. `isSent` is false if no destination takes it.
+ */
 export interface SnapshotOf {
   readonly run: Run
   readonly isSent: boolean
 }
 
-/** `isSent`: false if no destination takes it. */
+/** Whether data about the inside of a job is sent. `isSent` is false if no destination takes it. */
 export type InsideOf = Pick<SnapshotOf, 'isSent'>
 
-/** Takes reports of conditions that people may want to know of. Where no feature notifies people, the reports are dropped. */
+/** Accepts reports of conditions about which people may want a notification. If no feature notifies people, the reports are dropped. */
 export interface Notifier {
-  /** Whether anybody wants to know of these. */
+  /** Whether anyone wants notifications about this kind of condition. */
   readonly isAbout: (kind: ConditionKind) => boolean
-  /** The reports, as a transaction writes them; empty if nobody wants to know. */
+  /** Returns the reports that a transaction writes; empty if no one wants notifications about them. */
   readonly reports: (...conditions: readonly (Condition | undefined)[]) => Reports[]
 }
 
-/** Several notifiers as one. */
+/** Combines several notifiers into one. */
 export function joinedNotifiers(all: readonly Notifier[]): Notifier {
   return {
     isAbout: kind => all.some(one => one.isAbout(kind)),
@@ -65,10 +71,10 @@ export function joinedNotifiers(all: readonly Notifier[]): Notifier {
   }
 }
 
-// How long finished pipelines and jobs took, as far as a feature counts them. Without one nothing is known.
+// The durations of finished pipelines and jobs, if a feature counts them. Without such a feature no durations are known.
 
 export interface PastDurations {
-  /** The durations of the last days: of a project's pipelines, or of one of its jobs. */
+  /** Returns the durations of the last days, for a project's pipelines or for one of its jobs. */
   of(
     subject: { readonly instance: string; readonly projectId: number; readonly job?: string | undefined },
     days: number,

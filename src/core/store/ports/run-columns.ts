@@ -1,27 +1,27 @@
-// The texts that lists of pipelines have of each run, one row for each. A row determines its field in the JSON API and its schema, the filter by it (on the
-// page, in the API and for programs that ask by MCP), what the search by words finds, and its place in the list. Times, projects and figures are the
+// The text fields of each run in lists of pipelines, with one row for each. A row determines the field in the JSON API and its schema, the filter by
+// it (on the page, in the API and for MCP clients), what the text search finds, and its position in the list. Times, projects and figures are the
 // console's own columns (`console/pipelines/run-card.ts`).
 //
-// Without `isIndexed` a filter reads the runs themselves, the newest first, and stops after some thousands of them. With it the text is also a column of
-// the table `listed_runs`, where whole stores are searched: that takes a step of the schema, too.
+// Without `isIndexed` a filter reads the runs themselves, newest first, and stops after some thousands of them. With `isIndexed` the text is also a
+// column of the table `listed_runs`, which is searched for the whole store. A new indexed column also needs a migration of the schema.
 import { knownStatuses } from '../../../model/status.ts'
 import type { PipelineFacts } from '../../../model/observation.ts'
 
 export interface RunColumn {
-  /** Undefined: unknown. */
+  /** Returns the text of the field; undefined if it is unknown. */
   readonly of: (facts: PipelineFacts) => string | undefined
-  /** Shown in front of it in the list. Without a title the list shows it elsewhere, or not at all. */
+  /** The title in front of the text in the list. Without a title the text is shown elsewhere in the list, or not at all. */
   readonly title?: string
   readonly filter?: {
-    /** The label of its field in the form. */
+    /** The label of the field in the filter form. */
     readonly label: string
-    /** The description of its parameter. */
+    /** The description of the API parameter. */
     readonly description: string
-    /** The values to choose from; undefined: the value is typed. */
+    /** The values to choose from. If undefined, the user types a value. */
     readonly options?: readonly string[]
     readonly isIndexed?: true
   }
-  /** What the search by words finds of it, in runs that are written after this function was declared. */
+  /** Returns the text that the text search finds. It applies only to runs that are written after this function was declared. */
   readonly searched?: (facts: PipelineFacts) => string | undefined
 }
 
@@ -45,7 +45,7 @@ export const runColumns = {
     filter: {
       label: 'Started by',
       description: 'What started it, such as `push`.',
-      // Common ones first.
+      // The common sources come first.
       options: ['push', 'merge_request_event', 'schedule', 'web', 'api', 'trigger', 'pipeline', 'parent_pipeline'],
       isIndexed: true,
     },
@@ -72,7 +72,7 @@ export const eachRunColumn: readonly (readonly [name: string, column: RunColumn]
 
 const filters = eachRunColumn.filter(([, { filter }]) => filter !== undefined)
 export const runFilters = filters.map(([name]) => name as RunFilter)
-/** If there are several filters, a list goes through the index of the first. */
+/** If several filters are set, a list uses the index of the first one. */
 export const indexedFilters = runFilters.filter(name => filterOf(name).isIndexed === true)
 
 export function filterOf(name: RunFilter): NonNullable<RunColumn['filter']> {
