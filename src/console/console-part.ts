@@ -1,4 +1,4 @@
-// What a feature adds to the console: pages, routes of the JSON API, and links. Pages of the core have the same form.
+// The parts that a feature adds to the console: pages, routes of the JSON API, and links. Pages of the core have the same form.
 import type { ApiRoute } from './api/api-route.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Filling } from '../lib/slot.ts'
@@ -13,27 +13,33 @@ import type { Tool } from './api/tool.ts'
 
 export interface ConsolePart {
   readonly links?: readonly NavigationLink[]
-  /** What is shown only if an admin token is set; called at each request. */
+  /** Returns the links and kinds of events that are shown only if an admin token is set. It is called at each request. */
   readonly secret?: () => Secret | undefined
   readonly timeline?: TimelinePart
-  /** What the feature adds to other pages, where these have a slot. */
+  /** The parts that the feature adds to slots of other pages. */
   readonly fills?: readonly Filling[]
-  /** Called once for each view; what it returns is used for many requests. `parts`: the sources of the view, with what it may show. */
+  /**
+   * Returns the pages of the feature. It is called once for each view, and its result is used for many requests. `parts` are the view's sources,
+   * limited to what the view may show.
+   */
   readonly pages?: (parts: PagesParts, settings: PagesSettings) => readonly Address[]
   readonly routes?: (parts: PagesParts, settings: ApiSettings) => readonly ApiRoute[]
-  /** Tools for programs with a language model. */
+  /** The feature's tools for programs with a language model. */
   readonly tools?: readonly Tool[]
   /** Adds routes for programs, behind the guard and the limits of the JSON API. */
   readonly programs?: (app: FastifyInstance, asked: AskedApi) => void
 }
 
-/** `routesOf`: the routes of the JSON API for what a request may see; the same list for the same view. `tools`: the tools of all features. */
+/**
+ * The JSON API as routes for programs use it. `routesOf` returns the routes for what a request may see, and the same list for the same view. `tools`
+ * are the tools of all features.
+ */
 export interface AskedApi {
   readonly routesOf: (request: FastifyRequest) => readonly ApiRoute[]
   readonly tools: readonly Tool[]
 }
 
-/** `timeline`: kinds of events on the timeline. */
+/** The parts of the console that need an admin token. `timeline` contains kinds of events. */
 interface Secret {
   readonly links: readonly NavigationLink[]
   readonly timeline: readonly ShownKind[]
@@ -46,16 +52,16 @@ export type ApiSettings = Pick<
 >
 
 export interface Address {
-  /** In fastify's syntax: `/pipelines/:projectId/:pipelineId`. */
+  /** The path of the page in fastify's syntax, such as `/pipelines/:projectId/:pipelineId`. */
   readonly path: string
-  /** Undefined becomes "not found". */
+  /** Renders the page. If it returns undefined, the answer is "not found". */
   readonly page: Render<never>
 }
 
-/** `asked`: the ids in the path, and which of several platforms they belong to. */
+/** Renders a page. `asked` contains the ids in the path, and the platform that they belong to if there are several. */
 type Render<Asked> = (context: RequestContext, asked: Asked) => Promise<Page | undefined>
 
-/** A page at a path. */
+/** Declares a page at a path. */
 export function at<Path extends string>(
   path: Path,
   page: Render<Ids<Path> & { readonly instance: string | undefined }>,
@@ -63,7 +69,7 @@ export function at<Path extends string>(
   return { path, page }
 }
 
-/** A page that can be filtered by the operator's attribute: its parts are limited to the projects that have the value. */
+/** Declares a page that can be filtered by the operator's attribute. Its parts are limited to the projects that have the value. */
 export function filteredAt(
   parts: PagesParts,
   path: string,

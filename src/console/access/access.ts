@@ -1,8 +1,8 @@
-// Who may see the pages, and whose requests may change something.
+// Decides who may see the pages, and whose requests may change something.
 //
-// The gate of the admin listener admits requests from this machine, or with the admin token. Here people may also log in with that token. Requests that
-// change something must come from our own pages: browsers name the site that sends a request, and no site can change that. Tokens in
-// forms would prove no more, and would need a key that all replicas share.
+// The gate of the admin listener admits requests from this machine, or with the admin token. On the pages, people may also log in with that token. A
+// request that changes something must come from one of our own pages: a browser names the site that sends a request, and no site can change that.
+// Tokens in forms would prove no more, and would need a key that all replicas share.
 import { bearerOf, createGate, type Refused } from './gate.ts'
 import { cookieOf, createSessions, sessionCookie, type Session, type SessionParts } from './session.ts'
 import type { FastifyRequest } from 'fastify'
@@ -10,9 +10,9 @@ import type { Identify, Person, Role } from './person.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 interface AccessOptions extends SessionParts {
-  /** The current admin token. Without one the pages are open on loopback. */
+  /** Returns the current admin token. Without a token the pages are open on loopback. */
   readonly token: () => Secret | undefined
-  /** Who has logged in at a proxy; undefined: no proxy is trusted. */
+  /** Returns the person who has logged in at a proxy. Undefined if no proxy is trusted. */
   readonly identify?: Identify | undefined
 }
 
@@ -26,14 +26,14 @@ export type Admitted = Extract<Admission, { readonly as: 'admitted' }>
 
 export interface Access {
   admit(request: FastifyRequest): Promise<Admission>
-  /** Checks a token that somebody typed. If it is right, begins a session and answers its cookie. */
+  /** Checks the token that a person entered in the login form. If it is right, begins a session and returns the session's cookie. */
   login(request: FastifyRequest, given: string): Promise<{ readonly cookie: string } | 'wrong token' | 'too many'>
   logout(admission: Admitted): Promise<void>
-  /** Whether a token or a proxy decides who is admitted. False: everybody on this machine is admitted. */
+  /** Whether a token or a proxy decides who is admitted. If false, everybody on this machine is admitted. */
   secured(): boolean
-  /** Whether a login form is useful: a token is set, and no proxy has already logged this person in. */
+  /** Whether a login form is useful: an admin token is set, and no proxy has already logged this person in. */
   takesLogin(request: FastifyRequest): boolean
-  /** Ends all waiting. */
+  /** Ends the pauses of all waiting login attempts. */
   close(): void
 }
 
@@ -48,7 +48,7 @@ export function createAccess(options: AccessOptions): Access {
       const person = options.identify?.(request) ?? 'absent'
       if (typeof person === 'object') return { as: 'admitted', by: 'proxy', person }
       if (person !== 'absent' && bearerOf(request) === undefined) return { as: person }
-      // Behind a proxy on this machine, every request would look local.
+      // A request is not admitted as local then, because behind a proxy on this machine every request would look local.
       if (options.identify !== undefined && options.token() === undefined) return { as: 'nobody' }
       const found = await gate.check(request)
       if (found === 'loopback' || found === 'bearer') return { as: 'admitted', by: found }
@@ -70,19 +70,19 @@ export function createAccess(options: AccessOptions): Access {
   }
 }
 
-/** Whether a request that changes something was made by our own page or by a script, and not by a page of another site. */
+/** Whether a request that changes something was sent by our own page or by a script, and not by a page of another site. */
 export function isOurs(request: FastifyRequest, admission: Admitted): boolean {
   return admission.by === 'bearer' || isSameSite(request)
 }
 
-/** What an admitted request may change: everything, only what belongs to its projects, or nothing. */
+/** Returns what an admitted request may change: everything, only what belongs to its person's projects, or nothing. */
 export function mayChange(admission: Admitted): 'all' | 'own' | 'nothing' {
   if (admission.by !== 'proxy') return 'all'
   if (admission.person.role !== 'operator') return 'nothing'
   return admission.person.entry.projects === undefined ? 'all' : 'own'
 }
 
-/** The user and role that are recorded with an action. */
+/** Returns the user and the role that are recorded with an action. */
 export function actorOf(admission: Admitted): { readonly user: string; readonly role: Role } {
   if (admission.by === 'proxy') return { user: admission.person.name, role: admission.person.role }
   return { user: admission.by === 'loopback' ? 'this machine' : 'admin token', role: 'operator' }
@@ -92,7 +92,7 @@ export function actorOf(admission: Admitted): { readonly user: string; readonly 
 export function isSameSite(request: FastifyRequest): boolean {
   const { origin, 'sec-fetch-site': site } = request.headers
   if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') return false
-  // The origin may be "null", for instance from a form on a page without a referrer. That is not our host.
+  // The `Origin` header may be "null", for instance if a form was sent from a page without a referrer. That is not our host.
   if (origin === undefined) return true
   return URL.parse(origin)?.host === request.host
 }

@@ -1,42 +1,42 @@
-// Slows down the guessing of tokens. After a few wrong tokens from an address, every further attempt from there, right or wrong, is
-// checked only after a pause. The right token is never refused: it waits a few seconds at most.
+// Slows down the guessing of tokens. After a few wrong tokens from an address, every further attempt from that address, right or wrong, is checked
+// only after a pause. The right token is never refused: it waits a few seconds at most.
 //
-// The same wrong token counts only once: a script with last month's token slows nobody down. The pauses of one address grow by a
-// step for each attempt, up to a maximum. All addresses together have a limit, too, against guesses from many addresses.
+// The same wrong token counts only once, so a script with last month's token slows down nobody. The pauses of one address grow by a step for each
+// attempt, up to a maximum. All addresses together also have a limit, against guesses from many addresses.
 import { createHmac, randomBytes } from 'node:crypto'
 import { networkOf } from '../../lib/network-of.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export const limits = {
-  /** How many different wrong tokens cause no pause: from one address, and from all together. */
+  /** The number of different wrong tokens that cause no pause: from one address, and from all addresses together. */
   address: 5,
   everybody: 100,
-  /** How long wrong tokens count, starting with the first one, ms. */
+  /** How long wrong tokens count, from the first one on, ms. */
   span: 15 * 60_000,
-  /** The shortest pause, the step from one attempt to the next, the longest pause, ms. */
+  /** The shortest pause before an attempt is checked, its increase from one attempt to the next, and the longest pause, ms. */
   least: 1_000,
   step: 100,
   longest: 5_000,
 } as const
 
-/** How many addresses are remembered; the oldest is forgotten first. */
+/** The maximum number of addresses whose attempts are stored. The oldest address is dropped first. */
 const remembered = 10_000
-/** How many wrong tokens of an address are recognized when they are sent again. */
+/** The number of wrong tokens per address that are recognized when they are sent again. */
 const known = 8
 
 interface Attempts {
-  /** How long to wait before this attempt from the address is checked, ms. Each call counts as an attempt. */
+  /** Returns the pause before this attempt from the address is checked, ms. Each call counts as an attempt. */
   pause(address: string): number
-  /** Records a wrong token. */
+  /** Records a wrong token that was sent from the address. */
   failed(address: string, given: string): void
 }
 
 interface Tries {
   count: number
   readonly since: Millis
-  /** When the last waiting attempt is checked. */
+  /** The time at which the last waiting attempt is checked. */
   last: Millis
-  /** Digests of the newest wrong tokens. */
+  /** The digests of the newest wrong tokens. */
   readonly given: string[]
 }
 
@@ -78,7 +78,7 @@ function fresh(now: Millis): Tries {
   return { count: 0, since: now, last: 0, given: [] }
 }
 
-/** Also false after the clock was set back: nobody should have to wait until it has caught up. */
+/** Whether the counted attempts are recent. Also false after the clock was set back, because nobody should have to wait until it has caught up. */
 function isCurrent({ since }: Tries, now: Millis): boolean {
   return now >= since && now - since < limits.span
 }

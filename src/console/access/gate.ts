@@ -1,7 +1,7 @@
-// Who may read what the admin listener serves.
+// Decides which requests to the admin listener are admitted.
 //
-// Without an admin token: requests to a loopback name, unless a proxy forwards them for another machine. The name is checked because any web
-// site can let its name point at 127.0.0.1 (DNS rebinding). With a token: requests with it as a bearer token.
+// Without an admin token, requests to a loopback name are admitted, unless a proxy forwards them for another machine. The name is checked because any
+// web site can point its name at 127.0.0.1 (DNS rebinding). With an admin token, requests that send it as a bearer token are admitted.
 import { after } from '../../lib/timer.ts'
 import { createAttempts } from './attempts.ts'
 import { isIP, type Socket } from 'node:net'
@@ -10,14 +10,15 @@ import type { Millis } from '../../model/instant.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 interface GateOptions {
-  /** The current admin token; undefined: open on loopback. */
+  /** Returns the current admin token; undefined if the listener is open on loopback. */
   readonly token: () => Secret | undefined
   readonly now: () => Millis
 }
 
 /**
- * `strange host`: there is no token, and the request was to a name that is not a loopback name, or from another machine.
- * `too many`: a wrong token after several others.
+ * Why a request is refused.
+ * `strange host`: no admin token is set, and the request was to a name that is not a loopback name, or came from another machine.
+ * `too many`: the request had a wrong token after several other wrong tokens.
  */
 export type Refused = 'strange host' | 'no token' | 'wrong token' | 'too many'
 type Passed = 'loopback' | 'bearer'
@@ -26,7 +27,7 @@ export interface Gate {
   check(request: FastifyRequest): Promise<Passed | Refused>
   /** Compares a given token with the admin token. */
   compare(request: FastifyRequest, given: string): Promise<'right' | 'wrong token' | 'too many'>
-  /** Ends all waiting. */
+  /** Ends the pauses of all waiting attempts. */
   close(): void
 }
 
@@ -35,7 +36,7 @@ export function createGate({ token, now }: GateOptions): Gate {
   const waiting = new WeakSet<Socket>()
   const closing = new AbortController()
 
-  /** Waits before an attempt. False if the connection waits already, or closes. */
+  /** Waits before an attempt is checked. Returns false if another attempt on the connection is already waiting, or if the connection closes. */
   async function mayTry(socket: Socket, ms: number): Promise<boolean> {
     if (waiting.has(socket)) return false
     waiting.add(socket)
@@ -49,7 +50,8 @@ export function createGate({ token, now }: GateOptions): Gate {
   async function compare(request: FastifyRequest, given: string): Promise<'right' | 'wrong token' | 'too many'> {
     const address = nearestOf(request)
     const pause = attempts.pause(address)
-    // An attempt without a pause is compared and counted synchronously: pipelined ones in the same packet cannot overtake the count.
+    // An attempt without a pause is compared and counted synchronously, so that pipelined attempts in the same packet cannot be checked before it is
+    // counted.
     if (pause > 0 && !(await mayTry(request.raw.socket, pause))) return 'too many'
     if (token()?.equals(given) === true) return 'right'
     attempts.failed(address, given)
@@ -75,7 +77,7 @@ const wrongToken = [
   { 'www-authenticate': 'Bearer' },
 ] as const
 
-/** `nobody`, `other host`: the results of checking a proxy's header, see `person.ts`. */
+/** The answers to refused requests. `nobody` and `other host` are results of checking a proxy's header, see `person.ts`. */
 const refusals = {
   'strange host': [
     403,
@@ -100,7 +102,7 @@ const refusals = {
   readonly [status: number, message: string, headers: object]
 >
 
-/** Answers a program that is not admitted. */
+/** Answers a program whose request is not admitted. */
 export function refuse(reply: FastifyReply, why: keyof typeof refusals): FastifyReply {
   const [status, message, headers] = refusals[why]
   return reply.code(status).headers(headers).send({ message })
@@ -110,7 +112,7 @@ export function bearerOf({ headers }: FastifyRequest): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
-/** False if the connection or the listener closes before the pause ends. */
+/** Waits for the pause. Returns false if the connection or the listener closes before the pause ends. */
 async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<boolean> {
   if (socket.destroyed || signal.aborted) return false
   return new Promise(resolve => {
@@ -131,12 +133,12 @@ async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<
   })
 }
 
-/** Behind a proxy, the address that the proxy saw. Any client can forge the addresses before it in the header. */
+/** Returns the client's address. Behind a proxy, it is the last address in the proxy's header, because any client can forge the earlier ones. */
 function nearestOf({ ip, ips }: FastifyRequest): string {
   return ips?.[1] ?? ip
 }
 
-/** Whether the request is to a loopback name, and every sender that a proxy names is this machine, too. */
+/** Whether the request is to a loopback name, and every sender that a proxy names is also this machine. */
 function isFromHere(headers: FastifyRequest['headers']): boolean {
   const valuesOf = (name: string): string[] =>
     [headers[name] ?? []]
@@ -151,13 +153,13 @@ function isFromHere(headers: FastifyRequest['headers']): boolean {
   )
 }
 
-/** The name in lower case, without port and brackets; empty if the text is not a host. */
+/** Returns the host name in lower case, without port and brackets; empty if the text is not a host. */
 export function hostNameOf(host: string | undefined): string {
   const [, bracketed, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host ?? '') ?? []
   return (bracketed ?? plain ?? '').toLowerCase()
 }
 
-/** `localhost`, `127.0.0.0/8` or `[::1]`, with a port or without. */
+/** Whether the host is `localhost`, in `127.0.0.0/8`, or `[::1]`, with or without a port. */
 export function isLoopbackName(host: string | undefined): boolean {
   const name = hostNameOf(host).replace(/^::ffff:(?=127\.)/, '')
   return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'))

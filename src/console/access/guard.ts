@@ -1,5 +1,5 @@
-// The guard of everything on the admin listener except health: admits a request, or answers why not. Also the routes that need no login (assets, login),
-// and the logout.
+// The guard of everything on the admin listener except health: it admits a request, or answers why the request is not admitted. This file also has
+// the routes that need no login (assets, login), and the logout.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { assets, bareDocument } from '../layout/frame.ts'
 import { isOurs, isSameSite, type Access, type Admitted } from './access.ts'
@@ -7,12 +7,12 @@ import { refuse } from './gate.ts'
 import { loginPage, notAdmittedPage, ownAddress, refusedPage } from './entrance.ts'
 import { sessionCookie, sessionLife } from './session.ts'
 
-/** Set on the routes of pages, which people open in a browser. All other routes are for programs. */
+/** The configuration of a page's route. Pages are opened by people in a browser; all other routes are for programs. */
 export interface RouteReader {
   readonly forPeople?: boolean
 }
 
-/** The admission of a request that passed the guard. */
+/** Returns the admission of a request that passed the guard. */
 export function admissionOf(request: FastifyRequest): Admitted {
   return request.getDecorator<Admitted>('admission')
 }
@@ -70,7 +70,7 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
   })
 }
 
-/** Register it behind the guard. */
+/** Registers the logout. It must be registered behind the guard. */
 export function registerExit(app: FastifyInstance, access: Access, base: string): void {
   app.post('/logout', async (request, reply) => {
     const admission = admissionOf(request)
@@ -87,7 +87,7 @@ function cookie(request: FastifyRequest, base: string, value: string, seconds: n
   return `${sessionCookie}=${value}; Path=${base === '' ? '/' : base}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`
 }
 
-/** Path and query below the base. */
+/** Returns the path and query of a request, below the base. */
 export function addressOf(request: FastifyRequest, base: string): string {
   const address = request.url.slice(base.length)
   return address.startsWith('/') ? address : `/${address}`

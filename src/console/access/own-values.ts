@@ -1,18 +1,18 @@
-// Which known projects have which value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY), such as a team; and the pages' sources, limited to the
-// projects that have one value.
+// The values of the operator's attribute (PIPESPAN_PAGES_GROUP_BY), such as a team, for each known project. Also limits the sources of the pages to
+// the projects that have one value.
 import { sharedAnswer } from '../../lib/shared-answer.ts'
 import { isInScope, type ProjectScope } from '../../core/store/ports/project-scope.ts'
 import { NotShown } from '../layout/not-shown.ts'
 import type { OwnFilter } from '../layout/frame.ts'
 import type { OwnValues, PagesParts, PagesSettings, PagesSources } from '../ports.ts'
 
-/** Maximum number of projects that are read. Their paths are values of a statement, of which SQLite allows 32,766. */
+/** Maximum number of projects that are read. Their paths are bound to one statement, and SQLite allows 32,766 values in a statement. */
 const maxProjects = 16_000
-/** How long an answer is cached, ms: pages are updated every second, and reading 10,000 projects takes a tenth of a second. */
+/** How long the values are cached, ms. Pages are updated every second, and reading 10,000 projects takes a tenth of a second. */
 const freshFor = 10_000
 const maxNamed = 20
 
-/** A project has one value for all branches, so rules with `branches` are ignored. */
+/** Reads the values of the operator's attribute. A project has one value for all branches, so rules with `branches` are ignored. */
 export function createOwnValues(
   { views, now }: Pick<PagesSources, 'views' | 'now'>,
   groupBy: PagesSettings['groupBy'],
@@ -20,7 +20,7 @@ export function createOwnValues(
   if (groupBy === undefined) return async () => ({ name: undefined, projects: new Map() })
   const { name, valueOf } = groupBy
   return sharedAnswer(freshFor, now, async () => {
-    // Features store figures for longer than pipelines, so they may know projects that no stored pipeline names.
+    // The features' projects are read too: features store figures for longer than pipelines, so they may know projects without a stored pipeline.
     const known = await Promise.all([views.projects(maxProjects), views.latestPaths(maxProjects)])
     const paths = [...new Set(known.flat())].slice(0, maxProjects)
     const byValue = Map.groupBy(paths, path => valueOf(path, '') ?? '')
@@ -30,7 +30,10 @@ export function createOwnValues(
   })
 }
 
-/** The sources, limited to the projects that have this value (without a value: all projects); and the filter, undefined without an attribute. */
+/**
+ * Returns the sources, limited to the projects that have this value (without a value: all projects), and the filter; the filter is undefined without
+ * an attribute.
+ */
 export async function ofValue(
   parts: PagesParts,
   value: string | undefined,
@@ -43,7 +46,7 @@ export async function ofValue(
   return { parts: withinProjects(parts, own ?? new Set()), filter: { ...filter, unknown } }
 }
 
-/** The answer of `read` for the projects that have this value; `NotShown` if no known project has it. */
+/** Returns the answer of `read` for the projects that have this value, or `NotShown` if no known project has it. */
 export async function answerOf<T>(
   parts: PagesParts,
   value: string | undefined,
@@ -66,8 +69,8 @@ interface OfProject {
 }
 
 /**
- * The sources, limited to some projects: lists and sums leave out all others. The store selects them, so that lists are as long as requested.
- * `projects`: full paths. Reads that are not about a project, such as the list of known projects, are not limited.
+ * Returns the sources, limited to some projects: lists and sums leave out all other projects. The store does the selection, so that lists have the
+ * requested length. `projects` contains full paths. Reads that are not about a project, such as the list of known projects, are not limited.
  */
 function withinProjects(parts: PagesParts, projects: ReadonlySet<string>): PagesParts {
   const { views, runs, repositories } = parts

@@ -1,10 +1,12 @@
-// Who has logged in at a proxy in front of the admin listener, according to the header that the proxy sets.
+// Identifies the person who has logged in at a proxy in front of the admin listener, by the header that the proxy sets.
 //
-// The header is believed only if the connection itself comes from one of the listed proxies: what a request says about earlier senders proves
-// nothing. The proxy must remove the header from what it receives. A header that occurs twice, or that has no plausible value, is refused.
+// The header is trusted only if the connection itself comes from one of the listed proxies, because a request's claims about earlier senders prove
+// nothing. The proxy must remove the header from the requests that it receives. A header that occurs twice, or that has no plausible value, is
+// refused.
 //
-// A browser on the machine of the proxy connects from the same address, and any web site can let its name point here (DNS rebinding) and have
-// the browser send the header. It cannot choose the name in `Host`, so that name is checked; for all proxies if names are configured.
+// A browser on the proxy's machine connects from the same address as the proxy. Any web site can point its name at this listener (DNS rebinding) and
+// have the browser send the header. The site cannot choose the name in `Host`, so that name is checked. If host names are configured, it is checked
+// for all proxies.
 import { BlockList, isIPv4, type Socket } from 'node:net'
 import { chooser } from '../../lib/chooser.ts'
 import { hostNameOf, isLoopbackName } from './gate.ts'
@@ -13,7 +15,7 @@ import type { FastifyRequest } from 'fastify'
 export type Role = 'viewer' | 'operator'
 
 export interface Person {
-  /** The value of the header. */
+  /** The person's name, which is the value of the proxy's header. */
   readonly name: string
   readonly role: Role
   /** The entry of admin.people that matches this person. */
@@ -21,10 +23,10 @@ export interface Person {
 }
 
 export interface PeopleEntry {
-  /** Globs. */
+  /** Globs that match the names of people. */
   readonly who: readonly string[]
   readonly role: Role
-  /** Undefined: all. */
+  /** The projects that the people may see; undefined for all projects. */
   readonly projects?: ProjectChoice | undefined
 }
 
@@ -34,17 +36,22 @@ export interface ProjectChoice {
 }
 
 export interface PeopleOptions {
-  /** In lower case. */
+  /** The name of the header that the proxy sets, in lower case. */
   readonly header: string
-  /** Addresses and networks (`10.0.0.0/8`). */
+  /** The addresses and networks (`10.0.0.0/8`) of the trusted proxies. */
   readonly proxies: readonly string[]
-  /** Host names in lower case; undefined: any for a proxy on another machine. Loopback names are always accepted. */
+  /**
+   * The accepted host names, in lower case. If undefined, any name is accepted for a proxy on another machine. Loopback names are always accepted.
+   */
   readonly hosts?: readonly string[] | undefined
-  /** The first entry that matches applies. */
+  /** The entries of admin.people. The first entry that matches a person applies. */
   readonly people: readonly PeopleEntry[]
 }
 
-/** `absent`: the request does not come from a proxy with the header. `other host`: the request is to a host name that is not ours. */
+/**
+ * Identifies the person of a request. `absent`: the request does not come from a proxy with the header. `other host`: the request is to a host name
+ * that is not ours.
+ */
 export type Identify = (request: Pick<FastifyRequest, 'raw'>) => Person | 'absent' | 'nobody' | 'other host'
 
 const maxNameLength = 254
@@ -72,7 +79,7 @@ export function identifier({ header, proxies, hosts, people }: PeopleOptions): I
   }
 }
 
-/** Also if this machine connects to itself through an address that is not a loopback address. */
+/** Whether a connection comes from this machine. Also true if this machine connects to itself through an address that is not a loopback address. */
 function isThisMachine({ remoteAddress = '', localAddress }: Pick<Socket, 'remoteAddress' | 'localAddress'>): boolean {
   return remoteAddress === localAddress || isLoopbackName(isIPv4(remoteAddress) ? remoteAddress : `[${remoteAddress}]`)
 }

@@ -1,7 +1,7 @@
-// Sessions of people who logged in. A cookie has a random id and its expiry, signed with the admin token: every replica can check it, and a new token ends all
-// sessions. A signed cookie alone cannot be revoked, so a logout is stored until the session would have expired.
+// Sessions of people who have logged in. A cookie contains a random id and its expiry, signed with the admin token. So every replica can check it,
+// and a new token ends all sessions. A signed cookie alone cannot be revoked, so a logout is stored until the session would have expired.
 //
-// A login writes nothing: people need the pages most while the disk is full.
+// A login writes nothing to the store, because people need the pages most while the disk is full.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { remember } from '../../lib/bounded-map.ts'
 import { reasonOf } from '../../lib/fault.ts'
@@ -11,23 +11,23 @@ import type { Repositories } from '../../core/store/ports/repository.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 export const sessionCookie = 'pipespan_session'
-/** ms; longer than a working day. */
+/** How long a session lasts, ms. It is longer than a working day. */
 export const sessionLife = 12 * 3_600_000
-/** How much the clocks of replicas may differ, ms. */
+/** The maximum difference between the clocks of replicas, ms. */
 const clockSlack = 3_600_000
-/** How many logouts this process remembers in memory, in case the store takes no writes. */
+/** The maximum number of logouts that this process stores in memory, in case the store cannot be written. */
 const maxRemembered = 10_000
 
 export interface Session {
-  /** The id in the cookie. */
+  /** The session's id, as in the cookie. */
   readonly id: string
   readonly until: Millis
 }
 
 export interface Sessions {
-  /** Begins a session; returns the value of its cookie. */
+  /** Begins a session and returns the value of its cookie. */
   begin(token: Secret): string
-  /** Undefined for a forged or expired cookie, and after logout. */
+  /** Finds the session of a cookie. Returns undefined for a forged or expired cookie, and after logout. */
   find(token: Secret, cookie: string | undefined): Promise<Session | undefined>
   end(token: Secret, session: Session): Promise<void>
 }
@@ -58,7 +58,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
       const digest = keyed(token, 'session', id)
       remember(endedHere, digest, true, maxRemembered)
       try {
-        // Pruned long after the sessions expired: if this clock is ahead, the logout of a session that is still valid must not be deleted.
+        // Logouts are pruned long after the session expired: if this clock is ahead, the logout of a session that is still valid must not be deleted.
         await sessions.prune(one => one.until + sessionLife + clockSlack <= now())
         await sessions.put({ digest, until })
       } catch (error) {
@@ -71,7 +71,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
   }
 }
 
-/** Also false if the expiry is too far in the future: a wrong clock must not prolong a session. */
+/** Whether a session has not expired. Also false if its expiry is too far in the future, because a wrong clock must not prolong a session. */
 function isCurrent(until: Millis, now: Millis): boolean {
   return until > now && until <= now + sessionLife + clockSlack
 }
@@ -86,7 +86,7 @@ function isSame(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** The value of a cookie by its name (RFC 6265, 4.2.1). */
+/** Returns the value of the cookie with this name (RFC 6265, 4.2.1). */
 export function cookieOf(header: string | undefined, name: string): string | undefined {
   for (const pair of (header ?? '').split(';')) {
     const [key, value] = pair.split('=', 2)

@@ -1,5 +1,5 @@
-// What each admitted request may see: everything, or only the projects that a person is limited to. A view has the same pages, routes and
-// tools, with its own sources.
+// The views of admitted requests: everything, or only the projects that a person is limited to. Every view has the same pages, routes and tools, with
+// its own sources.
 import { apiRoutes } from '../api/api.ts'
 import { createOwnValues } from './own-values.ts'
 import { noUsuals, usualsSlot } from '../pipelines/usual.ts'
@@ -15,13 +15,15 @@ export interface View {
   readonly parts: PagesParts
   readonly site: readonly Address[]
   readonly routes: readonly ApiRoute[]
-  /** False: the view shows only some projects. */
+  /** Whether the view shows all projects. If false, it shows only some of them. */
   readonly isWhole: boolean
 }
 
 export type ViewOf = (admission: Admitted) => View
 
-/** `sourcesOf`: the sources for a person's choice of projects; without a choice, for all projects that are not hidden. */
+/**
+ * Creates the views. `sourcesOf` returns the sources for a person's choice of projects or, without a choice, for all projects that are not hidden.
+ */
 export function createViews(
   sourcesOf: (choice: ProjectChoice | undefined) => PagesSources,
   settings: PagesSettings,

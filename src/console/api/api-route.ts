@@ -6,16 +6,19 @@ import { wholeNumber } from './api-queries.ts'
 
 export interface ApiRoute {
   readonly method: 'GET' | 'POST'
-  /** Below `/api`, with parameters as `:name`. */
+  /** The path of the route below `/api`, with parameters as `:name`. */
   readonly path: string
   readonly description: string
   readonly params?: z.ZodObject | undefined
   readonly query?: z.ZodObject | undefined
   readonly body?: z.ZodType | undefined
   readonly answer: z.ZodType
-  /** Gets the parsed parameters and query together, or the parsed body. Undefined is answered with 404; `NotShown` with 404 and its reason. */
+  /**
+   * Handles a request. It gets the parsed parameters and query together, or the parsed body. If it returns undefined, the answer is 404; if it
+   * returns `NotShown`, the answer is 404 with the reason.
+   */
   readonly handle: (asked: never, by: Admitted) => Promise<unknown>
-  /** True: the action affects all projects, not single ones. */
+  /** Whether the action affects all projects instead of single ones. */
   readonly isOfAll?: boolean
 }
 
@@ -30,7 +33,7 @@ export function get<Path extends string, Query extends z.ZodObject | undefined =
   return { method: 'GET', path, description, params, query, answer, handle }
 }
 
-/** A parameter for an ID. Its name says of what: `jobId` is the ID of a job. */
+/** Returns a parameter for an ID. Its name shows the kind of ID: `jobId` is the ID of a job. */
 function idOf(name: string): z.ZodType {
   const of = name.replace(/Id$/, '').replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
   return wholeNumber.describe(`ID of the ${of}.`)

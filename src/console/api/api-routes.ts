@@ -1,4 +1,4 @@
-// Registers the routes of the JSON API, with their inputs checked against their shapes, and its OpenAPI description.
+// Registers the routes of the JSON API and its OpenAPI description. The inputs of each route are checked against its shapes.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { admissionOf } from '../access/guard.ts'
 import { isOurs, mayChange } from '../access/access.ts'
@@ -9,9 +9,9 @@ import { version } from '../../lib/version.ts'
 import type { ApiRoute } from './api-route.ts'
 import type { ViewOf } from '../access/views.ts'
 
-/** `routes`: the routes of the view that shows everything; `viewOf`: what a request may see. */
+/** Registers the routes of the JSON API. `routes` are the routes of the view that shows everything. `viewOf` returns the view of a request. */
 export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], viewOf: ViewOf): void {
-  // Generated at the first request: it takes longer than the start of all other pages.
+  // The OpenAPI description. It is generated at the first request, because generating it takes longer than starting all other pages.
   let description: ReturnType<typeof openApi> | undefined
   app.get('/api/openapi.json', async (_request, reply) => reply.send((description ??= openApi(routes, version))))
   for (const [index, route] of routes.entries()) {

@@ -6,7 +6,7 @@ type Json = Record<string, unknown>
 
 export function openApi(routes: readonly ApiRoute[], version: string): Json {
   const paths: Record<string, Record<string, Json>> = {}
-  /** Recursive shapes, by name. */
+  /** The recursive shapes, by name. */
   const shared: Json = {}
   for (const route of routes) {
     const path = `/api${route.path.replace(/:(\w+)/g, '{$1}')}`
@@ -65,7 +65,7 @@ function refusal(description: string): Json {
   return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Message' } } } }
 }
 
-/** The types are those after parsing; `required` is as in the request, before parsing. */
+/** Returns the parameters of a route. Their types are those after parsing; `required` describes the request before parsing. */
 function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined, shared: Json): Json[] {
   if (shape === undefined) return []
   const { properties = {} } = schema(shape, 'output', shared) as { properties?: Record<string, Json> }
@@ -78,7 +78,7 @@ function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined, sha
   }))
 }
 
-/** The shape as JSON Schema. Recursive shapes are added to `shared` and referenced. */
+/** Returns the shape as JSON Schema. Recursive shapes are added to `shared` and referenced. */
 function schema(shape: z.ZodType, io: 'input' | 'output', shared: Json): Json {
   const text = JSON.stringify(z.toJSONSchema(shape, { io, target: 'draft-2020-12', reused: 'inline', override: pair }))
   const { $schema: _, $defs, ...rest } = JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')) as Json

@@ -1,4 +1,4 @@
-// A chart of amounts over time: a bar for each step, stacked from the parts of the amount.
+// A chart of amounts over time. It has a bar for each step, stacked from the parts of the amount.
 import { html, type Html } from '../layout/html.ts'
 import { linked, niceMax, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -12,14 +12,14 @@ interface Area<T> {
 interface StackedBars<T> extends Pick<PlotOptions, 'width' | 'marks' | 'moments'> {
   readonly label: string
   readonly frame: Frame
-  /** Steps without anything may be left out. `at`: the beginning of the step. */
+  /** The steps of the chart. Steps without an amount may be left out. `at` is the start of the step. */
   readonly steps: readonly T[]
-  /** In order from the bottom. */
+  /** The parts of each bar, in order from the bottom. */
   readonly areas: readonly Area<T>[]
   readonly shown: (value: number) => string
-  /** Rounds a value up to one at which the axis ends. Default: to whole numbers. */
+  /** Rounds a value up to the maximum of the axis. By default, values are rounded to whole numbers. */
   readonly nice?: (value: number) => number
-  /** What a bar links to: the runs behind it. */
+  /** Returns the address that a bar links to: the list of its runs. */
   readonly href?: ((step: T) => string) | undefined
 }
 

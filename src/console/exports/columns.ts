@@ -12,7 +12,7 @@ const isWhole = (content: Content): Html => html`<span class="whole">${content}<
 const breakerStates = ['closed', 'open', 'half-open', 'unserved', 'held'] as const
 const breakerCauses = ['unavailable', 'unauthorized', 'unacceptable'] as const
 
-/** The state of the export of one signal to one destination: see the circuit breaker in the export room. */
+/** The state of one signal's export to one destination. The states are those of the circuit breaker. */
 export const queueList = listOf()({
   state: {
     json: z
@@ -138,7 +138,7 @@ export const triedNowShape = z.object({
   probes: z.number().describe('Number of queues whose circuit breaker was open.'),
 })
 
-/** How many exports are due now, and how many circuit breakers are half-open. */
+/** The number of exports that are due now, and the number of circuit breakers that are half-open. */
 export type TriedNow = Shaped<typeof triedNowShape>
 
 interface QueueState {
@@ -147,7 +147,7 @@ interface QueueState {
   readonly lastSuccess?: Millis | undefined
 }
 
-/** The state of a queue's circuit breaker, and what it means. */
+/** Renders the state of a queue's circuit breaker, and its meaning. */
 export function queueBadge({ state, cause, lastSuccess }: QueueState): Html {
   if (state === 'closed') return badge(lastSuccess === undefined ? 'created' : 'success', breakerWords.closed)
   return badge(cause ?? state, breakerWords[state] + (cause === undefined ? '' : `: ${causeWords[cause]}`))
@@ -167,7 +167,7 @@ const causeWords: Readonly<Record<NonNullable<QueueState['cause']>, string>> = {
   unacceptable: 'refuses everything',
 }
 
-/** In whole seconds, because an open page is sent again each second if it has changed. */
+/** Returns the time until the next try in whole seconds. An open page is sent again each second if it has changed. */
 function tryWords(at: Millis | undefined, now: Millis): string {
   if (at === undefined) return '–'
   const seconds = Math.ceil((at - now) / 1_000)

@@ -18,7 +18,7 @@ export const deadLetterDetailShape = z.object({
 })
 type DeadLetterDetail = Shaped<typeof deadLetterDetailShape>
 
-/** Undefined if there is no such dead letter. */
+/** Reads one dead letter. Returns undefined if it does not exist. */
 export async function deadLetterDetail(
   { outbox, contentsOf }: Pick<PagesSources, 'outbox' | 'contentsOf'>,
   id: number,
@@ -27,7 +27,7 @@ export async function deadLetterDetail(
   return found && { letter: found.letter, contents: contentsOf(found.letter.signal, found.body) }
 }
 
-/** How many spans or records are shown in full. Of the others only the names are shown. */
+/** The number of spans or records that are shown in full. The others are shown only by name. */
 const whole = 3
 
 export async function deadLetterPage(

@@ -1,4 +1,4 @@
-// The exports page: what is pending for each destination, dead letters with their reasons, and the actions on them.
+// The exports page. It shows the pending exports of each destination and the dead letters with their reasons, and has actions on them.
 import { z } from 'zod'
 import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, number } from '../layout/format.ts'
@@ -18,12 +18,12 @@ export const exportsShape = z.object({
 
 type ExportsView = Shaped<typeof exportsShape>
 
-/** `sort` may be a column of either list. */
+/** The query of the exports page. `sort` may be a column of either list. */
 export const exportsQuery = z.object({ sort: sortBy(queueList.keys, deadLetterList.keys) })
 
 const shown = 100
 
-/** `sort`: a column of either table. It does not change which dead letters are listed: always the newest. */
+/** Reads the content of the exports page. `sort` is a column of either table. The newest dead letters are listed, whatever the column. */
 export async function exportsView(parts: PagesSources, sort?: string | null): Promise<ExportsView> {
   const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
   return {
@@ -87,7 +87,7 @@ interface Action {
   readonly which: readonly number[] | 'all'
 }
 
-/** Undefined if the form is not a valid action. */
+/** Parses the form of an action. Returns undefined if the form is not a valid action. */
 export function actionOf(values: URLSearchParams): Action | undefined {
   const [verb, which] = [values.get('do'), values.get('which')]
   if (verb !== 'retry' && verb !== 'drop') return undefined
@@ -96,7 +96,9 @@ export function actionOf(values: URLSearchParams): Action | undefined {
   return Number.isSafeInteger(id) && id > 0 ? { verb, which: [id] } : undefined
 }
 
-/** Undefined if the action names a dead letter that does not exist, or that the reader may not see. */
+/**
+ * Renders the page that confirms an action. Returns undefined if the action names a dead letter that does not exist, or that the reader may not see.
+ */
 export async function confirmPage(
   { outbox }: Pick<PagesSources, 'outbox'>,
   { verb, which }: Action,
@@ -124,7 +126,7 @@ export async function confirmPage(
   }
 }
 
-/** `by`: who performs it. */
+/** Performs an action on dead letters. `by` is the user who performs it. */
 export async function perform(parts: PagesSources, { verb, which }: Action, by: Admitted): Promise<number> {
   const { outbox: exports, onRetried } = parts
   const count = await (verb === 'drop' ? exports.dropDead(which) : exports.retryDead(which))
@@ -133,14 +135,14 @@ export async function perform(parts: PagesSources, { verb, which }: Action, by: 
   return count
 }
 
-/** `by`: who performs it. `destination`: undefined for all. */
+/** Retries pending exports at once. `by` is the user who does it. `destination` is undefined for all destinations. */
 export async function tryNow(parts: PagesSources, by: Admitted, destination?: string): Promise<TriedNow> {
   const tried = await parts.tryNow(destination)
   await parts.onAction?.({ ...actorOf(by), action: 'try_now', target: destination ?? 'all', count: tried.due })
   return tried
 }
 
-/** The query without the outcome of the last action, so that links that sort a table do not repeat it. */
+/** Removes the outcome of the last action from the query, so that links that sort a table do not repeat it. */
 function withoutOutcome(context: RequestContext): RequestContext {
   const query = new URLSearchParams(context.query)
   for (const name of ['done', 'count', 'probes']) query.delete(name)
@@ -160,20 +162,20 @@ const outcomes = {
   },
 }
 
-/** The result of an action, from the query of the page that it redirects to. */
+/** Renders the result of an action from the query of the page that the action redirects to. */
 function outcome(query: URLSearchParams): Html | false {
   const [done, count, probes] = [query.get('done') ?? '', Number(query.get('count')), Number(query.get('probes'))]
   if (!Object.hasOwn(outcomes, done) || !Number.isSafeInteger(count) || !Number.isSafeInteger(probes)) return false
   return html`<p class="notice done" role="status">${outcomes[done as keyof typeof outcomes](count, probes)}</p>`
 }
 
-/** Whether exports or an open circuit breaker wait for their next try. */
+/** Whether exports or an open circuit breaker are waiting for their next try. */
 function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean {
   if (state === 'unserved' || state === 'held') return false
   return (pending > 0 && putOff > 0) || (state === 'open' && nextTry !== undefined)
 }
 
-/** The button for a backend that was just repaired; empty if nothing waits. */
+/** Renders the button that retries exports at once, for a backend that was just repaired; empty if no export is waiting. */
 export function tryNowForm(queues: readonly ExportQueueStatus[], { base, may }: RequestContext): Content {
   if (may !== 'all' || !queues.some(waits)) return ''
   return html`<form method="post" action="${base}/exports/do">

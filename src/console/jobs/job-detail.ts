@@ -1,4 +1,5 @@
-// Everything about one job, for its page and the JSON API: facts, cost, sections, usual duration, recent runs, exported spans, and what features add.
+// Everything about one job, for its page and the JSON API: facts, cost, sections, usual duration, recent runs, exported spans, and the parts that
+// features add.
 import { z } from 'zod'
 import { hasFailed } from '../../model/status.ts'
 import { historyOf, historyShape } from './job-history.ts'
@@ -47,17 +48,17 @@ export const jobDetailShape = z.object({
   history: historyShape,
   spans: z.array(exportedSpanShape),
 })
-/** Fields are undefined if nothing was read or counted for them. */
+/** The details of a job. A field is undefined if nothing was read or counted for it. */
 export type JobDetail = Shaped<typeof jobDetailShape>
 
-/** What a feature adds to the page of a job, and to the answer about it. */
+/** The part that a feature adds to the page of a job, and to the JSON API's answer about it. */
 export interface JobPart {
   /** The fields of the answer that `read` fills. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: PagesParts, key: RunKey, jobId: number) => Promise<object>
-  /** Links in the head of the page. */
+  /** Renders links in the head of the job's page. */
   readonly links: (detail: JobDetail, settings: PagesSettings, context: RequestContext) => Content
-  /** Cards below the reasons of a failure. `detail`: includes what `read` has read. */
+  /** Renders cards below the reasons of a job's failure. `detail` includes the result of `read`. */
   readonly failure: (
     parts: PagesParts,
     settings: PagesSettings,
@@ -65,7 +66,7 @@ export interface JobPart {
     detail: JobDetail,
     context: RequestContext,
   ) => Promise<Content>
-  /** Why no sections of its log are known. */
+  /** Explains why no sections of the job's log are known. */
   readonly withoutSections: (detail: JobDetail) => Content
 }
 
@@ -82,10 +83,10 @@ export interface AskedJob {
   readonly instance?: string | undefined
 }
 
-/** Maximum number of chunks that are read: a job has one chunk with sections for each of its runs. */
+/** Maximum number of chunks that are read for a job. A job has one chunk with sections for each of its runs. */
 const maxReadings = 20
 
-/** Undefined if there is no such job. */
+/** Reads the details of a job. Returns undefined if there is no such job. */
 export async function jobDetail(
   parts: PagesParts,
   settings: Pick<PagesSettings, 'costUnit'>,
@@ -126,9 +127,9 @@ export async function jobDetail(
 
 interface Known {
   readonly known: Job
-  /** Its snapshots, one for each of its runs. */
+  /** The job's snapshots, one for each of its runs. */
   readonly snapshots: readonly JobSnapshot[]
-  /** What was read from its log. */
+  /** The sections and other data that were read from the job's log. */
   readonly insides: readonly JobInside[]
 }
 

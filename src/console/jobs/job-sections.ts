@@ -1,11 +1,11 @@
-// The sections of a job as rows of a waterfall, nested. Pure.
+// The sections of a job as nested rows of a waterfall. These functions are pure.
 import { z } from 'zod'
 import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { duration, number } from '../layout/format.ts'
 import type { JobInside, Section } from '../../model/inside.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
-/** A section of a log. */
+/** A section of a job's log. */
 export const sectionShape = z.object({
   ordinal: z.number(),
   parent: z.number().optional().describe('Ordinal of the enclosing section.'),
@@ -28,7 +28,7 @@ export const jobSectionsShape = z.object({
 })
 export type JobSections = Shaped<typeof jobSectionsShape>
 
-/** The sections of the job's last run: a manual job that is played again keeps its id. Undefined if nothing was read. */
+/** Returns the sections of the job's last run, because a manual job that is played again keeps its id. Returns undefined if nothing was read. */
 export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSections | undefined {
   const last = insides.findLast(({ job, sections }) => job.id === jobId && sections !== undefined)
   if (last?.sections === undefined) return undefined
@@ -37,7 +37,7 @@ export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSec
   return { jobId, start: job.start, end: job.end, sections, left: Math.max(0, highest - sections.length) }
 }
 
-/** `depth`: the depth of the job's row. */
+/** Returns the rows of a job's sections. `depth` is the depth of the job's own row. */
 export function sectionRows(
   { sections }: JobSections,
   { projectId, pipelineId, depth }: Pick<WaterfallRow, 'projectId' | 'pipelineId' | 'depth'>,
@@ -66,12 +66,12 @@ export function sectionRows(
   return rows
 }
 
-/** Sections of the runner are labelled by name, sections of scripts by title. */
+/** Returns the label of a section: its name if the runner wrote it, its title if a script wrote it. */
 export function labelOf({ kind, name, title }: Section): string {
   return kind === 'runner' ? name : (title ?? name)
 }
 
-/** Sentences about sections that were left out, and times that were shifted. */
+/** Explains which sections were left out, and which times were shifted. */
 export function aboutSections({ sections, left }: JobSections): string[] {
   const shift = sections.reduce((most, { clockShift = 0 }) => Math.max(most, clockShift), 0)
   const isCoarse = sections.some(({ clock }) => clock === 'marker')

@@ -1,4 +1,5 @@
-// The page of a job: why it failed, its tests, the end of its log; facts, sections, comparison with the usual duration, recent runs, exported attributes.
+// The page of a job. It shows why the job failed, its tests, the end of its log, facts, sections, a comparison with the usual duration, recent runs,
+// and exported attributes.
 import { addressWith } from '../layout/address.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
@@ -18,7 +19,7 @@ import type { FailureDomain, PagesSources } from '../ports.ts'
 import type { JobDetail } from './job-detail.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
-/** `links`, `tail`, `noSections`: content from features; `noSections` says why there are no sections. */
+/** The parts of a job's page. `links`, `tail` and `noSections` are content from features; `noSections` explains why there are no sections. */
 interface JobPageParts extends Pick<PagesSources, 'legacyName'> {
   readonly links: Content
   readonly tail: Content
@@ -124,7 +125,7 @@ function aboutJob(
   ])
 }
 
-/** The amount as text; below 1 with three significant digits. */
+/** Formats an amount; below 1 it has three significant digits. */
 function amount(value: number): string {
   return new Intl.NumberFormat('en', value < 1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 }).format(
     value,
@@ -147,7 +148,7 @@ function whyItFailed({ job, about, sections }: JobDetail): Content {
   </ul>`
 }
 
-/** The waterfall of its sections, or why there is none. */
+/** Renders the waterfall of a job's sections, or the reason why there is none. */
 function sectionsContent({ pipeline, job, sections }: JobDetail, none: Content): Content {
   if (sections === undefined || sections.sections.length === 0) return empty(none)
   const { projectId, pipelineId } = pipeline
@@ -162,7 +163,10 @@ function sectionsContent({ pipeline, job, sections }: JobDetail, none: Content):
   ${aboutSections(sections).map(text => html`<p class="dim">${text}</p>`)}`
 }
 
-/** One or two sentences. `tookMs`: how long this run has taken so far; undefined if it never started. */
+/**
+ * Compares a job's duration with its usual one, in one or two sentences. `tookMs` is how long this run has taken so far; undefined if it never
+ * started.
+ */
 export function againstUsual(usual: Usual | undefined, tookMs: number | undefined, isOver: boolean): string {
   const { runs = 0, p50, p95 } = usual ?? {}
   if (usual === undefined || p50 === undefined || p95 === undefined) {

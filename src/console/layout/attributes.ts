@@ -1,4 +1,4 @@
-// The exported attributes of a pipeline or a job: the name in the semantic conventions, the legacy name, and the value that both have.
+// The exported attributes of a pipeline or a job: the name in the semantic conventions, the legacy name, and the value of both.
 import { z } from 'zod'
 import { card, empty, table } from './frame.ts'
 import { counted, duration, said } from './format.ts'
@@ -20,7 +20,7 @@ export const exportedSpanShape = z.object({
 })
 export type ExportedSpan = Shaped<typeof exportedSpanShape>
 
-/** The legacy name of an attribute; undefined if it has none. */
+/** Returns the legacy name of an attribute; undefined if it has none. */
 export type LegacyName = (kind: ExportedSpan['kind'], name: string) => string | undefined
 
 interface AttributeCard {
@@ -60,7 +60,9 @@ function resource({ resource: attributes }: ExportedSpan): Html {
   </details>`
 }
 
-/** One row for each value. An attribute that only has a vendor's name is shown in the column of the conventions. */
+/**
+ * Renders a table of attributes with one row for each value. An attribute that has only a vendor's name is shown in the column of the conventions.
+ */
 export function attributeTable(
   label: string,
   attributes: Readonly<Record<string, unknown>>,

@@ -1,26 +1,29 @@
-// Shows how a figure has changed: an arrow, by how much, and whether that is better or worse.
+// Shows the change of a figure: an arrow, its size, and whether it is better or worse.
 import { counted, duration, number } from './format.ts'
 import { html, type Content } from './html.ts'
 
-/** Smaller changes are shown as unchanged, because percentiles are exact only to 5 %. */
+/** Changes below this size are shown as unchanged, because percentiles are exact only to 5 %. */
 const minChange = 0.05
-/** Smaller changes have no colour, because either percentile may be wrong by 5 %. */
+/** Changes below this size are shown without a colour, because either percentile may be wrong by 5 %. */
 const minColoured = 0.1
-/** Smaller changes of a share are shown as unchanged; 0.005 is half a percentage point. */
+/** Changes of a share below this size are shown as unchanged. 0.005 is half a percentage point. */
 const minPoints = 0.005
-/** With fewer runs on either side, the change may be chance: it has no colour, and the counts are shown. */
+/** If either period has fewer runs than this, the change may be chance: it is shown without a colour, with the numbers of runs. */
 const minRuns = 20
 
 interface DeltaOptions {
-  /** `points`: both are shares, and the difference is in percentage points. */
+  /** The unit of the change. `points`: both figures are shares, and their difference is shown in percentage points. */
   readonly unit?: 'percent' | 'points'
-  /** How many runs each side counted. */
+  /** The number of runs counted in each of the two periods. */
   readonly runs: readonly [now: number, before: number]
-  /** Sums are exact; percentiles are not. */
+  /** Whether the figure is exact. Sums are exact; percentiles are not. */
   readonly isExact?: boolean
 }
 
-/** The change since the previous period. `better`: `less` if a smaller figure is better. Empty if there is nothing to compare with. */
+/**
+ * Renders the change since the previous period. `better` is `less` if a smaller figure is better. The result is empty if there is no figure to
+ * compare with.
+ */
 export function delta(
   now: number | undefined,
   before: number | undefined,
@@ -51,12 +54,12 @@ export function delta(
   >`
 }
 
-/** Smaller differences have no colour, because times are only known to the second. */
+/** Differences below this duration are shown without a colour, because times are known only to the second. */
 const minMs = 1_000
 
 /**
- * How much longer or shorter one run took than another, or than the median of `runs` runs. `factor`: differences below this factor of
- * `there` are shown without a colour, as they may be chance; absent: every difference counts.
+ * Renders how much longer or shorter one run took than another, or than the median of `runs` runs. Differences below `factor` times `there` are shown
+ * without a colour, because they may be chance. Without `factor`, every difference counts.
  */
 export function longer(deltaMs: number | undefined, there: number | undefined, factor = 1, runs = Infinity): Content {
   if (deltaMs === undefined || there === undefined) return html`<span class="figure dim">–</span>`

@@ -1,30 +1,34 @@
-// Formats times, durations, numbers and sizes for the pages. Times are written in UTC; in a browser with scripts `times.js` shows them in its zone.
+// Formats times, durations, numbers and sizes for the pages. Times are written in UTC. In a browser with scripts, `times.js` shows them in the
+// browser's time zone.
 import { durationText, type Millis } from '../../model/instant.ts'
 import { html, type Content, type Html } from './html.ts'
 
-/** `2026-06-01 12:00:05`. */
+/** Formats a time in UTC, such as `2026-06-01 12:00:05`. */
 export function utc(at: Millis): string {
   return new Date(at).toISOString().slice(0, 19).replace('T', ' ')
 }
 
-/** `12:00:05` for today, else `2026-05-31 12:00`; the full time as a tooltip. */
+/** Formats a time: `12:00:05` for today, or else `2026-05-31 12:00`, with the full time as a tooltip. */
 export function time(at: Millis | undefined, now: Millis): Content {
   if (at === undefined) return '–'
   const text = utc(at)
   return timeElement(at, 'near', text.slice(0, 10) === utc(now).slice(0, 10) ? text.slice(11) : text.slice(0, 16))
 }
 
-/** `2026-05-31 12:00`, in a sentence or a cell. */
+/** Formats a time to the minute, for a sentence or a cell: `2026-05-31 12:00`. */
 export function minute(at: Millis): Html {
   return timeElement(at, 'minute', utc(at).slice(0, 16))
 }
 
-/** `2026-05-31 12:00:05`, in a sentence or a cell. */
+/** Formats a time to the second, for a sentence or a cell: `2026-05-31 12:00:05`. */
 export function second(at: Millis): Html {
   return timeElement(at, 'second', utc(at))
 }
 
-/** What `times.js` needs to write the text of an SVG in the browser's zone: `hour` is `12:00`, `minute` is `2026-05-31 12:00`. */
+/**
+ * Returns the attributes from which `times.js` writes the text of an SVG in the browser's time zone. `hour` is `12:00`, `minute` is `2026-05-31
+ * 12:00`.
+ */
 export function zoned(at: Millis, form: 'hour' | 'minute'): Html {
   return html` data-at="${new Date(at).toISOString()}" data-form="${form}"`
 }
@@ -33,24 +37,24 @@ function timeElement(at: Millis, form: 'near' | 'clock' | 'minute' | 'second', s
   return html`<time datetime="${new Date(at).toISOString()}" data-form="${form}" title="${utc(at)} UTC">${shown}</time>`
 }
 
-/** `12:00:05`, with the full time as a tooltip. For lists of things that happened close together. */
+/** Formats a time of day, such as `12:00:05`, with the full time as a tooltip. It is for lists of events that happened close together. */
 export function clock(at: Millis | undefined): Content {
   if (at === undefined) return '–'
   return timeElement(at, 'clock', utc(at).slice(11))
 }
 
-/** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. */
+/** Formats a duration: `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. */
 export function duration(ms: number | undefined): string {
   if (ms === undefined || !Number.isFinite(ms)) return '–'
   return durationText(ms)
 }
 
-/** A rounded duration, such as a percentile: `≈ 4 m 30 s`. */
+/** Formats a rounded duration, such as a percentile: `≈ 4 m 30 s`. */
 export function roughly(ms: number | undefined): string {
   return ms === undefined ? '–' : `≈ ${duration(ms)}`
 }
 
-/** `40 s ago`, roughly, so that live pages do not change every second. */
+/** Formats the time since an event, such as `40 s ago`. It is rounded, so that live pages do not change every second. */
 export function ago(at: Millis | undefined, now: Millis): string {
   if (at === undefined) return 'never'
   const seconds = Math.max(0, Math.round((now - at) / 1_000))
@@ -61,23 +65,23 @@ export function ago(at: Millis | undefined, now: Millis): string {
   return `${Math.floor(seconds / 86_400)} days ago`
 }
 
-/** `40 s ago`, with the full time as a tooltip. */
+/** Formats the time since an event, such as `40 s ago`, with the full time as a tooltip. */
 export function since(at: Millis | undefined, now: Millis): Html {
   if (at === undefined) return html`never`
   return html`<time datetime="${new Date(at).toISOString()}" title="${utc(at)} UTC">${ago(at, now)}</time>`
 }
 
-/** A number, a duration or the like, as tables show it. `description` is its tooltip. */
+/** Renders a number, a duration or another figure as tables show it. `description` is its tooltip. */
 export function figure(content: Content, description?: string): Html {
   return html`<span class="figure" ${description !== undefined && html` title="${description}"`}>${content}</span>`
 }
 
-/** A text from outside. It may be long, so browsers may break it anywhere. */
+/** Renders a text from outside the daemon. It may be long, so browsers may break it anywhere. */
 export function said(text: Content): Html {
   return html`<span class="said">${text}</span>`
 }
 
-/** Created at first use, because its language tables take 5 MiB of memory. */
+/** The number format. It is created at first use, because its language tables take 5 MiB of memory. */
 let grouped: Intl.NumberFormat | undefined
 
 export function number(count: number): string {
@@ -85,7 +89,7 @@ export function number(count: number): string {
   return grouped.format(count)
 }
 
-/** `1 pipeline`, `2 pipelines`. */
+/** Formats a count with its noun, such as `1 pipeline` or `2 pipelines`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`
 }
@@ -110,7 +114,7 @@ export function shortSha(sha: string | undefined): string {
   return sha?.slice(0, 8) ?? ''
 }
 
-/** The first line of a commit message. */
+/** Returns the first line of a commit message. */
 export function title(message: string | undefined): string {
   return message?.split('\n', 1)[0]?.trim() ?? ''
 }

@@ -1,4 +1,4 @@
-// The frame of every page: document, header, navigation, assets; and its building blocks: cards, tables, facts.
+// The frame of every page: document, header, navigation and assets. This file also contains the building blocks of pages: cards, tables and facts.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { html, type Content, type Html } from './html.ts'
@@ -6,40 +6,40 @@ import { navigation, type NavigationLink } from './navigation.ts'
 import { version } from '../../lib/version.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The filter by a value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY). */
+/** The filter of a page by a value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY). */
 export interface OwnFilter {
   readonly name: string | undefined
-  /** The values to choose from. */
+  /** The values of the operator's attribute that can be chosen. */
   readonly values: readonly string[]
   readonly value: string | undefined
-  /** A sentence that says that no known project has the value. */
+  /** The message that no known project has the chosen value. */
   readonly unknown: string | undefined
 }
 
-/** What a page knows about the request. */
+/** The context of a request that a page is rendered for. */
 export interface RequestContext {
   /** The path under which a reverse proxy publishes the daemon; empty at the root. */
   readonly base: string
-  /** Path and query below the base. */
+  /** The path and query of the page, below the base. */
   readonly address: string
   readonly query: URLSearchParams
   readonly now: Millis
   /** The filter by the operator's attribute, on the pages that have it; undefined without an attribute. */
   readonly own?: OwnFilter | undefined
-  /** The links of features in the navigation. */
+  /** The links that features add to the navigation. */
   readonly links?: readonly NavigationLink[] | undefined
-  /** What the reader may change: everything, only what belongs to their projects, or nothing. */
+  /** Which changes the reader may make: all, only those to their own projects, or none. */
   readonly may: 'all' | 'own' | 'nothing'
-  /** False for readers who are limited to some projects. */
+  /** Whether the reader may see destinations. False for readers who are limited to some projects. */
   readonly seesDestinations?: boolean | undefined
-  /** Who has logged in at a proxy, and with which role. */
+  /** The person who has logged in at a proxy, and the person's role. */
   readonly person?: { readonly name: string; readonly role: string } | undefined
-  /** Whether there is a session to log out of. */
+  /** Whether there is a session that the reader can log out of. */
   readonly session: boolean
 }
 
 export interface Page {
-  /** HTTP status; 200 by default. */
+  /** The HTTP status of the page; 200 by default. */
   readonly status?: number
   readonly title: string
   readonly content: Html
@@ -52,7 +52,7 @@ export interface Page {
 interface Asset {
   readonly type: string
   readonly body: Buffer
-  /** Changes whenever the content changes, so that browsers may cache the asset forever. */
+  /** The version of an asset. It changes whenever the content changes, so that browsers may cache the asset forever. */
   readonly version: string
 }
 
@@ -108,7 +108,7 @@ export function document(page: Page, context: RequestContext): string {
     </html>`.toString()
 }
 
-/** A page without navigation, for people who are not logged in. */
+/** Renders a page without navigation, for people who are not logged in. */
 export function bareDocument(page: Page, base: string): string {
   return html`<!doctype html>
     <html lang="en">
@@ -140,7 +140,7 @@ const logo = html`<svg class="logo" viewBox="0 0 32 32" width="26" height="26" a
   <rect x="14" y="21" width="15" height="5" rx="2.5" class="logo-c" />
 </svg>`
 
-/** A part of a live page that is replaced on its own when it has changed. `name` is unique on the page. */
+/** Renders a region of a live page, which is replaced separately when its content has changed. `name` is unique on the page. */
 export function region(name: string, content: Content): Html {
   return html`<section id="${name}" data-region>${content}</section>`
 }
@@ -159,14 +159,14 @@ export function card(
   </section>`
 }
 
-/** Breadcrumbs: the pages above this one, and this one. */
+/** Renders breadcrumbs: the pages above this page, and this page. */
 export function crumbs(...places: readonly Content[]): Html {
   return html`<nav class="crumbs" aria-label="Where this is">
     ${places.map((place, index) => [index > 0 && ' / ', place])}
   </nav>`
 }
 
-/** Links to the same page with other choices, such as other periods. */
+/** Renders links to the same page with other choices, such as other periods. */
 export function alternatives(
   label: string,
   links: readonly (readonly [text: string, href: string, isChosen: boolean])[],
@@ -177,7 +177,7 @@ export function alternatives(
   </nav>`
 }
 
-/** The most important figures of a page, each with how it has changed. */
+/** Renders the most important figures of a page, each with its change. */
 export function tiles(
   label: string,
   all: readonly (readonly [name: string, shown: string, change?: Content] | false)[],
@@ -194,7 +194,7 @@ export function tiles(
   </dl>`
 }
 
-/** Explains how the figures of a page or card are counted; collapsed at first. */
+/** Explains how the figures of a page or card are counted. The explanation is collapsed at first. */
 export function howCounted(definitions: Content): Html {
   return html`<details>
     <summary class="dim">How is this counted?</summary>
@@ -206,15 +206,15 @@ export function empty(text: Content): Html {
   return html`<p class="empty">${text}</p>`
 }
 
-/** The head of a column by which the table can be sorted. */
+/** The head of a column that the table can be sorted by. */
 export interface SortHead {
   readonly text: string
   readonly href: string
-  /** Undefined: the table is not sorted by this column. */
+  /** The order in which the table is sorted by this column; undefined if it is not sorted by this column. */
   readonly sorted?: 'ascending' | 'descending' | undefined
 }
 
-/** A wide table scrolls by itself. It can be focused, so that the keyboard can scroll it, too. */
+/** Renders a table. A wide table scrolls separately from the page. It can be focused, so that it can also be scrolled by keyboard. */
 export function table(
   label: string,
   head: readonly (string | SortHead)[],
@@ -257,7 +257,7 @@ function headCell(cell: string | SortHead): Html {
   </th>`
 }
 
-/** A list of names and values. Names without a value are left out. */
+/** Renders a list of names and values. Names without a value are left out. */
 export function facts(pairs: readonly (readonly [string, Content])[]): Html {
   const known = pairs.filter(([, value]) => value !== undefined && value !== '' && value !== false)
   return html`<dl class="facts">

@@ -1,4 +1,5 @@
-// Sums by groups of projects, and by the operator's attribute: their shape, which items are added up in which line, and the tables that show them.
+// Sums by groups of projects, and by values of the operator's attribute: their shape, the assignment of items to lines, and the tables that show
+// them.
 import { z } from 'zod'
 import { card, type RequestContext } from './frame.ts'
 import { html, pathText, type Content } from './html.ts'
@@ -7,7 +8,7 @@ import { ownLink } from './scope-heading.ts'
 import { sortedTable, type ShownColumn } from './sorting.ts'
 import type { PagesSettings } from '../ports.ts'
 
-/** `line`: must have a field `name`: the name of the group or the value. */
+/** Returns the shape of sums by group. `line` must have a field `name` for the name of the group or the value of the attribute. */
 export function groupsShape<Line extends z.ZodObject>(line: Line) {
   return {
     subgroups: z
@@ -27,22 +28,25 @@ interface Groups<Line> {
   readonly groups?: { readonly by: string; readonly lines: readonly Line[] } | undefined
 }
 
-/** The items of one line. */
+/** The items that are added up in one line of a table. */
 export interface Grouped<Item> {
   readonly name: string
   readonly items: readonly Item[]
 }
 
 interface Grouping<Item> {
-  /** The project or group that the items belong to; undefined: all. */
+  /** The project or group that the items belong to; undefined for all projects. */
   readonly scope: string | undefined
   readonly groupBy: PagesSettings['groupBy']
   readonly pathOf: (item: Item) => string
-  /** The class of the item's branch. Absent: rules of the attribute that name branches are ignored. */
+  /** Returns the branch class of an item. If undefined, rules of the operator's attribute that name branches are ignored. */
   readonly branchOf?: (item: Item) => string
 }
 
-/** No lines if `items` is undefined or the scope is one project. `linesOf`: adds up the items of each line, and sorts the lines. */
+/**
+ * Adds up items by groups. There are no lines if `items` is undefined or the scope is one project. `linesOf` adds up the items of each line, and
+ * sorts the lines.
+ */
 export function groupsOf<Item, Line>(
   items: readonly Item[] | undefined,
   { scope, groupBy, pathOf, branchOf = () => '' }: Grouping<Item>,
@@ -57,7 +61,8 @@ export function groupsOf<Item, Line>(
 }
 
 /**
- * Groups items by the next level of groups below `group`, whose names end with a slash. Projects directly in the group are left out. Empty if there is one.
+ * Groups items by the next level of groups below `group`. The names of groups end with a slash. Projects directly in `group` are left out. The result
+ * is empty if there is only one group.
  */
 function bySubgroup<Item>(items: readonly Item[], pathOf: (item: Item) => string, group = ''): Grouped<Item>[] {
   const endOf = (item: Item): number => pathOf(item).indexOf('/', group.length)
@@ -70,13 +75,13 @@ function grouped<Item>(items: readonly Item[], nameOf: (item: Item) => string): 
   return [...Map.groupBy(items, nameOf)].map(([name, some]) => ({ name, items: some }))
 }
 
-/** Makes addresses of the same page, for a group and for a value of the attribute. */
+/** Returns addresses of the same page for a group, and for a value of the operator's attribute. */
 interface GroupLinks {
   readonly group: (path: string) => string
   readonly value: (value: string) => string
 }
 
-/** The table by groups and the table by the attribute, if they have lines. `columns`: the columns after the name. */
+/** Renders the table by groups and the table by the operator's attribute, if they have lines. `columns` are the columns after the name. */
 export function groupCards<Line extends { readonly name: string }>(
   { subgroups, groups = { by: '', lines: [] } }: Groups<Line>,
   columns: Readonly<Record<string, ShownColumn<Line>>>,

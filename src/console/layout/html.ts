@@ -1,6 +1,6 @@
-// A template function for HTML that escapes every value, so that no page can forget to escape.
+// A template function for HTML. It escapes every value, so that no page can forget to escape.
 
-/** Safe markup. Only `html` creates instances. */
+/** Safe HTML markup. Only `html` creates instances. */
 export class Html {
   readonly #text: string
 
@@ -13,7 +13,7 @@ export class Html {
   }
 }
 
-/** What a template accepts. Undefined, null and false render nothing. */
+/** The values that an HTML template accepts. Undefined, null and false render nothing. */
 export type Content = Html | string | number | undefined | null | false | readonly Content[]
 
 /** `html\`<p title="${a}">${b}</p>\`` escapes texts for element content and for quoted attribute values. */
@@ -35,19 +35,20 @@ function render(value: Content): string {
   if (value === undefined || value === null || value === false) return ''
   if (value instanceof Html) return value.toString()
   if (typeof value === 'object') return value.map(render).join('')
-  // Control characters and lone surrogates are invalid in HTML. Bidirectional controls could make a line look like another.
+  // Control characters and lone surrogates are replaced, because they are invalid in HTML. Bidirectional controls are replaced, because they could
+  // make one line look like another.
   return String(value)
     .toWellFormed()
     .replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd')
     .replace(/[&<>"']/g, character => entities[character] ?? '')
 }
 
-/** The path of a project or group, which may be broken after each slash, but not within a word. */
+/** Renders the path of a project or group. The path may be broken after each slash, but not within a word. */
 export function pathText(text: string): Html {
   return html`<span class="path">${text.split('/').map((part, index) => [index > 0 && html`/<wbr />`, part])}</span>`
 }
 
-/** The URL if it is http or https, else undefined. */
+/** Returns the URL if it is http or https, or else undefined. */
 export function safeUrl(url: string | undefined): string | undefined {
   const parsed = url === undefined ? null : URL.parse(url)
   return parsed !== null && (parsed.protocol === 'https:' || parsed.protocol === 'http:') ? parsed.href : undefined

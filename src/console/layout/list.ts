@@ -1,5 +1,5 @@
-// A list is declared once, column by column: its value, how it is sorted, how it is drawn. From that follow the type of its rows, their JSON, its schema (and
-// so the OpenAPI description), the `sort` parameter and the table. Columns are declared in the order of the table.
+// Declares a list once, column by column: its value, its sort order, its cell. The type of its rows, their JSON, its schema (and so the OpenAPI
+// description), the `sort` parameter and the table are derived from that. Columns are declared in the order of the table.
 import { z } from 'zod'
 import { ordered, sortedTable, type Key, type Keys, type ShownColumn } from './sorting.ts'
 import type { Content, Html } from './html.ts'
@@ -9,30 +9,30 @@ import type { Shaped } from './shape.ts'
 type Fields = Readonly<z.ZodRawShape>
 type RowOf<S extends Fields> = Shaped<z.ZodObject<S>>
 
-/** A column without a value of its own: its cell shows other fields, or what can be done with the row. */
+/** A column without a value of its own. Its cell shows other fields, or actions on the row. */
 export const drawn = { json: z.undefined().optional(), inJson: false } as const
 
-/** `Source`: what rows are made from. `Context`: what cells need besides their row. */
+/** A column of a list. `Source` is the type that rows are computed from. `Context` is the type of the further data that cells need. */
 interface ListColumn<Shape extends Fields[string], Row, Source, Context> {
-  /** The schema of its field in the JSON, which has the same name. */
+  /** The schema of the column's field in the JSON. The field has the same name as the column. */
   readonly json: Shape
-  /** False: the column is only in the table. */
+  /** Set to false if the column is only in the table. */
   readonly inJson?: false
-  /** Computes its value; without it, rows already have the value. */
+  /** Computes the column's value. Without this function, rows already have the value. */
   readonly of?: (source: Source) => Shaped<z.ZodType<z.core.output<Shape>>>
-  /** The head of its column in the table; without it, the table has no such column. */
+  /** The head of the column in the table. Without a title, the table has no such column. */
   readonly title?: string
-  /** The column's name in addresses, if it differs from the field's. */
+  /** The name of the column in addresses, if it differs from the name of the field. */
   readonly as?: string
-  /** The value to sort the table by; default: the column's value. `null`: the column is not sortable. */
+  /** Returns the value that the table is sorted by. By default, it is the column's value. If `null`, the column is not sortable. */
   readonly by?: Key<Row> | null
-  /** False: the column is not in this reader's table. */
+  /** Whether the column is shown in this reader's table. */
   readonly isFor?: (context: Context) => boolean
-  /** Draws the cell. Default: the value as it is, or a dash if there is none. */
+  /** Draws the cell of the column. By default, it shows the value, or a dash if there is none. */
   readonly cell?: (row: Row, context: Context) => Content
 }
 
-/** The page's address: the heads of columns link to it with another order. */
+/** The address of the page. The heads of columns link to it with another sort order. */
 type Address = Pick<RequestContext, 'base' | 'address' | 'query'>
 
 interface List<S extends Fields, Source, Context> {
@@ -41,13 +41,13 @@ interface List<S extends Fields, Source, Context> {
   readonly columns: readonly (Pick<ListColumn<never, RowOf<S>, Source, Context>, 'title' | 'by' | 'cell'> & {
     readonly as: string
   })[]
-  /** The sort keys of its table, by their names in addresses. */
+  /** The sort keys of the list's table, by their names in addresses. */
   readonly keys: Keys<RowOf<S>>
-  /** The rows, sorted. `sort`: as in addresses. */
+  /** Returns the rows, sorted. `sort` has the same form as in addresses. */
   readonly sorted: (rows: readonly RowOf<S>[], sort: string | null | undefined) => readonly RowOf<S>[]
-  /** The columns of its table, by the names in addresses. */
+  /** Returns the columns of the list's table, by their names in addresses. */
   readonly table: (context: Context) => Readonly<Record<string, ShownColumn<RowOf<S>>>>
-  /** Its table, sorted as the page's address says. */
+  /** Draws the list's table, sorted by the `sort` of the page's address. */
   readonly draw: (label: string, rows: readonly RowOf<S>[], context: Context & Address, css?: string) => Html
 }
 
@@ -65,7 +65,7 @@ export function listOf<Source = never, Context = RequestContext>() {
       return title === undefined ? [] : [{ as, head: title, of, isFor, cell: cell ?? (row => textOf(valueOf(row))) }]
     })
     const keys = Object.fromEntries(shown.flatMap(({ as, of }) => (of === undefined ? [] : [[as, of]])))
-    // Copied for each row: a pipeline may have thousands of jobs, and adding fields one by one takes three times as long.
+    // An empty row, which is copied for each row. A pipeline may have thousands of jobs, and adding the fields one by one takes three times as long.
     const blank: Record<string, unknown> = Object.fromEntries(inJson.map(([field]) => [field, undefined]))
     const table = (context: Context): Readonly<Record<string, ShownColumn<Row>>> =>
       Object.fromEntries(

@@ -1,11 +1,12 @@
-// The links to all pages, grouped by the reader's question: what is broken, why it is slow, what has changed; and the daemon itself.
+// The links to all pages. They are grouped by the reader's question: what is broken, why it is slow, what has changed. The last group is about the
+// daemon itself.
 import { addressWith, given, groupIn } from './address.ts'
 import { html, type Html } from './html.ts'
 
-/** `scoped`: the page can be limited to a group, or to a value of the operator's attribute; the link keeps this choice. */
+/** A link to a page. `scoped`: the page can be limited to a group, or to a value of the operator's attribute, and the link keeps this choice. */
 type Link = readonly [path: string, text: string, scoped?: 'scoped']
 
-/** The links of the core, by the heading above them. */
+/** The links to the core's pages, by the heading above them. */
 const groups = {
   'What is broken': [
     ['/', 'Overview'],
@@ -19,7 +20,7 @@ const groups = {
   ],
 } as const satisfies Record<string, readonly Link[]>
 
-/** A link of a feature. It comes after the links of the core and of earlier features. */
+/** A link that a feature adds to the navigation. It is shown after the links of the core and of earlier features. */
 export interface NavigationLink {
   readonly group: keyof typeof groups
   readonly link: Link
@@ -28,7 +29,7 @@ export interface NavigationLink {
 interface NavigationOptions {
   /** The path under which a reverse proxy publishes the daemon; empty at the root. */
   readonly base: string
-  /** Path and query of the page that is shown, below the base. */
+  /** The path and query of the current page, below the base. */
   readonly address: string
   readonly links?: readonly NavigationLink[] | undefined
 }

@@ -1,9 +1,10 @@
-// The answer of the pages and the JSON API if they cannot show something, mostly because a setting is missing: it says what the daemon needs.
+// The answer of the pages and the JSON API if they cannot show something. The usual reason is that a setting is missing. The answer explains what the
+// daemon needs.
 
 export class NotShown {
-  /** Sentences for people. */
+  /** The reason, as sentences for the reader. */
   readonly reason: string
-  /** Whether only the operator can change it. */
+  /** Whether a setting is missing, which only the operator can change. */
   readonly lacksSetting: boolean
 
   constructor(reason: string, lacksSetting = false) {
@@ -11,7 +12,7 @@ export class NotShown {
     this.lacksSetting = lacksSetting
   }
 
-  /** `needed`: names of settings. */
+  /** Creates the answer for missing settings. `needed` contains the names of the settings. */
   static without(what: string, needed: readonly string[]): NotShown {
     const last = needed.at(-1) ?? ''
     const all = needed.length > 1 ? `${needed.slice(0, -1).join(', ')} and ${last}` : last
@@ -19,7 +20,7 @@ export class NotShown {
   }
 }
 
-/** Names of needed settings, for the sentences of `NotShown`. */
+/** The names of needed settings, as used in the sentences of `NotShown`. */
 export const needed = {
   adminToken: 'an admin token (PIPESPAN_ADMIN_TOKEN)',
   platform: 'the platform’s API (PIPESPAN_PLATFORM_URL, PIPESPAN_PLATFORM_TOKEN)',

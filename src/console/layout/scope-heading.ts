@@ -1,4 +1,4 @@
-// The heading of pages with figures: a choice of the period and of the project.
+// The heading of pages with figures. It has a choice of the period and of the project.
 import { addressWith, given } from './address.ts'
 import { alternatives, type OwnFilter, type RequestContext } from './frame.ts'
 import { html, type Content, type Html } from './html.ts'
@@ -6,7 +6,7 @@ import { isInScope } from '../../core/store/ports/project-scope.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
 import type { PagesSources } from '../ports.ts'
 
-/** A drop-down list of a form. `wordOf`: the text of an option. */
+/** Renders a drop-down list of a form. `wordOf` returns the text of an option. */
 export function choice(
   name: string,
   options: readonly string[],
@@ -20,21 +20,21 @@ export function choice(
   </select>`
 }
 
-/** For options whose text is their value, such as names from outside. */
+/** Returns an option's value as its text. It is for options from outside the daemon, such as names. */
 export const asItIs = (option: string): string => option
 
 export interface Scope {
   readonly span: Span
-  /** Full path of a project, or of a group with a slash at its end; undefined: all projects. */
+  /** The full path of a project, or of a group with a slash at its end. If undefined, all projects are shown. */
   readonly project?: string | undefined
-  /** A value of the operator's attribute; undefined: all projects. */
+  /** A value of the operator's attribute. If undefined, all projects are shown. */
   readonly own?: string | undefined
 }
 
-/** How many projects are suggested in a form. */
+/** The maximum number of projects that a form suggests. */
 export const maxProjects = 500
 
-/** The scope in a query. Default: 30 days of all projects. */
+/** Parses the scope in a query. The default is 30 days of all projects. */
 export function askedScope(query: URLSearchParams): Scope {
   return { span: spanOf(query.get('span')) ?? '30d', project: given(query, 'project'), own: given(query, 'own') }
 }
@@ -43,7 +43,7 @@ export function scopeAddress(path: string, { span, project, own }: Scope): strin
   return addressWith(path, { span, project, own })
 }
 
-/** `names`: the periods to choose from. */
+/** Renders the choice of the period. `names` are the periods that can be chosen. */
 export function periodChoice(names: readonly Span[], chosen: Span, href: (span: Span) => string): Html {
   return alternatives(
     'How long back',
@@ -51,7 +51,7 @@ export function periodChoice(names: readonly Span[], chosen: Span, href: (span: 
   )
 }
 
-/** A field of a form for the path of a project or a group. */
+/** Renders a form field for the path of a project or a group. */
 export function projectField(project: string | undefined, projects: readonly string[], css = ''): Html {
   return html`<label class="${css}"
       >Project, or group/<input name="project" value="${project}" list="projects" autocomplete="off"
@@ -61,13 +61,13 @@ export function projectField(project: string | undefined, projects: readonly str
     </datalist>`
 }
 
-/** The groups of these projects, at all levels. */
+/** Returns the groups that contain these projects, at all levels. */
 function groupsOf(projects: readonly string[]): string[] {
   const groups = projects.flatMap(path => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)))
   return [...new Set(groups)].sort()
 }
 
-/** Says that no known project matches, if that is certain. `projects`: the known projects, up to `maxProjects`. */
+/** Renders a message that no known project matches, if that is certain. `projects` are the known projects, up to `maxProjects`. */
 export function unknownScope(project: string | undefined, projects: readonly string[]): Content {
   if (project === undefined || projects.length >= maxProjects) return ''
   if (projects.some(path => isInScope(path, project))) return ''
@@ -76,23 +76,23 @@ export function unknownScope(project: string | undefined, projects: readonly str
   </p>`
 }
 
-/** A field of a form for a value of the operator's attribute; empty without an attribute. */
+/** Renders a form field for a value of the operator's attribute; empty without an attribute. */
 export function ownField(own: OwnFilter | undefined): Content {
   if (own?.name === undefined) return ''
   return html`<label class="own">${own.name}${choice('own', own.values, own.value, asItIs)}</label>`
 }
 
-/** Says that no known project has the value of the operator's attribute. */
+/** Renders a message that no known project has the value of the operator's attribute. */
 export function unknownOwn(own: OwnFilter | undefined): Content {
   return own?.unknown === undefined ? '' : html`<p class="notice hint" role="status">${own.unknown}</p>`
 }
 
-/** A value of the operator's attribute, as written in a title; undefined without a value. */
+/** Returns a value of the operator's attribute in the form that titles use; undefined without a value. */
 export function ofOwn(value: string | undefined, { own }: Pick<RequestContext, 'own'>): string | undefined {
   return value === undefined ? undefined : `${own?.name ?? 'own'} ${value}`
 }
 
-/** The first cell of a row of the sums by the operator's attribute. `href`: the same page for this value. */
+/** Renders the first cell of a row of sums by the operator's attribute. `href` is the address of the same page for this value. */
 export function ownLink(value: string, href: string): Content {
   return value === '' ? html`<span class="dim">none</span>` : html`<a href="${href}">${value}</a>`
 }
@@ -101,9 +101,9 @@ interface Heading {
   readonly title: string
   /** The path of the page, such as `/environments`. */
   readonly path: string
-  /** The periods to choose from. */
+  /** The periods that can be chosen on the page. */
   readonly names?: readonly Span[]
-  /** Shown beside the title. */
+  /** The content beside the title of the page. */
   readonly aside?: Content
 }
 
@@ -121,7 +121,7 @@ export async function scopeHeading(
     ${projectForm(here, { span, project }, await views.projects(maxProjects), own)}`
 }
 
-/** A form to choose a project, a group or a value of the operator's attribute, on the page at this address. */
+/** Renders a form to choose a project, a group or a value of the operator's attribute on the page at this address. */
 export function projectForm(
   address: string,
   { span, project }: Partial<Scope>,

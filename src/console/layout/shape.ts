@@ -1,12 +1,12 @@
-// Building blocks of shapes. Each shape is declared once, beside its figures: its type, its JSON and its OpenAPI schema come
-// from it.
+// The building blocks of shapes. Each shape is declared once, beside its figures; its type, its JSON and its OpenAPI schema are derived from the
+// declaration.
 import { z } from 'zod'
 import type { Span } from './trend-spans.ts'
 
 export const millis = z.number().describe('Unix time in milliseconds.')
 export const ms = z.number().describe('Milliseconds.')
 export const counts = z.record(z.string(), z.number())
-/** Where something is: its platform and its project. */
+/** The platform and the project that a figure belongs to. */
 export const place = { instance: z.string(), projectId: z.number(), project: z.string() }
 export const own = z
   .string()
@@ -15,7 +15,7 @@ export const own = z
 /** The name of a period. */
 export const span = z.string<Span>()
 
-/** The type of what a shape describes, read-only. */
+/** The type that a shape describes, read-only. */
 export type Shaped<Shape extends z.ZodType> = Deep<z.infer<Shape>>
 
 type Deep<T> = T extends object ? { readonly [Key in keyof T]: Deep<T[Key]> } : T

@@ -1,15 +1,15 @@
-// Sortable tables without a script: the heads of columns link to the same page in another order.
+// Sortable tables that work without a script: the heads of columns link to the same page in another order.
 import { figure, since } from './format.ts'
 import { table, type RequestContext, type SortHead } from './frame.ts'
 import type { Content, Html } from './html.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The value to sort a row by; undefined ones come last. */
+/** Returns the value by which a row is sorted. Rows with an undefined value come last. */
 export type Key<Row> = (row: Row) => string | number | undefined
-/** Keys by their names in an address: `ran`, or `-ran` for descending order. */
+/** The sort keys by their names in an address: `ran`, or `-ran` for descending order. */
 export type Keys<Row> = Readonly<Record<string, Key<Row> | undefined>>
 
-/** A column. `of`: the value to sort by, undefined ones last; without it the column is not sortable. */
+/** A column of a sortable table. `of` returns the value to sort by; rows with an undefined value come last. A column without `of` is not sortable. */
 interface Column<Row> {
   readonly head: string
   readonly of?: Key<Row> | undefined
@@ -18,13 +18,13 @@ interface Column<Row> {
 type Compare<Row> = (a: Row, b: Row) => number
 
 interface Asked<Row> {
-  /** `ran`, or `-ran` for descending order; anything else: the default order. */
+  /** The requested order: `ran`, or `-ran` for descending order. Anything else selects the default order. */
   readonly sort: string | null
-  /** The address of the same page in another order. */
+  /** Returns the address of the same page in another order. */
   readonly href: (sort: string) => string
-  /** The default order; undefined: as given. */
+  /** The default order of rows. If undefined, rows stay in the given order. */
   readonly otherwise?: Compare<Row> | undefined
-  /** The order of rows with equal values; undefined: the default order. */
+  /** The order of rows with equal values. If undefined, it is the default order. */
   readonly alike?: Compare<Row> | undefined
 }
 
@@ -48,7 +48,7 @@ export function sorting<Row>(
   return { heads, rows: ordered(keys, rows, sort, otherwise, alike) }
 }
 
-/** The rows, sorted; in the default order if `sort` names none of the keys. */
+/** Returns the rows, sorted. They are in the default order if `sort` names none of the keys. */
 export function ordered<Row>(
   keys: Keys<Row>,
   rows: readonly Row[],
@@ -75,12 +75,12 @@ function chosen<Row>(
   return { of: Object.hasOwn(keys, name) ? keys[name] : undefined, isDescending: sort?.startsWith('-') === true }
 }
 
-/** A column with its cells. */
+/** A column of a table, with a function that draws its cells. */
 export interface ShownColumn<Row> extends Column<Row> {
   readonly cell: (row: Row) => Content
 }
 
-/** A column of figures: `show` writes its values. */
+/** Returns a column of figures. `show` formats its values. */
 export function figures<Row, Value extends number | undefined>(
   head: string,
   of: (row: Row) => Value,
@@ -89,7 +89,7 @@ export function figures<Row, Value extends number | undefined>(
   return { head, of, cell: row => figure(show(of(row))) }
 }
 
-/** A column of texts: `show` draws them, otherwise they are drawn as they are. A dash where there is none. */
+/** Returns a column of texts. `show` draws a text; by default it is drawn unchanged. A missing text is shown as a dash. */
 export function texts<Row>(
   head: string,
   of: (row: Row) => string | undefined,
@@ -105,7 +105,7 @@ export function texts<Row>(
   }
 }
 
-/** A column of times: how long ago each is. */
+/** Returns a column that shows how long ago each time was. */
 export function ages<Row>(head: string, of: (row: Row) => Millis | undefined, { now }: TableReader): ShownColumn<Row> {
   return {
     head,
@@ -126,8 +126,8 @@ export function cellsOf<Row>(columns: Readonly<Record<string, ShownColumn<Row>>>
 export type TableReader = Pick<RequestContext, 'base' | 'address' | 'query' | 'now'>
 
 /**
- * A table sorted by `sort` in the page's address. If several tables of a page have that column, all of them are.
- * The links of the heads lead back to this table, not to the top of the page.
+ * Renders a table sorted by `sort` in the page's address. If several tables of a page have that column, all of them are sorted. The links of the
+ * heads lead back to this table, not to the top of the page.
  */
 export function sortedTable<Row>(
   label: string,
@@ -144,7 +144,7 @@ export function sortedTable<Row>(
   return table(label, heads, sorted.map(cellsOf(columns)), { css, id })
 }
 
-/** The address of the same page in another order. */
+/** Returns the address of the same page in another order. */
 function sortAddress({ base, address, query }: Pick<TableReader, 'base' | 'address' | 'query'>, sort: string): string {
   const own = new URLSearchParams(query)
   own.set('sort', sort)

@@ -1,4 +1,4 @@
-// The periods of pages with figures over time, and the period that a page opens with. Pure.
+// The periods of pages with figures over time, and the period that a page shows first. These functions are pure.
 import type { Millis } from '../../model/instant.ts'
 
 const hour = 3_600_000
@@ -16,12 +16,15 @@ export type Span = keyof typeof spans
 
 export const spanNames = Object.keys(spans) as [Span, ...Span[]]
 
-/** Undefined for any other text. */
+/** Parses the name of a period. Returns undefined for any other text. */
 export function spanOf(text: string | null): Span | undefined {
   return text !== null && Object.hasOwn(spans, text) ? (text as Span) : undefined
 }
 
-/** The shortest period up to 30 days that includes all data; if even the newest data is older, the shortest period that reaches it. */
+/**
+ * Returns the shortest period up to 30 days that includes all data. If even the newest data is older, it returns the shortest period that includes
+ * the newest data.
+ */
 export function openingSpan(extent: { readonly first: Millis; readonly last: Millis } | undefined, now: Millis): Span {
   if (extent === undefined) return '30d'
   const { first, last } = extent
@@ -31,7 +34,7 @@ export function openingSpan(extent: { readonly first: Millis; readonly last: Mil
   return spanNames.slice(spanNames.indexOf('30d')).find(span => reaches(span, last)) ?? '1y'
 }
 
-/** The days of a chart: whole days including today, and at least a week. */
+/** Returns the days of a chart: whole days including today, and at least a week. */
 export function chartDays(
   span: Span,
   now: Millis,

@@ -8,7 +8,7 @@ import { isFinished } from '../../model/status.ts'
 import { pipelineAddress, pipelineTitle } from '../pipelines/run-rows.ts'
 import type { ListedRun, RunCard } from '../pipelines/run-card.ts'
 
-/** Statuses of pipelines in which something runs, or waits for a runner. */
+/** The statuses of pipelines in which a job is running or waiting for a runner. */
 export const activeStatuses = [
   'running',
   'pending',

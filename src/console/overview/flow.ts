@@ -3,7 +3,10 @@ import { z } from 'zod'
 import { counts, millis, type Shaped } from '../layout/shape.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** Counts since the daemon's start. `ignored`: by event; `refused`: by reason; `apiClients`: the counters of each client of a platform's API. */
+/**
+ * The counts since the daemon's start. `ignored` is by event, `refused` is by reason, and `apiClients` contains the counters of each client of a
+ * platform's API.
+ */
 export const flowShape = z.object({
   startedAt: millis,
   received: z.number(),
@@ -27,7 +30,7 @@ export const flowShape = z.object({
 })
 export type Flow = Shaped<typeof flowShape>
 
-/** Counters of one part of the daemon, by name. */
+/** The counters of one part of the daemon, by name. */
 type Counts = Readonly<Record<string, number>>
 
 interface FlowSources {
@@ -38,7 +41,7 @@ interface FlowSources {
   readonly refusals: Readonly<Record<string, { readonly message: string } | undefined>>
   readonly deliveries: { readonly processed: number; readonly unparseable: number; readonly excluded: number }
   readonly snapshots: Pick<Flow, 'attempts' | 'supplements' | 'unrouted'>
-  /** The clients of the platform's API, by name; undefined for one that does not run. */
+  /** The clients of the platform's API, by name; undefined for a client that does not run. */
   readonly platform: Readonly<Record<string, { readonly counters: object } | undefined>>
   readonly platformErrors: readonly {
     readonly name: string
@@ -54,7 +57,7 @@ export function flowOf({
   ...sources
 }: FlowSources): Flow {
   const { startedAt, lastAccepted, refusals, platform, platformErrors, platformAnswered } = sources
-  // The error's message ends with its remedy; pages show them separately.
+  // An error's message ends with its remedy, but pages show the two separately.
   const errors = platformErrors.map(({ name, error: { message, remedy } }) => ({
     name,
     what: `${name === 'default' ? '' : `${name}: `}${message.slice(0, -remedy.length).trim()}`,

@@ -6,7 +6,7 @@ import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { Flow } from './flow.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** `since`: an hour ago, or the start of the process if that is later. */
+/** The counts of the last hour. `since` is an hour ago, or the start of the process if that is later. */
 export const lastHourShape = z.object({
   since: millis,
   received: z.number(),
@@ -21,9 +21,9 @@ export type LastHour = Shaped<typeof lastHourShape>
 type HourCounts = Omit<LastHour, 'since'>
 
 export interface HourWatch {
-  /** The counts of the last hour, to the minute. */
+  /** Returns the counts of the last hour, to the minute. */
   read(): Promise<LastHour>
-  /** Takes a sample. Call it every minute. */
+  /** Takes a sample of the counters. It must be called every minute. */
   sample(): Promise<void>
 }
 
@@ -43,7 +43,7 @@ export function createHourWatch({ flow, queues, now }: HourSources): HourWatch {
     read: async () => {
       const counts = await count()
       const from = now() - hour
-      // If the clock was set back, no sample is old enough: then the counts since the start are shown.
+      // If the clock was set back, no sample is old enough. Then the counts since the start are shown.
       const before = samples.findLast(({ at }) => at <= from)
       const since = before?.at ?? Math.min(flow().startedAt, now())
       return { since: Math.max(since, from), ...minus(counts, before?.counts) }

@@ -1,4 +1,4 @@
-// Notices about what needs attention: each has a sentence on what is wrong, and one on what to do. Pure.
+// Notices about problems that need attention. Each notice has a sentence on what is wrong, and one on what to do. These functions are pure.
 import { z } from 'zod'
 import type { Shaped } from '../layout/shape.ts'
 import { ago, counted, duration } from '../layout/format.ts'
@@ -14,20 +14,20 @@ export const noticeShape = z.object({
   remedy: z.string(),
   more: z.string().optional(),
 })
-/** `more`: the path of a page with details. */
+/** A notice about a problem. `more` is the path of a page with details. */
 export type Notice = Shaped<typeof noticeShape>
 
 export interface Health {
   readonly flow: Flow
-  /** Deliveries that could not be decoded. */
+  /** The number of deliveries that could not be decoded. */
   readonly quarantined: number
   readonly queues: readonly ExportQueueStatus[]
   readonly setup: Setup
-  /** The names of our hooks that the platform has switched off. */
+  /** The names of our webhooks that the platform has disabled. */
   readonly hooksOff: readonly string[]
   /** Whether any pipeline is stored. */
   readonly hasRuns: boolean
-  /** Undefined: nothing reloads the configuration. */
+  /** The status of configuration reloads; undefined if nothing reloads the configuration. */
   readonly config?: ConfigStatus | undefined
 }
 
@@ -70,7 +70,7 @@ function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {
   return notices
 }
 
-/** Signals of a destination that have the same problem: one sentence is about all of them. */
+/** The signals of a destination that have the same problem. One sentence covers all of them. */
 interface AlikeQueues extends Omit<ExportQueueStatus, 'signal'> {
   readonly signals: string
 }
@@ -93,7 +93,7 @@ function together(queues: readonly ExportQueueStatus[]): AlikeQueues[] {
   })
 }
 
-/** `traces`, `traces and logs`, `traces, metrics and logs`. */
+/** Joins words to a list: `traces`, `traces and logs`, `traces, metrics and logs`. */
 function enumerated(words: readonly string[]): string {
   const last = words.at(-1) ?? ''
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`

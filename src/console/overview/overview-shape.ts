@@ -1,4 +1,4 @@
-// The shape of the overview: what its page shows, the JSON API answers, and `pipespan top` reads; and what features add to it.
+// The shape of the overview, with the parts that features add. The page shows it, the JSON API returns it, and `pipespan top` reads it.
 import { z } from 'zod'
 import { flowShape } from './flow.ts'
 import { lastHourShape } from './last-hour.ts'
@@ -31,7 +31,7 @@ export const overviewShape = z.object({
   finishedCount: z.number().describe('How many pipelines finished in the last hour.'),
 })
 
-/** The shape with the fields that features add. */
+/** Returns the shape of the overview with the fields that features add. */
 export function overviewShapeOf(parts: Pick<PagesParts, 'fillings'>) {
   return overviewShape.extend(
     Object.assign({}, ...overviewParts.of(parts).map(({ fields }) => fields)) as z.ZodRawShape,
@@ -41,9 +41,9 @@ export function overviewShapeOf(parts: Pick<PagesParts, 'fillings'>) {
 export interface Overview extends Health, Shown {}
 type Shown = Omit<Shaped<typeof overviewShape>, keyof Health>
 
-/** A card of a feature; the JSON API answers what the card shows as fields. */
+/** A feature's card on the overview. The JSON API returns the content of the card as fields. */
 export interface OverviewPart<Read extends object = object> {
-  /** The id of its card, which is updated on its own. */
+  /** The id of the card's region, which is updated separately. */
   readonly region: string
   /** The shape of `Read`. */
   readonly fields: z.ZodRawShape
@@ -52,31 +52,31 @@ export interface OverviewPart<Read extends object = object> {
   readonly card: (read: Read, context: RequestContext) => Content
 }
 
-/** The cards of features are placed between the running and the finished pipelines. */
+/** The cards that features add to the overview. They are placed between the running and the finished pipelines. */
 export const overviewParts = new Slot<OverviewPart>()
 
-/** Checks the types of a part: its card must draw what it reads. */
+/** Adds a part to the overview. It checks the types of the part: `card` must accept the result of `read`. */
 export function onOverview<Read extends object>(part: OverviewPart<Read>) {
   return overviewParts.with(part as unknown as OverviewPart)
 }
 
-/** A source of entries for the list of what to fix first. Features find them, and one feature ranks the entries of all sources by cost. */
+/** A source of entries for the list of what to fix first. Features find the entries, and one feature ranks the entries of all sources by cost. */
 export interface FixSource {
-  /** `flaky_test`: shown as “flaky test”. */
+  /** The kind of the entries. `flaky_test` is shown as “flaky test”. */
   readonly kind: string
-  /** Finds the entries, with what each of them cost in this period, which is a week. */
+  /** Finds the entries, with the cost of each in this period, which is a week. */
   readonly read: (parts: PagesParts, since: Millis, until: Millis) => Promise<readonly FoundFix[]>
 }
 
 export interface FoundFix {
   readonly subject: string
-  /** Full path; undefined if several projects share it. */
+  /** The full path of the project; undefined if the entry concerns several projects. */
   readonly project?: string | undefined
-  /** The time that it costs per week, ms. */
+  /** The time that the problem costs per week, ms. */
   readonly weekMs: number
-  /** The money that it costs, in the currency unit of the price table. */
+  /** The money that the problem costs, in the currency unit of the price table. */
   readonly cost?: number | undefined
-  /** The job whose time is lost, to find its price. An empty name stands for the project's pipelines. */
+  /** The job whose time is lost. Its price is used for the entry. An empty job name means the project's pipelines. */
   readonly of?: { readonly projectId: number; readonly job: string } | undefined
   readonly why: string
   /** The path of a page with details. */

@@ -1,4 +1,4 @@
-// The overview page: what needs attention, the flow of deliveries, running pipelines, the last finished pipelines.
+// The overview page. It shows notices, the flow of deliveries, the running pipelines, and the last finished pipelines.
 import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since, time } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
@@ -20,11 +20,14 @@ import type { StoredRun } from '../../core/store/ports/runs.ts'
 import type { Millis } from '../../model/instant.ts'
 
 const shown = { running: 6, silent: 4, finished: 12 }
-/** ms. A running pipeline causes an event at each change of a job, so this long a silence is unusual. */
+/**
+ * The time without an event after which a platform counts as silent, ms. A running pipeline causes an event at each change of a job, so such a long
+ * silence is unusual.
+ */
 const silentAfter = 3_600_000
 const hour = 3_600_000
 
-/** `limit`: maximum number of running and of finished pipelines; undefined: as many as the page shows. */
+/** Reads the overview. `limit` is the maximum number of running and of finished pipelines. If undefined, it is the number that the page shows. */
 export async function overviewOf(parts: PagesParts, now: Millis, limit?: number): Promise<Overview> {
   const maxRunning = limit ?? shown.running
   const silentSince = now - silentAfter
@@ -52,7 +55,7 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
     hasRuns,
   }
   const health: Health = { ...known, hooksOff: hooksOff(hooks) }
-  // The notices are about the daemon. People who are limited to some projects get none, as they cannot fix it.
+  // The notices are about the daemon. People who are limited to some projects get none, because they cannot fix the daemon.
   const notices = parts.bounds === 'own' ? [] : noticesOf(health, now)
   const [runningNow, silentNow, lastFinished] = await Promise.all([
     withUsual(parts, running.map(card)),
@@ -69,7 +72,7 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
   ) as Overview
 }
 
-/** `timeline`: the timeline of the last day. */
+/** Renders the overview page. `timeline` is the timeline of the last day. */
 export function overviewPage(
   overview: Overview,
   timeline: Timeline,
@@ -143,7 +146,7 @@ function withCode(text: string): Content {
   return text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 }
 
-/** The flow of deliveries in four steps, from left to right or from top to bottom. Each step links to what it counts. */
+/** Draws the flow of deliveries in four steps, from left to right or from top to bottom. Each step links to the items that it counts. */
 function flowPicture(
   { flow, lastHour, quarantined, queues, active, silentCount, finishedCount }: Overview,
   { base, now, seesDestinations }: RequestContext,
@@ -153,7 +156,7 @@ function flowPicture(
   const names = [...new Set(queues.map(queue => queue.destination))]
   const troubled = queues.some(queue => queue.state !== 'closed')
   const { received, ignored, refused, delivered } = lastHour
-  // In whole minutes: a live page is sent again whenever it has changed.
+  // The time is shown in whole minutes, because a live page is sent again whenever it has changed.
   const minutes = Math.floor((now - lastHour.since) / 60_000)
   const span = minutes >= 59 ? 'in the last hour' : 'since the start'
   const link = (to: string, content: Content): Html => html`<a href="${base}${to}">${content}</a>`
@@ -202,7 +205,7 @@ function queueRow(queue: ExportQueueStatus, now: Millis): Html {
   )
 }
 
-/** A row with a name, a line about it, and its state. */
+/** Renders a row with a name, a line about it, and its state. */
 function pairRow(name: Content, about: Content, state: Content): Html {
   return html`<li class="pair">
     <span>${name}<br /><span class="dim">${about}</span></span>
@@ -210,7 +213,10 @@ function pairRow(name: Content, about: Content, state: Content): Html {
   </li>`
 }
 
-/** `connected`: the platform has answered, and its last answer was not an error that affects all requests. */
+/**
+ * Renders the state of the platform. `connected` means that the platform has answered, and that its last answer was not an error that affects all
+ * requests.
+ */
 function platformBadge({ platformAnswered, platformError }: Overview['flow'], setup: Overview['setup']): Html {
   if (!setup.hasPlatformToken) return badge('created', 'without a token')
   if (platformError !== undefined) return badge('failed', 'failing')

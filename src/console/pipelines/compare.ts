@@ -1,4 +1,4 @@
-// The page that compares two runs: what changed, what explains the difference in duration, both runs on one time axis, and a table of jobs.
+// The page that compares two runs. It shows what changed, what explains the difference in duration, both runs on one time axis, and a table of jobs.
 import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
@@ -16,9 +16,9 @@ import type { ComparedJob, ComparedSide, Comparison, TimePart } from './comparis
 import type { ComparedRuns, ComparedWith } from './compared-with.ts'
 import type { RunCard } from './run-card.ts'
 
-/** How many parts of the difference are listed. All others share one row. */
+/** The maximum number of parts of the difference that are listed. All others share one row. */
 const maxParts = 8
-/** Rows of the table of jobs. */
+/** The maximum number of rows in the table of compared jobs. */
 const maxJobs = 1_000
 
 export function comparePage(compared: ComparedRuns, misread: string | undefined, context: RequestContext): Page {
@@ -45,7 +45,7 @@ const choices = [
   ['usual', 'The usual'],
 ] as const
 
-/** Links to the comparisons of a pipeline. `chosen`: the comparison that this page shows. */
+/** Renders links to the comparisons of a pipeline. `chosen` is the comparison that this page shows. */
 export function compareChoice(pipeline: RunCard, chosen: ComparedWith | undefined, context: RequestContext): Html {
   return alternatives(
     'Compare with',
@@ -258,7 +258,7 @@ function outcome({ here, there }: ComparedJob): Content {
   return html`${badge(own)}${other !== undefined && other !== own && html` <span class="dim">was ${wordOf(other)}</span>`}`
 }
 
-/** The rank of a change for sorting: changes for the worse come first. */
+/** Returns the rank of a change for sorting. Changes for the worse come first. */
 function rank({ change }: ComparedJob): number {
   return ['failed', 'passed', 'new', 'gone', 'other', 'none'].indexOf(change)
 }
@@ -278,7 +278,7 @@ function sharedWaterfall(here: RunCard, there: RunCard, now: Millis): Omit<Water
   }
 }
 
-/** Labels the pipelines by their numbers, as both have the same name. */
+/** Labels the compared pipelines by their numbers, because both have the same name. */
 function named(rows: readonly WaterfallRow[]): WaterfallRow[] {
   return rows.map(row => (row.kind === 'pipeline' ? { ...row, label: `#${row.pipelineId}`, note: row.label } : row))
 }

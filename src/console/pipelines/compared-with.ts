@@ -1,4 +1,5 @@
-// Finds what a pipeline is compared with: the previous run, the last one that passed, a run by its number, or the usual durations.
+// Finds the run that a pipeline is compared with: the previous run, the last run that passed, or a run given by its number. It can also be compared
+// with the usual durations.
 import { z } from 'zod'
 import { compareRuns, compareUsual, comparisonShape } from './comparison.ts'
 import { runCard, runCardShape, startOf, type RunCard } from './run-card.ts'
@@ -11,7 +12,7 @@ import type { Shaped } from '../layout/shape.ts'
 export const comparedNames = ['before', 'green', 'usual'] as const
 export type ComparedWith = (typeof comparedNames)[number] | number
 
-/** Parses `before`, `green`, `usual` or a number such as `#123`; undefined for anything else. */
+/** Parses the requested comparison: `before`, `green`, `usual` or a number such as `#123`. Returns undefined for anything else. */
 export function comparedWith(text: string): ComparedWith | undefined {
   return comparedNames.find(name => name === text) ?? wholeNumber(text.replace(/^#/, ''))
 }
@@ -32,7 +33,7 @@ interface AskedComparison {
   readonly with: ComparedWith
 }
 
-/** Undefined if there is no such pipeline. */
+/** Reads a pipeline and the run that it is compared with. Returns undefined if there is no such pipeline. */
 export async function comparedRuns(
   parts: Pick<PagesParts, 'views' | 'usuals' | 'clock'>,
   { projectId, pipelineId, instance, with: wanted }: AskedComparison,
@@ -63,7 +64,7 @@ export async function comparedRuns(
   }
 }
 
-/** The newest pipeline of the same name that was created before this one. */
+/** Finds the newest pipeline of the same name that was created before this one. */
 async function earlier(
   parts: Pick<PagesParts, 'views' | 'clock'>,
   { countedAs, ...own }: RunCard,
@@ -76,12 +77,15 @@ async function earlier(
   return undefined
 }
 
-/** How many pipelines and jobs are searched: few enough that a page takes only milliseconds, however large pipelines are. */
+/**
+ * The maximum number of pipelines and of jobs that are searched. They are few enough that a page takes only milliseconds, however large the pipelines
+ * are.
+ */
 const maxPipelines = 50
 const maxJobs = 5_000
 const atOnce = 5
 
-/** The pipelines of a project, the newest first. */
+/** Yields the pipelines of a project, the newest first. */
 export async function* pipelinesBack(
   { views, clock }: Pick<PagesParts, 'views' | 'clock'>,
   { instance, projectId, project }: Pick<RunCard, 'instance' | 'projectId' | 'project'>,
@@ -92,13 +96,13 @@ export async function* pipelinesBack(
   do {
     const page = await views.search({ project, ...wanted, after, limit: atOnce })
     for (const card of page.runs.map(one => runCard(one, clock))) {
-      // Another instance may have a project with the same path.
+      // The instance is compared, too, because another instance may have a project with the same path.
       if (card.instance === instance && card.projectId === projectId) yield card
       pipelines += 1
       jobs += card.jobs.length
     }
     after = page.next
-    // Each page of the search counts as one more pipeline, so that the search also ends if pages have no match.
+    // Each page of the search counts as one more pipeline, so that the search also ends if its pages contain no match.
     pipelines += 1
   } while (after !== undefined && pipelines < maxPipelines && jobs < maxJobs)
 }

@@ -1,5 +1,5 @@
-// Compares two runs of a pipeline: joins their jobs by stage and name, and explains the difference in duration by their
-// critical paths. Pure.
+// Compares two runs of a pipeline. It joins their jobs by stage and name, and explains the difference in duration by their critical paths. These
+// functions are pure.
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import { z } from 'zod'
 import { ms, type Shaped } from '../layout/shape.ts'
@@ -8,7 +8,7 @@ import { startOf, type JobCard, type RunCard } from './run-card.ts'
 import { ranOf } from '../waterfall/waterfall-rows.ts'
 import type { Usual } from './usual.ts'
 
-/** A job in one of the two runs: the newest job of its name. In a usual run it has no id and no status. */
+/** A job in one of the two compared runs: the newest job of its name. In a usual run it has no id and no status. */
 const sideShape = z.object({
   id: z.number().optional(),
   status: z.string().optional(),
@@ -20,7 +20,7 @@ const sideShape = z.object({
 })
 export type ComparedSide = Shaped<typeof sideShape>
 
-/** `none`: the same outcome, or nothing to compare with. */
+/** How the outcome of a job changed between two runs. `none`: the outcome is the same, or there is no run to compare with. */
 const outcomeChanges = ['new', 'gone', 'failed', 'passed', 'other', 'none'] as const
 
 const jobShape = z.object({
@@ -32,7 +32,7 @@ const jobShape = z.object({
   ranDeltaMs: ms.optional(),
   queuedDeltaMs: ms.optional(),
 })
-/** A job in both runs. The deltas are this run's minus the other's. */
+/** A job in both compared runs. A delta is the value in this run minus the value in the other run. */
 export type ComparedJob = Shaped<typeof jobShape>
 
 const partShape = z.object({
@@ -44,8 +44,9 @@ const partShape = z.object({
   deltaMs: ms,
 })
 /**
- * A part of the critical paths: a job ran, the path waited for the job to start, its earlier attempts ran, the path waited for its retry, or for
- * the end of the pipeline. `rest`: the remainder of the usual duration, because the medians of jobs do not add up to it.
+ * A part of the critical paths. In its time, a job ran (`ran`), the path waited for the job to start (`waited`), the job's earlier attempts ran
+ * (`attempts`), the path waited for a retry of the job (`retry`), or it waited for the end of the pipeline (`end`). `rest` is the remainder of the
+ * usual duration, because the medians of jobs do not add up to it.
  */
 export type TimePart = Shaped<typeof partShape>
 
@@ -58,7 +59,9 @@ export const comparisonShape = z.object({
     .array(partShape)
     .describe('How the parts of their critical paths differ. The differences add up to `deltaMs`.'),
 })
-/** Parts are sorted by their difference, the greatest first. There are none if either run has no critical path. */
+/**
+ * The comparison of two runs. Its parts are sorted by their difference, the greatest first. There are no parts if either run has no critical path.
+ */
 export type Comparison = Shaped<typeof comparisonShape>
 
 export function compareRuns(here: RunCard, there: RunCard): Comparison {
@@ -70,7 +73,7 @@ export function compareRuns(here: RunCard, there: RunCard): Comparison {
   }
 }
 
-/** Compares with the usual durations of the pipeline, and of its jobs by name. */
+/** Compares a run with the usual durations of the pipeline, and of its jobs by name. */
 export function compareUsual(here: RunCard, usual: Usual | undefined, jobs: ReadonlyMap<string, Usual>): Comparison {
   const own = timelineOf(here)
   const compared = [...sidesOf(here, own).values()].map(({ job, side }): ComparedJob => {
@@ -85,7 +88,10 @@ export function compareUsual(here: RunCard, usual: Usual | undefined, jobs: Read
 
 const ofStep = ['ran', 'waited', 'attempts', 'retry'] as const
 
-/** A usual run has no failed attempts and no critical path: each job counts with its usual running and waiting time. */
+/**
+ * Returns the differences from a usual run. A usual run has no failed attempts and no critical path, so each job counts with its usual running and
+ * waiting time.
+ */
 function partsFromUsual(own: Timeline, usualMs: number | undefined, jobs: ReadonlyMap<string, Usual>): TimePart[] {
   if (own.steps.size === 0 || usualMs === undefined) return []
   const parts = [...own.steps.values()].flatMap((step): TimePart[] => {
@@ -106,22 +112,22 @@ interface Timeline {
   readonly spent?: number | undefined
   /** The jobs of the critical path, by `keyOf`. */
   readonly steps: ReadonlyMap<string, Step>
-  /** From the end of the path to the end of the pipeline, ms. */
+  /** The time from the end of the critical path to the end of the pipeline, ms. */
   readonly end: number
 }
 
 interface Step {
   readonly job: JobCard
-  /** Durations, ms. */
+  /** How long the job ran, ms. */
   readonly ran: number
   readonly waited: number
-  /** How long its attempts before the last one ran. */
+  /** How long the job's attempts before the last one ran, ms. */
   readonly attempts: number
-  /** How long the path waited for the attempts after the first. */
+  /** How long the critical path waited for the job's attempts after the first one, ms. */
   readonly retry: number
 }
 
-/** The critical path as consecutive steps that add up to the duration of the run. */
+/** Returns the critical path as consecutive steps that add up to the duration of the run. */
 function timelineOf(card: RunCard): Timeline {
   const spent = card.spentMs
   const start = startOf(card)
@@ -166,7 +172,7 @@ function partOf(
   return { ...of, hereMs, thereMs, deltaMs: (hereMs ?? 0) - (thereMs ?? 0) }
 }
 
-/** The parts that differ, the greatest difference first. */
+/** Returns the parts that differ, the greatest difference first. */
 function byDifference(parts: readonly TimePart[]): TimePart[] {
   return parts.filter(({ deltaMs }) => deltaMs !== 0).sort((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
 }
@@ -176,7 +182,7 @@ interface Sided {
   readonly side: ComparedSide
 }
 
-/** The newest job of each stage and name. */
+/** Returns the newest job of each stage and name. */
 function sidesOf(card: RunCard, { steps }: Timeline): Map<string, Sided> {
   const sides = new Map<string, Sided>()
   for (const job of card.jobs) {
@@ -187,7 +193,7 @@ function sidesOf(card: RunCard, { steps }: Timeline): Map<string, Sided> {
   return sides
 }
 
-/** Joins jobs by stage and name; the remaining ones by name alone, since a job may have moved to another stage. */
+/** Joins the jobs of two runs by stage and name. It joins the remaining jobs by name alone, because a job may have moved to another stage. */
 function joined(here: ReadonlyMap<string, Sided>, there: ReadonlyMap<string, Sided>): ComparedJob[] {
   const left = new Map([...there].filter(([key]) => !here.has(key)))
   const moved = new Map([...left].map(([key, { job }]) => [job.name, key]))

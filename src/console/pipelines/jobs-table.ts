@@ -1,4 +1,4 @@
-// The table of a pipeline's jobs: failed jobs first, or sorted by a column; paginated.
+// The paginated table of a pipeline's jobs. Failed jobs come first, or the table is sorted by a column.
 import { hasFailed } from '../../model/status.ts'
 import { addressWith, given } from '../layout/address.ts'
 import { number } from '../layout/format.ts'
@@ -9,12 +9,12 @@ import { byStart, jobList, type JobCard } from './run-card.ts'
 import { cellsOf, sorting } from '../layout/sorting.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
-/** Maximum number of rows on a page. */
+/** Maximum number of jobs on one page of the table. */
 const pageOfJobs = 500
-/** A table with more rows scrolls by itself. */
+/** The number of rows above which the table scrolls separately from the page. */
 const maxTall = 40
 
-/** `jobs`: the jobs of the pipeline that are shown. */
+/** Renders the table of a pipeline's jobs. `jobs` are the jobs that the filter selects. */
 export function jobsTable(detail: PipelineDetail, jobs: readonly JobCard[], context: RequestContext): Content {
   const { pipeline, jobUsuals } = detail
   if (jobs.length === 0) return empty(pipeline.jobs.length === 0 ? 'No jobs yet.' : 'No job matches.')

@@ -13,7 +13,7 @@ import type { ExportState } from '../../core/store/ports/views.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 import type { Signal } from '../../core/store/ports/outbox.ts'
 
-// A pipeline's family: the root pipeline, and everything that it triggered, directly or indirectly.
+// A member of a pipeline's family, which consists of the root pipeline and all pipelines that it triggered, directly or indirectly.
 const familyMemberShape = z
   .object({
     card: runCardShape,
@@ -26,10 +26,10 @@ const familyMemberShape = z
   .meta({ id: 'FamilyMember' })
 export type FamilyMember = Shaped<typeof familyMemberShape>
 
-/** How many pipelines of a family are shown. */
+/** The maximum number of pipelines of a family that are shown. */
 const maxMembers = 60
 
-/** The root pipeline with all stored pipelines below it. */
+/** Reads the root pipeline with all stored pipelines below it. */
 async function familyOf(parts: Pick<PagesParts, 'views' | 'runs' | 'clock'>, asked: StoredRun): Promise<FamilyMember> {
   let root = asked
   for (let generation = 0; generation < maxGenerations; generation += 1) {
@@ -54,18 +54,18 @@ async function familyOf(parts: Pick<PagesParts, 'views' | 'runs' | 'clock'>, ask
   return grow(root)
 }
 
-/** The member and all below it. */
+/** Returns the member and all members below it. */
 export function membersOf(member: FamilyMember): FamilyMember[] {
   return [member, ...member.children.flatMap(membersOf)]
 }
 
-// The usual run of a pipeline: a run that took as long as the median. A pipeline is compared with it, because the medians of jobs do not add up to the median
-// of the pipeline, but the jobs and waits of one run add up to its duration.
+// The usual run of a pipeline is a run that took as long as the median. A pipeline is compared with a run because the jobs and waits of one run add
+// up to its duration. The medians of jobs do not add up to the median of the pipeline.
 
-/** How many runs and jobs are read to find a run of the same name and class of branches. */
+/** The maximum numbers of runs and of jobs that are read to find a run of the same name and class of branches. */
 const [maxRuns, maxJobs] = [50, 5_000]
 
-/** Undefined if too few runs have been counted, or no such run is stored. */
+/** Finds the usual run of a pipeline. Returns undefined if too few runs have been counted, or no such run is stored. */
 async function usualRunOf(
   { views, clock, now }: Pick<PagesParts, 'views' | 'clock' | 'now'>,
   { instance, pipelineId, projectId, project, ref, source }: RunCard,
@@ -122,7 +122,7 @@ const maxReadings = 100
 /** Maximum number of jobs whose usual durations are read. The page of a job always has its usual duration. */
 const maxUsuals = 1_000
 
-/** Undefined if there is no such pipeline. */
+/** Reads everything about one pipeline. Returns undefined if there is no such pipeline. */
 export async function pipelineDetail(
   parts: PagesParts,
   { traceLink }: Pick<PagesSettings, 'traceLink'>,

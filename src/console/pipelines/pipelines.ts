@@ -48,14 +48,15 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
   const { text } = filters
   if (isTraceId(text)) {
     const found = await ofIds(parts, await searchTrace(parts, text, query.after), query)
-    // A pipeline may have joined a trace (TRACEPARENT), whose id is not derived from the pipeline. The text search finds that id.
+    // The text search is also tried for a trace id. A pipeline may have joined a trace (TRACEPARENT) whose id is not derived from the pipeline, and
+    // only the text search finds that id.
     if (found.total !== 0 || query.after !== undefined) return found
   }
   const [{ runs, next, searchedBackTo }, total] = await Promise.all([
     parts.views.search(query),
     parts.views.countRuns(query),
   ])
-  // Sixteen hex digits may also be ordinary text, such as a part of a branch's name. So the text search comes first.
+  // The search for a span id follows the text search, because sixteen hex digits may also be ordinary text, such as a part of a branch's name.
   if (runs.length === 0 && isSpanId(text)) return ofIds(parts, await searchSpan(parts, text, query.after), query)
   return {
     pipelines: await withUsual(
@@ -74,7 +75,10 @@ function sortOf({ sort }: Filters): Sort | undefined {
   return runSorts.find(({ as }) => as === sort)
 }
 
-/** Reads the newest matches and sorts them, the largest first. There are no further pages. Pipelines without the figure are left out. */
+/**
+ * Reads the newest matching pipelines and sorts them, the largest value first. There are no further pages. Pipelines without a value for the sort
+ * column are left out.
+ */
 async function sortedList(parts: Parts, filters: Filters, { by }: Sort, limit: number): Promise<PipelineList> {
   const { sort: _, after: __, ...rest } = filters
   const { pipelines, next, total, searchedBackTo } = await pipelineList(parts, rest, maxSorted)
@@ -142,7 +146,7 @@ function sortChoice({ after: _, sort, ...filters }: Filters, base: string): Html
   )
 }
 
-/** For a search of a span id: says which kinds of spans are not searched. */
+/** Explains which kinds of spans a search for a span id does not cover. */
 function spansMeant({ text }: Filters): Content {
   if (!isSpanId(text)) return ''
   return 'Of span ids, those of pipelines and jobs are searched; those of sections, tests and a job’s own spans are not, as they are many and are not stored. Search for the trace id instead.'

@@ -16,17 +16,20 @@ import { viewJob, type JobView } from '../../model/job.ts'
 import type { PipelineFacts, PipelineTimes, ProjectFacts } from '../../model/observation.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 
-/** The current time on the clock of an instance. It measures running pipelines, because their start is the platform's time. */
+/**
+ * Returns the current time on the clock of an instance. The duration of a running pipeline is measured with it, because its start is a time of the
+ * platform's clock.
+ */
 export type PlatformNow = (instance: string) => Millis
 
-/** A job of a run. */
+/** A job of a run, as the columns of lists use it. */
 interface ViewedJob {
   readonly job: JobView
   readonly isRetried: boolean
   readonly platformNow: Millis
 }
 
-/** What the table of a pipeline's jobs needs besides the jobs. */
+/** The further data that the table of a pipeline's jobs needs. */
 interface JobsContext {
   readonly hrefOf: (jobId: number) => string
 }
@@ -111,7 +114,7 @@ interface ViewedRun extends Pick<StoredRun, 'run' | 'timing'> {
   readonly platformNow: Millis
 }
 
-/** The columns of the texts that the store declares. */
+/** The columns for the texts of a run that the store declares. */
 const texts = Object.fromEntries(
   eachRunColumn.map(([name, { of, title }]) => {
     const draw = (row: object): Content => {
@@ -127,7 +130,10 @@ interface TextColumn {
   readonly of: (run: ViewedRun) => string | undefined
 }
 
-/** A list shows the columns that have a `cell` in one line. It can be sorted by those that have a `title`: its newest pipelines, the largest first. */
+/**
+ * The columns of the list of pipelines. In one line, the list shows the columns that have a `cell`. It can be sorted by the columns that have a
+ * `title`: the newest pipelines are then sorted by that column, the largest first.
+ */
 export const runList = listOf<ViewedRun>()({
   instance: { json: z.string(), of: ({ run }) => run.key.instance },
   projectId: { json: z.number(), of: ({ run }) => run.project.facts.id },
@@ -213,7 +219,9 @@ export async function withUsual(
   return Promise.all(cards.map(async card => ({ ...card, usual: (await usuals.of(card, [''])).get('') })))
 }
 
-/** The end of a run; undefined while it runs. The status decides, because a retried pipeline keeps its old `finishedAt` while it runs again. */
+/**
+ * Returns the end of a run; undefined while it runs. The status decides, because a retried pipeline keeps its old `finishedAt` while it runs again.
+ */
 function finishOf({ status, times }: Pick<ViewedRun, 'status' | 'times'>): Millis | undefined {
   return isTerminal(status) ? times.finishedAt : undefined
 }
@@ -223,7 +231,7 @@ function waitsUntil({ run, timing, status }: ViewedRun): Millis | undefined {
   return isTerminal(status) && isDelayed ? (timing.enrichingUntil ?? timing.dueAt) : undefined
 }
 
-/** From the first known time to the end, or to now while it runs; undefined if no time is known. */
+/** Returns the duration from a run's first known time to its end, or to now while it runs; undefined if no time is known. */
 function spentMs({ status, times, jobs, platformNow }: ViewedRun): number | undefined {
   const start = startOf({ createdAt: times.createdAt, jobs })
   if (start === undefined) return undefined
@@ -233,28 +241,28 @@ function spentMs({ status, times, jobs, platformNow }: ViewedRun): number | unde
   return Math.max(0, (end ?? platformNow) - start)
 }
 
-/** The full path of a project, else its name or its id. */
+/** Returns the full path of a project, or else its name, or else its id. */
 export function projectName({ path, name, id }: ProjectFacts): string {
   return path ?? name ?? String(id)
 }
 
-/** The earliest known time of a run. */
+/** Returns the earliest known time of a run. */
 export function startOf({ createdAt, jobs }: Pick<RunCard, 'createdAt' | 'jobs'>): Millis | undefined {
   return earliest([createdAt, ...jobs.map(job => job.startedAt)])
 }
 
-/** Orders jobs by their start; jobs that did not start come last. */
+/** Orders jobs by their start. Jobs that did not start come last. */
 export function byStart(a: JobCard, b: JobCard): number {
   return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
 
-/** How long a job ran; undefined if it never started, or if its end is unknown. */
+/** Returns how long a job ran; undefined if it never started, or if its end is unknown. */
 function ranMs({ startedAt, finishedAt, status }: JobView, platformNow: Millis): number | undefined {
   const end = finishedAt ?? (isRunning(status) ? platformNow : undefined)
   return startedAt === undefined || end === undefined ? undefined : Math.max(0, end - startedAt)
 }
 
-/** Stages in the order of their jobs, each with its jobs, without those that a retry has replaced. */
+/** Returns the stages in the order of their jobs, each with its jobs. Jobs that a retry has replaced are left out. */
 export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; readonly jobs: readonly JobCard[] }[] {
   const stages = new Map<string, JobCard[]>()
   for (const job of card.jobs) {
@@ -266,7 +274,7 @@ export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; 
   return [...stages].map(([name, jobs]) => ({ name, jobs }))
 }
 
-/** Where a job ran, or why it failed. */
+/** Returns the runner on which a job ran, or the reason why it failed. */
 export function runnerOf({
   failureReason,
   runner,
@@ -277,7 +285,7 @@ export function runnerOf({
   return html`<span class="word">${failureReason === undefined ? runner : wordOf(failureReason)}</span>`
 }
 
-/** The status to show for a job: the failure of a job that is allowed to fail is a warning. */
+/** Returns the status that is shown for a job. A failed job that is allowed to fail is shown as a warning. */
 export function statusOf({
   status,
   allowFailure,
@@ -290,7 +298,7 @@ export function statusOf({
 
 const weight = ['failed', 'running', 'canceling', 'pending', 'preparing', 'waiting_for_resource', 'manual', 'canceled']
 
-/** The most important status of several jobs. */
+/** Returns the most important status of several jobs. */
 export function statusOfStage(jobs: readonly JobCard[]): string {
   const statuses = new Set(jobs.map(statusOf))
   const heaviest = weight.find(status => statuses.has(status))

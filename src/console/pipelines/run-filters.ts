@@ -1,4 +1,4 @@
-// The filters of the list of pipelines: in addresses, as parameters of the JSON API, as a query to the store, and as a form.
+// The filters of the list of pipelines, in all their forms: in addresses, as parameters of the JSON API, as a query to the store, and as a form.
 import { z } from 'zod'
 import { atMost, nextPage, ownValue, scope, text } from '../api/api-queries.ts'
 import { choice, ownField, projectField, unknownScope } from '../layout/scope-heading.ts'
@@ -12,16 +12,18 @@ import type { Millis } from '../../model/instant.ts'
 import type { RequestContext } from '../layout/frame.ts'
 import type { RunCursor, RunQuery } from '../../core/store/ports/views.ts'
 
-/** `2026-06-01` or `2026-06-01T12:00`, in UTC. */
+/** The pattern of a time: `2026-06-01` or `2026-06-01T12:00`, in UTC. */
 const instantPattern = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3]):[0-5]\d)?$/
-/** The format of `next`. */
+/** The pattern of a pagination cursor (`next`). */
 const cursorPattern = /^(-?\d{1,15})-(\d{1,15})$/
 
-/** The columns by which the list can be sorted, the largest first. The store does not have these values. */
+/**
+ * The columns by which the list of pipelines can be sorted, the largest first. The store cannot sort by them, because it does not store these values.
+ */
 export const runSorts = runList.columns.flatMap(({ as, title, by }) =>
   title === undefined || by === undefined || by === null ? [] : [{ as, title, by }],
 )
-/** Maximum number of pipelines that are read to be sorted. */
+/** Maximum number of pipelines that are read to sort them by a column. */
 export const maxSorted = 300
 
 const instant = z
@@ -53,7 +55,7 @@ export const pipelinesQuery = z.object({
 })
 export type Filters = Omit<z.output<typeof pipelinesQuery>, 'limit'>
 
-/** The filters in an address, valid or not. */
+/** Returns the filters in an address, whether they are valid or not. */
 export function filtersIn(query: URLSearchParams): Filters {
   return Object.fromEntries(
     Object.keys(pipelinesQuery.omit({ limit: true }).shape).flatMap(name => {
@@ -69,14 +71,14 @@ export function runQuery(filters: Filters, limit: number): RunQuery {
   return {
     ...exact,
     since: instantOf(since),
-    // Inclusive: a date is the whole day, a time the whole minute.
+    // `until` is inclusive: a date includes the whole day, and a time the whole minute.
     until: until === undefined ? undefined : until + (last?.includes('T') === true ? 60_000 : 24 * 3_600_000),
     after: cursorOf(after),
     limit,
   }
 }
 
-/** Whether the run matches the query. The query's text is not checked. */
+/** Whether a run matches a query. The text of the query is not checked. */
 export function matches(card: RunCard, query: RunQuery): boolean {
   const { project, job, since = -Infinity, until = Infinity } = query
   return (
@@ -88,7 +90,7 @@ export function matches(card: RunCard, query: RunQuery): boolean {
   )
 }
 
-/** Undefined if the text is not a time. 2026-06-31 is read as 2026-07-01. */
+/** Parses a time. Returns undefined if the text is not a time. 2026-06-31 is read as 2026-07-01. */
 function instantOf(text: string | undefined): Millis | undefined {
   if (text === undefined || !instantPattern.test(text)) return undefined
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = text.split(/[-T:]/).map(Number)

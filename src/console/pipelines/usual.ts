@@ -1,5 +1,5 @@
-// The usual duration of a pipeline or a job: its figures of the last 30 days for the same branch class; and how pages show it next to
-// the duration of a run.
+// The usual duration of a pipeline or a job, and how pages show it next to the duration of a run. It is computed from the figures of the last 30 days
+// for the same branch class.
 import { z } from 'zod'
 import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
@@ -27,28 +27,28 @@ export const usualShape = z
   .describe('Usual duration, for the same pipeline name and the same branch class if these have enough runs.')
 export type Usual = Shaped<typeof usualShape>
 
-/** The pipeline whose usual durations are wanted. */
+/** The pipeline whose usual durations are requested. */
 export interface UsualOf {
   readonly instance: string
   readonly projectId: number
   readonly branchClass: BranchClass
-  /** The pipeline's name in trends. */
+  /** The name under which the pipeline is counted in trends. */
   readonly countedAs: string
 }
 
 export interface Usuals {
-  /** The usual durations by job name; `''` is the pipeline itself. Jobs without figures are left out. */
+  /** Returns the usual durations by job name; the name `''` is the pipeline itself. Jobs without figures are left out. */
   of(pipeline: UsualOf, jobs: readonly string[]): Promise<ReadonlyMap<string, Usual>>
 }
 
 export const days = 30
-/** With fewer runs nothing is called unusual. */
+/** The minimum number of counted runs for a duration to be called unusual. */
 export const minRuns = 20
-/** With fewer runs not even the median is shown. */
+/** The minimum number of counted runs for the median to be shown. */
 export const minShown = 3
 /** Durations within this factor count as equal, because percentiles are exact only to 5 %. */
 export const slack = 1.1
-/** A feature fills this slot. Without it, there are no usual durations. */
+/** The slot for the usual durations, which a feature fills. Without it, there are no usual durations. */
 export const usualsSlot = new Slot<(reads: Pick<Reads, 'on'>, now: () => Millis) => Usuals>()
 export const noUsuals: Usuals = { of: async () => new Map() }
 
@@ -59,20 +59,20 @@ const branchWords: Readonly<Record<BranchClass, string>> = {
   other: 'other branches',
 }
 
-/** `on merge requests`; `of “Nightly” on the default branch`; `on all branches, of all pipeline names`. */
+/** Describes which pipelines were counted: `on merge requests`; `of “Nightly” on the default branch`; `on all branches, of all pipeline names`. */
 export function whereUsual({ branch, pipelineName }: Usual): string {
   const on = `on ${branch === undefined ? 'all branches' : branchWords[branch]}`
   if (pipelineName === undefined) return `${on}, of all pipeline names`
   return pipelineName === '' ? on : `of “${pipelineName}” ${on}`
 }
 
-/** Whether a run took longer than nearly all runs (p95). */
+/** Whether a run took longer than nearly all counted runs (p95). */
 export function isUnusual(tookMs: number | undefined, usual: Usual | undefined): boolean {
   const { runs = 0, p95 } = usual ?? {}
   return tookMs !== undefined && p95 !== undefined && runs >= minRuns && tookMs > p95 * slack
 }
 
-/** The median and p95, shown after a duration; empty with too few runs. */
+/** Renders the median and p95 next to a duration; empty if too few runs were counted. */
 export function beside(tookMs: number | undefined, usual: Usual | undefined): Content {
   if (usual?.p50 === undefined || usual.runs < minShown) return ''
   const { p50, p95, runs } = usual
@@ -86,7 +86,7 @@ export function beside(tookMs: number | undefined, usual: Usual | undefined): Co
   >`
 }
 
-/** The median and p95 for the cell of a table. */
+/** Renders the median and p95 for the cell of a table. */
 export function usualCell(tookMs: number | undefined, usual: Usual | undefined): Html {
   if (usual?.p50 === undefined || usual.runs < minShown) return html`<span class="figure dim">–</span>`
   const title = `${number(usual.runs)} runs in ${days} days ${whereUsual(usual)}`

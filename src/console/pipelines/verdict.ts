@@ -45,15 +45,15 @@ type ShownVerdict = Shaped<typeof verdictShape>
 
 type FailedTestsById = ReadonlyMap<number, FailedTests>
 
-/** Reads how many tests failed in these jobs, and how many of them had been flaky before. */
+/** The slot for a function that reads how many tests failed in these jobs, and how many of them had been flaky before. */
 export const failedTestsSlot = new Slot<
   (parts: PagesParts, key: RunKey, of: RunCard, jobs: readonly JobCard[]) => Promise<FailedTestsById>
 >()
 
-/** Maximum number of failed jobs whose tests are counted: as many as a verdict names. */
+/** Maximum number of failed jobs whose tests are counted. A verdict names the same number of jobs. */
 const maxJobs = 3
 
-/** The failed tests of failed jobs, by job id. */
+/** Reads the failed tests of failed jobs, by job id. */
 export async function failedTestsOf(
   parts: PagesParts,
   key: RunKey,
@@ -67,11 +67,11 @@ export async function failedTestsOf(
 interface Known {
   readonly usual: Usual | undefined
   readonly usualRun: RunCard | undefined
-  /** By job id. */
+  /** The failed tests, by job id. */
   readonly tests: FailedTestsById
 }
 
-/** Undefined while the pipeline has not ended. */
+/** Returns the verdict on a pipeline; undefined if the pipeline has not ended. */
 export function verdictOfRun(card: RunCard, { usual, usualRun, tests }: Known): ShownVerdict | undefined {
   const ran = ranOnce(card)
   if (ran === undefined) return undefined
@@ -94,7 +94,7 @@ function ranOnce(card: RunCard): RanOnce | undefined {
     : { start, end: start + spent, jobs: card.jobs.map(judged) }
 }
 
-/** Undefined while the job has not ended, or if it never ran. */
+/** Returns the verdict on a job; undefined if the job has not ended or never ran. */
 export function verdictOfJob(
   job: JobCard,
   usual: Usual | undefined,
@@ -114,7 +114,7 @@ export function verdictOfJob(
   return found && shownVerdict(found)
 }
 
-/** The sentence at the top of a page. `href`: makes the address of the comparison with another pipeline. */
+/** Renders the verdict as the sentence at the top of a page. `href` returns the address of the comparison with another pipeline. */
 export function verdictLine(verdict: ShownVerdict | undefined, href?: (pipelineId: number) => string): Content {
   if (verdict === undefined) return ''
   const { sentence, comparedWith } = verdict
@@ -134,7 +134,7 @@ function judged({ queuedMs, ...job }: JobCard): JudgedJob {
   return { ...job, queuedDuration: queuedMs === undefined ? undefined : queuedMs / 1_000 }
 }
 
-/** The usual times; none with too few runs. */
+/** Returns the usual times of a job; they are empty if too few runs were counted. */
 function usualTimes(usual: Usual | undefined): UsualJob {
   return usual === undefined || usual.runs < minRuns ? {} : { ms: usual.p50, queueMs: usual.queueP50 }
 }

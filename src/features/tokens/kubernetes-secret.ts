@@ -8,9 +8,9 @@ import { parsed, send, wordsOf, type Answer } from './request.ts'
 import { Secret } from '../../lib/secret.ts'
 
 export interface KubernetesOptions {
-  /** The environment. In every pod it has KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
+  /** The environment variables. In every pod they include KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The folder with the pod's `token` and `ca.crt`. */
+  /** The folder that contains the pod's `token` and `ca.crt`. */
   readonly accountFolder?: string
   readonly timeoutMs: number
 }
@@ -23,7 +23,7 @@ export interface SecretName {
 export interface SecretObject {
   readonly resourceVersion: string
   readonly annotations: Readonly<Record<string, string>>
-  /** Values in base64. */
+  /** The values of the Secret by key, in base64. */
   readonly data: Readonly<Record<string, string>>
 }
 
@@ -33,10 +33,10 @@ export interface SecretPatch {
   readonly data?: Readonly<Record<string, string>>
 }
 
-/** Every call throws a RotationError if the API cannot be reached or refuses. */
+/** Reads and patches one Secret. Every call throws a RotationError if the API cannot be reached or refuses the request. */
 export interface SecretApi {
   get(): Promise<SecretObject>
-  /** Returns undefined if the Secret is no longer at this version (409), because another writer has changed it. */
+  /** Patches the Secret. Returns undefined if the Secret no longer has this version (409), because another writer has changed it. */
   patch(patch: SecretPatch, resourceVersion: string): Promise<SecretObject | undefined>
   close(): Promise<void>
 }
@@ -131,7 +131,7 @@ function errorOf(answer: Answer, { namespace, secret }: SecretName, verb: 'get' 
         : 'Check the network policy between this pod and the Kubernetes API, and run again.',
     )
   }
-  // Messages of other statuses are not shown, because a validation error could quote the value.
+  // Only the messages of 401, 403 and 404 are shown, because a validation error could quote the value.
   const words = [401, 403, 404].includes(answer.status) ? wordsOf(answer.text, []) : undefined
   const what = `Could not ${verb} the Secret ${name} (${answer.status}${words === undefined ? '' : `: "${words}"`}).`
   return new RotationError(what, remedyFor(answer.status, name, secret))

@@ -2,7 +2,8 @@
 //
 // 1. The lease names its holder and the time of its last renewal. Every patch renews it.
 // 2. Every patch names the version of the Secret that it applies to. If two processes take the lease at the same time, one of them gets a 409.
-// 3. An existing lease is watched; its time is not compared with the local clock, because clocks differ. If the lease changes, its holder is alive. If it does
+// 3. A process that finds a lease watches it for changes. It does not compare the lease's time with the local clock, because clocks differ. If the
+//    lease changes, its holder is alive. If it does
 //    not change for a whole lease time, its holder is dead, and this process takes the lease over.
 import { randomUUID, createHash } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -14,7 +15,7 @@ import { RotationBusy, type LockedTarget, type Target, type TargetContent, type 
 
 export interface KubernetesTargetOptions extends KubernetesOptions {
   readonly clock: Clock
-  /** The holder of a lease that was not renewed for this long is dead, ms. Must be longer than any request of a rotation. */
+  /** The lease time, ms: a holder that has not renewed its lease for this long counts as dead. It must be longer than any request of a rotation. */
   readonly leaseMs?: number
 }
 
@@ -24,10 +25,13 @@ export interface SecretKey {
   readonly key: string
 }
 
-/** Time after which pods see a new value, ms: the kubelet updates mounted Secrets about once a minute, from a cache that may be just as old. */
+/**
+ * The time after which all pods see a new value, ms. The kubelet updates mounted Secrets about once a minute, from a cache that may be another minute
+ * old.
+ */
 const maxVolumeDelayMs = 120_000
 
-/** Maximum number of conflicts: patches of other writers between a read and the patch that follows it. */
+/** The maximum number of conflicts before a patch is given up. A conflict is a patch by another writer between our read and our patch. */
 const maxConflicts = 10
 
 export function createKubernetesTarget(place: SecretKey, options: KubernetesTargetOptions): Target {
@@ -108,7 +112,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       return latest
     }
 
-    /** Patches the Secret and renews the lease. After a patch of another writer it tries again, unless the lease is lost. */
+    /** Patches the Secret and renews the lease. If another writer has patched the Secret meanwhile, it tries again, unless the lease is lost. */
     async function patch(data?: Record<string, string>, journal?: string): Promise<void> {
       for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
         const annotations = {
@@ -141,7 +145,8 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       },
       release: async () => {
         try {
-          // After a patch of another writer it tries again, because the next rotation would have to wait for a lease that was not removed.
+          // The removal of the lease is retried after another writer's patch, because the next rotation would have to wait for a lease that was not
+          // removed.
           for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
             const { resourceVersion } = await refresh()
             if ((await api.patch({ annotations: { [names.lease]: null } }, resourceVersion)) !== undefined) return
@@ -160,7 +165,10 @@ function leaseOf(holder: string, clock: Clock): string {
   return `${holder} ${new Date(clock.now()).toISOString()}`
 }
 
-/** The names of a key's annotations. They contain a digest, because a key may be longer than an annotation's name may be. */
+/**
+ * Returns the names of a key's annotations. They contain a digest of the key, because a key may be longer than the maximum length of an annotation's
+ * name.
+ */
 function annotationsFor(key: string): { readonly journal: string; readonly lease: string } {
   const digest = createHash('sha256').update(key).digest('hex').slice(0, 12)
   return { journal: `pipespan/rotation-${digest}`, lease: `pipespan/rotation-lease-${digest}` }

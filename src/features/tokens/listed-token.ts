@@ -1,18 +1,18 @@
 // Parses answers of the token API. The documentation does not specify their shapes, so every plausible shape is accepted.
 import { z } from 'zod'
 
-/** A token as the list shows it. A list never contains values. */
+/** A token in the list of the token API. The list never contains token values. */
 export interface ListedToken {
   readonly id: string
-  /** Undefined if the list has no names. */
+  /** The token's name; undefined if the list contains no names. */
   readonly name?: string | undefined
-  /** Unix ms. */
+  /** When the token was created, Unix ms. */
   readonly createdAt?: number | undefined
-  /** Unix ms. */
+  /** When the token was last used, Unix ms. */
   readonly lastUsedAt?: number | undefined
-  /** Unix ms. */
+  /** When the token expires, Unix ms. */
   readonly expiresAt?: number | undefined
-  /** False if the list says that the token is revoked or has expired. */
+  /** Whether the token is valid: false if the list marks it as revoked or expired. */
   readonly valid: boolean
 }
 
@@ -41,7 +41,7 @@ const creation = z.looseObject({ token: z.string().min(1), id: id.nullish().catc
 
 const created = z.union([creation, z.looseObject({ data: creation }).transform(body => body.data)])
 
-/** The state of enforcement. Null means false, as in all of the platform's answers. */
+/** Whether the instance enforces tokens. Null means false, as in all answers of the platform. */
 const enabled = z.looseObject({
   enabled: z
     .boolean()
@@ -55,7 +55,9 @@ const state = z.union([
   z.looseObject({ state: enabled }).transform(body => body.state),
 ])
 
-/** Parses a list: an array, or an object with `tokens` or `data`. IDs are numbers or strings. Undefined for any other shape. */
+/**
+ * Parses a list of tokens: an array, or an object with `tokens` or `data`. The IDs may be numbers or strings. Returns undefined for any other shape.
+ */
 export function readList(json: unknown, now: number): readonly ListedToken[] | undefined {
   const { data } = list.safeParse(json)
   return data?.map(entry => {
@@ -72,7 +74,7 @@ export function readList(json: unknown, now: number): readonly ListedToken[] | u
   })
 }
 
-/** The value, and the ID if the answer has one. Undefined if there is no value. */
+/** Returns the value of a created token, and its ID if the answer contains one. Returns undefined if the answer contains no value. */
 export function readCreated(json: unknown): { readonly value: string; readonly id: string | undefined } | undefined {
   const { data } = created.safeParse(json)
   return data === undefined ? undefined : { value: data.token, id: data.id ?? undefined }

@@ -1,4 +1,4 @@
-// Writes a rotation's journal. Every change is first saved with the target and then copied to the store. Only after that does the rotation continue.
+// Writes a rotation's journal. Every change is first saved in the target and then copied to the store. Only then does the rotation continue.
 import type { Clock } from '../../lib/clock.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Journal, RotationStep, RotationUnderWay } from './journal.ts'
@@ -9,15 +9,18 @@ import type { LockedTarget } from './target.ts'
 export type ProgressPoint =
   RotationStep | 'watching' | 'recovering' | 'answered' | 'tried' | 'replaced' | 'revoked' | 'over' | 'warning'
 
-/** Receives progress. The rotation awaits the call, so that tests can stop the process at any point. `text`: a sentence without secrets. */
+/**
+ * Receives the progress of a rotation. The rotation awaits the call, so that tests can stop the process at any point. `text` is a sentence without
+ * secrets.
+ */
 export type Progress = (point: ProgressPoint, text: string) => void | Promise<void>
 
 export interface Logbook {
-  /** The journal that was last saved with the target. */
+  /** The journal that was last saved in the target. */
   readonly journal: Journal
-  /** Saves the next state, then reports the progress. */
+  /** Saves the next state of the journal, then reports the progress. */
   advance(next: Journal, point: ProgressPoint, text: string): Promise<void>
-  /** Reports progress that is not in the journal. */
+  /** Reports progress that is not recorded in the journal. */
   report: Progress
   /** Reports a warning and adds it to `warnings`. */
   warn(text: string): Promise<void>
@@ -58,7 +61,7 @@ export function createLogbook(
           : { tokenId: rotation.token.id, fingerprint: rotation.token.fingerprint }),
       })
     } catch (error) {
-      // The store only has a copy, so a rotation does not fail if the copy cannot be written.
+      // The store has only a copy of the journal, so a rotation does not fail if the copy cannot be written.
       if (!storeFailed) await warn(`The store could not be written: ${reasonOf(error)}`)
       storeFailed = true
     }
@@ -88,7 +91,7 @@ function endOf(journal: Journal, rotation: RotationUnderWay): 'done' | 'rolled b
   return rotation.token !== undefined && journal.current?.id === rotation.token.id ? 'done' : 'rolled back'
 }
 
-/** The newer one of the target's journal and the store's copy, because either may be lost or restored from a backup. */
+/** Returns the newer of two journals: the one in the target or its copy in the store. Either may be lost or restored from a backup. */
 export async function newestJournal(
   beside: Journal | undefined,
   address: string,

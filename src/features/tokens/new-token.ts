@@ -10,8 +10,8 @@ import type { RotationSession } from './rotation-session.ts'
 import type { Proof } from './otlp-proof.ts'
 
 /**
- * Makes a token. Until its value is written to the target, only this process has it. If the endpoint does not accept it, the rotation is rolled
- * back and this throws.
+ * Creates a token. Until its value is written to the target, only this process has the value. If the endpoint does not accept the token, the rotation
+ * is rolled back and this function throws.
  */
 export async function makeToken(session: RotationSession): Promise<Secret> {
   const { value, id } = await createAndIdentify(session)
@@ -70,7 +70,7 @@ async function create(session: RotationSession): Promise<CreatedToken> {
   }
 }
 
-/** Finds the ID of a new token if the answer to its creation has none: it is the token that was not listed before. */
+/** Finds the ID of a new token if the answer to its creation contains none: the new token is the one that was not listed before. */
 async function identify(session: RotationSession, before: readonly string[]): Promise<string> {
   const { log, parts, pace, options, target } = session
   const until = elapsed(parts.clock) + pace.creationMs
@@ -97,14 +97,14 @@ async function identify(session: RotationSession, before: readonly string[]): Pr
   )
 }
 
-/** The IDs of tokens with this name that are not in the journal. They may belong to another target. */
+/** Returns the IDs of the tokens that have this name and are not in the journal. They may belong to another target. */
 export function notHeld(listed: readonly ListedToken[], name: string, journal: Journal): readonly string[] {
   const { older, current, rotation } = journal
   const known = new Set([...older, current, rotation?.token].map(token => token?.id))
   return listed.filter(token => token.valid && token.name === name && !known.has(token.id)).map(token => token.id)
 }
 
-/** The valid tokens that may have this name and were not listed before. */
+/** Returns the valid tokens that may have this name and were not listed before the creation. */
 export function appearedSince(
   listed: readonly ListedToken[],
   name: string,
@@ -117,11 +117,11 @@ function mayBeNamed(token: ListedToken, name: string): boolean {
   return token.name === undefined || token.name === name
 }
 
-/** Rolls back: revokes a token that has never been in the target. */
+/** Rolls a rotation back: revokes a new token that was never written to the target. */
 export async function discard({ log, parts }: RotationSession, token: HeldToken): Promise<void> {
   const revocation = await parts.instance.revoke(token.id)
   if (revocation === 'last') {
-    // No other token is valid any more, so this one must stay valid until there is a newer one.
+    // No other token is valid any more, so this token must stay valid until a newer one exists.
     await log.advance(
       deferred(log.journal, token),
       'over',

@@ -1,4 +1,4 @@
-// The options of ingest tokens: the observability instance that manages them.
+// The options of ingest tokens. They name the observability instance that manages the tokens.
 import { certificateFile, secret } from '../../daemon/configuration/secret-kinds.ts'
 import { httpUrl } from '../../daemon/configuration/address-kinds.ts'
 import { secretSetting, setting } from '../../daemon/configuration/option.ts'

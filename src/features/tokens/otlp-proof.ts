@@ -1,13 +1,13 @@
-// Tests whether the OTLP endpoint accepts a token, by an empty export with that token.
+// Tests whether the OTLP endpoint accepts a token: sends an empty export with that token.
 import type { Dispatcher } from 'undici'
 import type { Secret } from '../../lib/secret.ts'
 import { isGrpc, isOtlpGrpc, isWebPage } from '../../lib/wrong-service.ts'
 import { isSendable, send } from './request.ts'
 
 export interface ProofOptions {
-  /** The full URL of the endpoint, such as `https://otel.example:4318/v1/traces`. */
+  /** The full URL of the OTLP endpoint, such as `https://otel.example:4318/v1/traces`. */
   readonly url: string
-  /** Further headers that the daemon sends, too. */
+  /** Further headers, which the daemon also sends with its exports. */
   readonly headers?: Readonly<Record<string, string>>
   readonly dispatcher?: Dispatcher | undefined
   readonly timeoutMs: number
@@ -15,12 +15,12 @@ export interface ProofOptions {
 
 export type Proof =
   | { readonly kind: 'accepted' }
-  /** 401 or 403: the endpoint does not accept this token. */
+  /** The endpoint answered 401 or 403: it does not accept this token. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** There is no answer, or it proves nothing about the token. */
+  /** The endpoint did not answer, or its answer does not show whether it accepts the token. */
   | { readonly kind: 'unclear'; readonly reason: string }
 
-/** Tests a token. Without a token it tests whether the endpoint accepts exports without one. */
+/** Tests whether the endpoint accepts a token. Without a token, it tests whether the endpoint accepts exports without one. */
 export type Prove = (token: Secret | undefined) => Promise<Proof>
 
 /**
@@ -57,7 +57,7 @@ export function createProver({ url, headers = {}, dispatcher, timeoutMs }: Proof
   }
 }
 
-/** The headers with names in lower case, so that the token's header replaces a configured one and is not added to it. */
+/** Returns the headers with their names in lower case, so that the token's header replaces a configured one instead of being added to it. */
 function lowered(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

@@ -1,4 +1,5 @@
-// The page and the route of ingest tokens: which ones are in use and how old they are, by name and fingerprint. They never show token values.
+// The page and the API route of ingest tokens. They show which tokens are in use and how old they are, by name and fingerprint, and never show token
+// values.
 import { z } from 'zod'
 import { at, type ConsolePart } from '../../console/console-part.ts'
 import { badge } from '../../console/layout/status.ts'
@@ -25,7 +26,7 @@ const targetShape = z.object({
   older: z.number(),
   step: z.string().optional(),
 })
-/** `older`: how many older tokens are still valid; `step`: of an unfinished rotation. */
+/** A target and its tokens. `older` is the number of older tokens that are still valid; `step` is the step of an unfinished rotation. */
 type TokenTarget = Shaped<typeof targetShape>
 
 const rotationList = listOf()({
@@ -47,7 +48,10 @@ const ownSetup = setupShape.extend({
   observabilityUrl: z.string().optional(),
   enforcement: z.enum(['on', 'off', 'unknown']).optional(),
 })
-/** `enforcement`: whether that instance drops telemetry without a valid token, undefined if it is not asked. */
+/**
+ * The settings of the observability instance. `enforcement`: whether the instance drops telemetry without a valid token; undefined if the daemon does
+ * not ask the instance.
+ */
 type OwnSetup = Pick<Shaped<typeof ownSetup>, 'observabilityUrl' | 'enforcement'>
 
 const tokensShape = z.object({
@@ -56,7 +60,7 @@ const tokensShape = z.object({
   rotations: z.array(rotationList.shape),
   daemons: z.array(z.object({ daemon: z.string(), fingerprints: z.array(z.string()), at: millis })),
 })
-/** What the page and the route show, the newest rotation first. */
+/** The content of the tokens page and of its API route. The newest rotation comes first. */
 type TokensView = Shaped<typeof tokensShape>
 
 export function tokensConsole(options: TokenOptions, { proxies, clock }: PartContext): ConsolePart {
@@ -82,7 +86,7 @@ export function tokensConsole(options: TokenOptions, { proxies, clock }: PartCon
   }
 }
 
-/** `sort`: a column of the rotations. The listed rotations are the newest ones, whatever the column. */
+/** Reads the content of the page. `sort` is a column of the table of rotations. The newest rotations are listed, whatever the column. */
 async function tokensView(
   { repositories, setup }: Pick<PagesSources, 'repositories' | 'setup'>,
   own: OwnSetup,

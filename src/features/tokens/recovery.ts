@@ -13,10 +13,12 @@ import type { ListedToken } from './listed-token.ts'
 import { appearedSince, discard } from './new-token.ts'
 import type { RotationSession } from './rotation-session.ts'
 
-/** Maximum time between an unfinished creation and its token, ms. The token may seem older than the creation, because clocks differ. */
+/**
+ * Maximum time between an unfinished creation and the token that it created, ms. The token may seem older than the creation, because clocks differ.
+ */
 const orphanWindowMs = 600_000
 
-/** `unfinished`: the rotation's token is in the target, and the steps after `written` remain. */
+/** Recovers from an unfinished rotation. Returns `unfinished` if the rotation's token is in the target and the steps after `written` remain. */
 export async function recover(session: RotationSession, value: Secret | undefined): Promise<'unfinished' | 'clear'> {
   const { log, parts } = session
   const { rotation, current } = log.journal
@@ -51,14 +53,14 @@ export async function recover(session: RotationSession, value: Secret | undefine
 
 async function clearCreation(session: RotationSession, rotation: RotationUnderWay): Promise<void> {
   const { log, parts, pace, target } = session
-  // The clock may have been ahead when `startedAt` was written.
+  // The deadline also counts from now, because the clock may have been ahead when `startedAt` was written.
   const until = Math.min(rotation.startedAt, parts.clock.now()) + pace.creationMs
   let found: readonly ListedToken[] = []
   for (;;) {
     found = appearedSince(await parts.instance.list(), rotation.name, rotation.before).filter(token =>
       mayBeOf(rotation, token),
     )
-    // The request may have been on its way when its sender died, so the token may appear a moment later.
+    // The token may appear a moment later, because the creation request may still have been in transit when its sender was killed.
     if (found.length > 0 || parts.clock.now() >= until) break
     await parts.clock.sleep(Math.min(pace.pollMs, until - parts.clock.now()))
     await target.renew()
@@ -83,8 +85,8 @@ function mayBeOf(rotation: RotationUnderWay, { createdAt }: ListedToken): boolea
 }
 
 /**
- * Whether the token surely belongs to this rotation. If it has no creation time and other targets use the same name, only a recent rotation
- * suffices.
+ * Whether the token certainly belongs to this rotation. If the token has no creation time and other targets use the same name, only a recent rotation
+ * counts as certain.
  */
 function isSurelyOf(rotation: RotationUnderWay, { createdAt }: ListedToken, now: number): boolean {
   return createdAt !== undefined || !rotation.shared || now - rotation.startedAt <= orphanWindowMs

@@ -10,7 +10,7 @@ export interface RotationParts {
   readonly instance: IngestTokens
   readonly target: Target
   readonly prove: Prove
-  /** Undefined if no store is reachable, for example in a job in another pod. */
+  /** The store; undefined if no store is reachable, for example in a job in another pod. */
   readonly store?: RotationStore | undefined
   readonly clock: Clock
   readonly progress: Progress
@@ -19,11 +19,11 @@ export interface RotationParts {
 
 /** The intervals and timeouts of a rotation. */
 export interface Pace {
-  /** Interval between two reads of the reports or of the list, ms. */
+  /** The interval between two reads of the daemons' reports or of the token list, ms. */
   readonly pollMs: number
-  /** Timeout for the OTLP endpoint to accept a new token, ms. */
+  /** How long a rotation waits for the OTLP endpoint to accept a new token, ms. */
   readonly proofTimeoutMs: number
-  /** Timeout for a new token to appear in the list, ms. */
+  /** How long a rotation waits for a new token to appear in the list, ms. */
   readonly creationMs: number
 }
 
@@ -31,15 +31,15 @@ export const defaultPace: Pace = { pollMs: 1000, proofTimeoutMs: 30_000, creatio
 
 export interface RotationOptions {
   readonly name: string
-  /** Grace period in which daemons must start to use the new token, ms. */
+  /** The grace period in which daemons must start to use the new token, ms. */
   readonly graceMs: number
-  /** A current token that is younger than this is not replaced, ms. */
+  /** The age below which the current token is not replaced, ms. */
   readonly maxAgeMs?: number | undefined
-  /** True if all listed tokens of that name belong to this target and may be revoked. */
+  /** Whether all listed tokens with the target's name belong to this target and may be revoked. */
   readonly adopt: boolean
-  /** True to revoke after the grace period even if a report is missing. */
+  /** Whether the older tokens are revoked after the grace period even if a daemon's report is missing. */
   readonly force: boolean
-  /** True to revoke nothing. The next rotation then revokes the older tokens. */
+  /** Whether this rotation revokes no token. The next rotation then revokes the older tokens. */
   readonly keepOlder?: boolean | undefined
 }
 
@@ -49,12 +49,12 @@ export type RotationOutcome =
       readonly tokenId: string
       readonly fingerprint: string
       readonly revoked: readonly string[]
-      /** True if an earlier run had begun the rotation. */
+      /** Whether an earlier run began the rotation. */
       readonly resumed: boolean
       readonly warnings: readonly string[]
     }
   | { readonly kind: 'young'; readonly ageMs: number; readonly warnings: readonly string[] }
-  /** The new token is in the target and works. The older ones stay valid, because the daemons in `missing` have not reported the new one. */
+  /** The new token is in the target and works. The older tokens stay valid, because the daemons in `missing` have not reported the new token. */
   | { readonly kind: 'kept'; readonly missing: readonly string[]; readonly warnings: readonly string[] }
   | { readonly kind: 'busy'; readonly reason: string }
 

@@ -1,26 +1,26 @@
-// What a rotation needs from the store, if one is reachable: copies of journals, their history, and the tokens that daemons report.
+// The store as a rotation uses it, if one is reachable: copies of journals, their history, and the tokens that daemons report.
 import { daemonReports, journals, rotations, type RotationRecord } from './documents.ts'
 import { reportLife } from './daemon-token-report.ts'
 import { StoreError } from '../../lib/fault.ts'
 import type { Journal } from './journal.ts'
 import type { Repositories } from '../../core/store/ports/repository.ts'
 
-/** A token that a running daemon sends. A daemon with several destinations may have several. */
+/** A report of the token that a running daemon sends. A daemon with several destinations may report several tokens. */
 export interface TokenReport {
-  /** Identifies the daemon: `HOST/PROCESS/RANDOM`. */
+  /** The identity of the daemon, in the form `HOST/PROCESS/RANDOM`. */
   readonly daemon: string
-  /** The fingerprint, made by `fingerprintOf`. */
+  /** The fingerprint of the token, computed by `fingerprintOf`. */
   readonly tokenFingerprint: string
 }
 
 export interface RotationStore {
-  /** The copies of all targets' journals. */
+  /** Returns the stored copies of all targets' journals. */
   journals(): Promise<readonly Journal[]>
-  /** Replaces the copy of `journal.target`. */
+  /** Replaces the stored copy of the journal of `journal.target`. */
   saveJournal(journal: Journal): Promise<void>
-  /** Inserts the record, or replaces the one with the same `id`. */
+  /** Inserts the record of a rotation, or replaces the one with the same `id`. */
   recordRotation(record: RotationRecord): Promise<void>
-  /** The reports of running daemons. Reports of daemons that have stopped or gone silent are not included. */
+  /** Returns the reports of running daemons. Reports of daemons that have stopped or no longer report are not included. */
   tokenReports(): Promise<readonly TokenReport[]>
 }
 
@@ -41,7 +41,7 @@ export function rotationStore({ of }: Pick<Repositories, 'of'>): RotationStore {
 
 const away = async (): Promise<never> => Promise.reject(new Error('it cannot be opened'))
 
-/** Stands in for a configured store that cannot be opened. Every read fails, because no token is known to be unused. */
+/** Stands in for a configured store that cannot be opened. Every read fails, so that no token is assumed to be unused. */
 export const awayStore: RotationStore = {
   journals: away,
   saveJournal: away,
@@ -49,7 +49,7 @@ export const awayStore: RotationStore = {
   tokenReports: away,
 }
 
-/** Throws a StoreError for a damaged document. It is not skipped, because it may have said that a token is in use. */
+/** Throws a StoreError for a damaged document. The document is not skipped, because it may have recorded that a token is in use. */
 function refuse(name: string): never {
   throw new StoreError(
     `The store's document "${name}" is damaged.`,

@@ -72,7 +72,7 @@ async function underLock(
   const { address } = parts.target
   const newest = (await newestJournal(journal, address, parts.store)) ?? blankJournal(address, parts.instance.url)
   const isOfOtherInstance = newest.instance !== parts.instance.url
-  // An ID of another instance does not exist on this one, or belongs to an unrelated token.
+  // The journal of another instance is not used: its token IDs do not exist on this instance, or belong to unrelated tokens.
   const opened = isOfOtherInstance
     ? { ...blankJournal(address, parts.instance.url), revision: newest.revision }
     : newest
@@ -96,7 +96,7 @@ async function underLock(
   )
 }
 
-/** The age of the current token, ms; undefined if it must be replaced. */
+/** Returns the age of the current token, ms; undefined if the token must be replaced. */
 async function ageIfYoung(
   { parts, options, log }: RotationSession,
   value: Secret | undefined,
@@ -111,7 +111,7 @@ async function ageIfYoung(
   return (await parts.prove(value)).kind === 'refused' ? undefined : age
 }
 
-/** Does steps 1 to 3. */
+/** Does the steps 1 to 3 of a rotation: creates the new token and writes it to the target. */
 async function replace(session: RotationSession): Promise<void> {
   const { log, parts, target } = session
   const value = await makeToken(session)
@@ -122,7 +122,7 @@ async function replace(session: RotationSession): Promise<void> {
   await log.advance(written(log.journal, now()), 'written', 'The target has the new token.')
 }
 
-/** Whether the endpoint accepts the token that is now in the target. Throws if that cannot be determined. */
+/** Whether the endpoint accepts the token that is now in the target. Throws if the endpoint's answer does not show it. */
 async function isAccepted(session: RotationSession): Promise<boolean> {
   const { value } = await session.target.read()
   if (value === undefined || fingerprintOf(value) !== session.log.journal.current?.fingerprint) {
@@ -139,7 +139,7 @@ async function isAccepted(session: RotationSession): Promise<boolean> {
   )
 }
 
-/** Does steps 4 to 6. The endpoint has just accepted the token in the target. */
+/** Does the steps 4 to 6 of a rotation. The endpoint has just accepted the token in the target. */
 async function finish(session: RotationSession, resumed: boolean): Promise<RotationOutcome> {
   const { log, parts, options } = session
   const now = () => parts.clock.now()
@@ -174,7 +174,7 @@ async function finish(session: RotationSession, resumed: boolean): Promise<Rotat
   }
 }
 
-/** Adopts tokens in a resumed rotation. A new rotation adopts them before it creates its own token. */
+/** Adopts older tokens in a resumed rotation. A new rotation adopts them before it creates its own token. */
 async function adopt({ log, parts, options }: RotationSession): Promise<void> {
   const others = notHeld(await parts.instance.list(), options.name, log.journal)
   if (others.length === 0) return
@@ -182,7 +182,7 @@ async function adopt({ log, parts, options }: RotationSession): Promise<void> {
   await log.advance(adopted(log.journal, others, parts.clock.now()), step, `Adopted: ${others.join(', ')}.`)
 }
 
-/** Waits for the reports of all daemons. Returns the daemons that have not reported the new token. */
+/** Waits until all daemons have reported the new token. Returns the daemons that have not reported it in time. */
 async function wait(
   session: RotationSession,
   fingerprint: string,

@@ -1,34 +1,34 @@
-// Declares a target, the place from which daemons read a token, and parses its address.
+// Declares a target, which is the place from which daemons read a token, and parses its address.
 import { Fault } from '../../lib/fault.ts'
 import type { Secret } from '../../lib/secret.ts'
 import { RotationError, type Journal } from './journal.ts'
 
 export interface TargetContent {
-  /** The token; undefined if the target does not exist yet or is empty. */
+  /** The token in the target; undefined if the target does not exist yet or is empty. */
   readonly value: Secret | undefined
   readonly journal: Journal | undefined
 }
 
 export interface Target {
-  /** `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
+  /** The address of the target: `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
   readonly address: string
-  /** Minimum grace period if there are no reports of daemons, ms, because mounted Secrets are updated with a delay. */
+  /** Minimum grace period if no daemon reports its token, ms. It is needed because mounted Secrets are updated with a delay. */
   readonly minGraceMs: number
-  /** Reads the target without its lock. */
+  /** Reads the target without taking its lock. */
   peek(): Promise<TargetContent>
   /** Takes the target's lock. Throws RotationBusy if another rotation has it. */
   lock(watching: Watching): Promise<LockedTarget>
 }
 
-/** Called before a lock whose holder may be dead is watched. */
+/** Called before a rotation starts to watch a lock whose holder may be dead. */
 export type Watching = (holder: string) => void
 
-/** A target whose lock this process holds. Every function throws a RotationError if the lock is lost or the write fails. */
+/** A target whose lock this process holds. Every function throws a RotationError if the lock is lost or a write fails. */
 export interface LockedTarget {
   read(): Promise<TargetContent>
-  /** Writes the value durably and atomically: a reader sees the old value or the new one. */
+  /** Writes the token's value durably and atomically: a reader sees either the old value or the new one. */
   write(value: Secret): Promise<void>
-  /** Saves the journal durably and atomically. */
+  /** Saves the rotation's journal durably and atomically. */
   save(journal: Journal): Promise<void>
   /** Shows that this rotation is alive. Called every few seconds during a wait. */
   renew(): Promise<void>
@@ -39,7 +39,7 @@ export type TargetAddress =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'kubernetes'; readonly namespace: string; readonly secret: string; readonly key: string }
 
-/** Parses `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. Throws a RotationError for anything else. */
+/** Parses the address of a target, `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. Throws a RotationError for anything else. */
 export function parseTarget(text: string): TargetAddress {
   if (/^file:\/./.test(text)) return { kind: 'file', path: text.slice('file:'.length).replace(/^\/+/, '/') }
   const parts = /^kubernetes:([a-z0-9-]+)\/([a-z0-9.-]+)\/([\w.-]+)$/.exec(text)
@@ -50,7 +50,7 @@ export function parseTarget(text: string): TargetAddress {
   throw new RotationError(`"${text}" is not a target.`, 'Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.')
 }
 
-/** Another rotation of the same target is running. */
+/** The error that another rotation of the same target is running. */
 export class RotationBusy extends Fault {
   constructor(target: string, holder: string) {
     super(

@@ -1,4 +1,4 @@
-// `pipespan tokens list | create | revoke`: manages the observability instance's ingest tokens by hand.
+// The commands `pipespan tokens list | create | revoke`, which manage the observability instance's ingest tokens by hand.
 import { plainLine } from '../../lib/plain-text.ts'
 import { createFileTarget } from './file-target.ts'
 import { fingerprintOf } from '../../lib/secret.ts'
@@ -11,7 +11,7 @@ import { refuse, tokensExit, type TokensSetup } from './command-setup.ts'
 
 export type TokensAction =
   | { readonly action: 'list'; readonly json: boolean }
-  /** Without a target the value goes to standard output, once. */
+  /** Creates a token. Without a target, its value is printed once, to standard output. */
   | {
       readonly action: 'create'
       readonly name: string
@@ -21,7 +21,7 @@ export type TokensAction =
   | { readonly action: 'revoke'; readonly id: string; readonly force: boolean; readonly json: boolean }
   | RotateAction
 
-/** Runs one of the commands; returns its exit code (`tokensExit`). Throws a Fault. */
+/** Runs one of the `pipespan tokens` commands and returns its exit code (`tokensExit`). Throws a Fault if the command fails. */
 export async function tokensCommand(action: TokensAction, setup: TokensSetup, terminal: Terminal): Promise<number> {
   switch (action.action) {
     case 'list':
@@ -63,7 +63,8 @@ async function create(
   terminal: Terminal,
 ): Promise<number> {
   if (target !== undefined) {
-    // Runs a rotation that revokes nothing: it takes the same precautions, and its journal then contains the token.
+    // `tokens create` with a target runs a rotation that revokes nothing. So it takes the same precautions, and the target's journal then contains
+    // the token.
     const rotate = {
       action: 'rotate',
       name,
@@ -137,15 +138,15 @@ async function reasonToKeep(
   return undefined
 }
 
-/** `unknown`: a token whose ID is unknown is in use, and it may be this one. */
+/** Whether a token is in use. `unknown`: daemons use a token whose ID is unknown, and it may be this one. */
 type TokenUse = 'in use' | 'not in use' | 'unknown'
 
 interface UseEvidence {
   /** The journals of this instance. */
   readonly journals: readonly Journal[]
-  /** The fingerprints of the tokens that daemons send now or will send when they start. */
+  /** The fingerprints of the tokens that daemons send now or will send after their next start. */
   readonly used: ReadonlySet<string>
-  /** False if the store did not answer, so that daemons may use further tokens. */
+  /** Whether all used tokens are known: false if the store did not answer, because daemons may then use further tokens. */
   readonly isComplete: boolean
 }
 
@@ -167,7 +168,7 @@ function useOf(id: string, { journals, used, isComplete }: UseEvidence): TokenUs
   return [...used].every(token => known.has(token)) ? 'not in use' : 'unknown'
 }
 
-/** What is known about tokens in use: from journals in the store and beside token files, and from daemons' reports. */
+/** Collects the evidence of which tokens are in use: journals in the store and beside token files, and daemons' reports. */
 async function evidenceOf({ store, tokenFiles, tokens, instance }: TokensSetup): Promise<UseEvidence> {
   const kept = await Promise.all([store?.journals(), store?.tokenReports()]).catch(() => 'away' as const)
   const [copies = [], reports = []] = kept === 'away' ? [] : kept

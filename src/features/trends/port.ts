@@ -1,4 +1,4 @@
-// What other features use of figures over time: the figures, the names under which jobs are counted, costs, and where they may add to the page of trends.
+// The exports of trends for other features: the figures, the names under which jobs are counted, costs, and the slot for parts of the page of trends.
 export { countedName } from './counting/counted-chunk.ts'
 export { costsIn } from './cost/sql.ts'
 export { day, hour, type TrendFigures, type TrendStep } from './counting/figures.ts'

@@ -1,5 +1,5 @@
-// Shows times in the browser's zone, or in UTC if the user has chosen it; the browser remembers the choice. The server writes UTC, which
-// stays in the titles. `pages.js` asks for the times of what it has received before it shows them.
+// Shows times in the browser's time zone, or in UTC if the user has chosen it. The browser stores the choice. The server writes UTC, which stays in
+// the titles. Before `pages.js` shows what it has received, this script converts the times in it.
 const key = 'pipespan-times'
 const local = Intl.DateTimeFormat().resolvedOptions().timeZone
 let isUtc = remembered() === 'utc'
@@ -23,7 +23,7 @@ button?.addEventListener('click', () => {
 })
 label()
 
-/** Writes all times below `root`. */
+/** Writes all times below the element `root` in the chosen time zone. */
 function show(root) {
   const now = new Date()
   for (const element of root.querySelectorAll('[data-form]')) {
@@ -47,13 +47,13 @@ function clockOf(at) {
   return partsOf(at).slice(11, 19)
 }
 
-/** `2026-05-31T12:00:05`, in the zone that is shown. */
+/** Returns a time such as `2026-05-31T12:00:05`, in the time zone that is shown. */
 function partsOf(at) {
   const shifted = isUtc ? at : new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
   return shifted.toISOString()
 }
 
-/** Browsers can refuse storage. */
+/** Returns the stored choice of the time zone. Browsers can refuse access to their storage. */
 function remembered() {
   try {
     return localStorage.getItem(key)
@@ -66,6 +66,6 @@ function remember(choice) {
   try {
     localStorage.setItem(key, choice)
   } catch {
-    // The choice holds for this page.
+    // If the browser refuses to store the choice, it applies to this page only.
   }
 }

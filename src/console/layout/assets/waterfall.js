@@ -1,10 +1,10 @@
-// Zooms and pans waterfalls: by buttons, by the wheel with a modifier, by dragging, with two fingers, by keys. The state is kept with
-// the region around the waterfall, as that stays when a live page replaces its content.
+// Zooms and pans waterfalls: with buttons, with the wheel and a modifier key, by dragging, with two fingers, and with keys. The state is stored by
+// the region around the waterfall, because the region is kept when a live page replaces its content.
 const most = 500
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 604800]
-/** By region: `zoom`, and `from`, where the visible part begins, as a share of the whole. */
+/** The visible part of each region: `zoom`, and `from`, its start as a share of the whole. */
 const sights = new WeakMap()
-/** Fingers and mouse buttons that are down, by pointer id. */
+/** The fingers and mouse buttons that are pressed, by pointer id. */
 const pointers = new Map()
 
 document.body.classList.add('scripted')
@@ -53,7 +53,7 @@ addEventListener('pointerdown', event => {
 addEventListener('pointermove', event => {
   const own = pointers.get(event.pointerId)
   if (own === undefined) return
-  // A live page may have replaced it since the pointer went down.
+  // A live page may have replaced the waterfall since the pointer was pressed.
   if (!own.waterfall.isConnected) own.waterfall = own.region.querySelector('.waterfall') ?? own.waterfall
   const others = [...pointers.values()].filter(one => one !== own && one.waterfall === own.waterfall)
   const { waterfall, x } = own
@@ -86,13 +86,13 @@ function widthOf(waterfall) {
   return Math.max(1, waterfall.querySelector('.axis-line').getBoundingClientRect().width)
 }
 
-/** The position of a screen coordinate in the visible part, from 0 to 1. */
+/** Returns the position of a screen coordinate in the visible part, from 0 to 1. */
 function shareAt(waterfall, x) {
   const { left, width } = waterfall.querySelector('.axis-line').getBoundingClientRect()
   return Math.min(1, Math.max(0, (x - left) / Math.max(1, width)))
 }
 
-/** Zooms around the point at `share` of the visible part. */
+/** Zooms the waterfall around the point at `share` of its visible part. */
 function zoomBy(waterfall, factor, share) {
   const { zoom, from } = sightOf(waterfall)
   const next = Math.min(most, Math.max(1, zoom * factor))

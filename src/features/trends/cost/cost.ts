@@ -1,4 +1,4 @@
-// The page of costs: job time and what it cost, by project, job, branch class and runner type, and how much of it was wasted.
+// The page of costs. It shows job time and its cost by project, job, branch class and runner type, and how much of both was wasted.
 import { addressWith } from '../../../console/layout/address.ts'
 import { groupCards } from '../../../console/layout/groups.ts'
 import { ofOwn, periodChoice, unknownOwn } from '../../../console/layout/scope-heading.ts'
@@ -62,12 +62,14 @@ export function costPage(costs: Costs, context: RequestContext): Page {
   }
 }
 
-/** Links to the costs of a part. `project`: an id, or a group with a slash at its end. `own`: a value of the operator's attribute. */
+/**
+ * Returns the address of the costs of a part. `project` is an id, or a group with a slash at its end. `own` is a value of the operator's attribute.
+ */
 function linkTo(base: string, span: Span, project?: number | string, own?: string): string {
   return addressWith(`${base}/cost`, { span, project, own })
 }
 
-/** The shown name of a type of runners. `type`: empty if unknown. */
+/** Returns the name that the page shows for a type of runners. `type` is empty if it is unknown. */
 function workerName(type: string): string {
   return type === '' ? 'unknown' : `${runnerTypeName(type)}s`
 }
@@ -83,12 +85,12 @@ function totals({ unit, before }: Costs, total: CostLine): Html {
   ])
 }
 
-/** The share that was wasted. */
+/** Returns the share of a line's cost that was wasted. */
 function wastedOf({ wasted, ...total }: CostLine, unit: string | undefined): number {
   return wastedPurposes.reduce((sum, purpose) => sum + shareOf(wasted[purpose], total, unit), 0)
 }
 
-/** The share of the cost if there are prices, or else of the time. */
+/** Returns the share of a sum in a total: of the cost if there are prices, or else of the time. */
 function shareOf(sum: CostSum, total: CostSum, unit: string | undefined): number {
   const [part, all] = unit === undefined ? [sum.totalMs, total.totalMs] : [sum.cost, total.cost]
   return all === 0 ? 0 : part / all
@@ -122,7 +124,7 @@ function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base:
   >`
 }
 
-/** The cost of each day by purpose; without prices, the job time of each day. */
+/** Draws the cost of each day by purpose or, without prices, the job time of each day. */
 function costChart({ unit, since, until, days, project, group, own }: Costs, { base }: RequestContext): Html {
   const frame = { since, until, step: day }
   const valueOf = ({ cost, totalMs }: CostSum): number => (unit === undefined ? totalMs : cost)
@@ -154,5 +156,5 @@ function costChart({ unit, since, until, days, project, group, own }: Costs, { b
   </div>`
 }
 
-/** The colours of wasted purposes. None of them is the colour of useful work. */
+/** The chart colours of wasted purposes. None of them is the colour of useful work. */
 const wasteSeries = [3, 5, 4]

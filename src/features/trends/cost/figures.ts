@@ -1,5 +1,5 @@
-// Figures about costs, for the page and the JSON API: sums over a period by project, job, branch class, runner type and day; and by exact
-// branch and runner, over the stored pipelines.
+// Computes costs for the page and the JSON API: sums over a period by project, job, branch class, runner type and day, and sums over the stored
+// pipelines by exact branch and by runner.
 import { costsIn } from './sql.ts'
 import { day, type TrendExtent } from '../counting/figures.ts'
 import { trendsIn } from '../reading/sql.ts'
@@ -11,19 +11,19 @@ import type { Millis } from '../../../model/instant.ts'
 import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
 
 interface AskedCosts {
-  /** Undefined: the shortest that shows all data. Never `24h`, because costs are stored by day. */
+  /** The period. If undefined, it is the shortest one that shows all data. It is never `24h`, because costs are stored by day. */
   readonly span?: Span | undefined
   readonly projectId?: number | undefined
-  /** A path that ends with a slash. */
+  /** The path of a group, with a slash at its end. */
   readonly group?: string | undefined
-  /** A value of the operator's attribute, to which `parts` are limited; undefined: all projects. */
+  /** A value of the operator's attribute; `parts` are limited to its projects. If undefined, `parts` cover all projects. */
   readonly own?: string | undefined
 }
 
-/** The maximum of rows in each table. */
+/** The maximum number of rows in each table of costs. */
 export const shownCosts = { projects: 50, jobs: 30, few: 20, days: 400, retained: 30 } as const
 
-/** The maximum of sums, by project and class of branch, that are added up by the operator's attribute. */
+/** The maximum number of sums, by project and class of branch, that are added up by the operator's attribute. */
 const maxPlaces = 20_000
 
 export async function costsView(
@@ -67,7 +67,7 @@ function openingDays(extent: TrendExtent | undefined, now: Millis): Span {
   return span === '24h' ? '7d' : span
 }
 
-/** The lines of groups, the most expensive first. */
+/** Returns one line of costs for each group, the most expensive first. */
 export function groupLines(all: readonly Grouped<CostLine>[]): CostLine[] {
   return all
     .map(({ name, items }) =>

@@ -1,4 +1,4 @@
-// Runner time and costs of jobs by day: the stored rows, the sums that are not stored yet, and the queries. Pure.
+// Runner time and costs of jobs by day: the stored rows, the sums that are not stored yet, and the queries. These functions are pure.
 import { day } from '../counting/figures.ts'
 import type { BranchClass } from '../../../model/pipeline.ts'
 import type { CostLine, CostSum, RetainedCosts } from './shape.ts'
@@ -9,47 +9,47 @@ import type { CountedChunk, Used, WastedPurpose } from '../counting/counted-chun
 /** The wasted purposes, in the order of the tables. */
 export const wastedPurposes = ['retried', 'superseded', 'failed'] as const satisfies readonly WastedPurpose[]
 
-/** The sum of one day: of all jobs of a project (job '') by class of branch and type of runner, or of one job. */
+/** The costs of one day. They cover either one job, or (job '') all jobs of a project with the same class of branch and type of runner. */
 export interface CostRow {
-  /** Start of the day, UTC. */
+  /** The start of the row's day, UTC. */
   readonly bucket: Millis
   readonly projectId: number
   readonly job: string
   readonly instance: string
-  /** Empty in the row of one job, which covers all branches and runners. */
+  /** The class of branches; empty in the row of one job, which covers all branches and runners. */
   readonly branch: BranchClass | ''
-  /** The type of the runner; empty if unknown, and in the row of one job. */
+  /** The type of the runner; empty if it is unknown, and in the row of one job. */
   readonly worker: string
-  /** Full path, as last known. */
+  /** The project's latest known full path. */
   readonly project: string
   readonly runs: number
-  /** Whole ms. */
+  /** The sum of the job time, whole ms. */
   readonly totalMs: number
-  /** In the currency of the price table; 0 without a price. */
+  /** The cost in the currency of the price table; 0 without a price. */
   readonly cost: number
-  /** How much of the time and cost was wasted. */
+  /** The wasted part of the time and cost, by purpose. */
   readonly wasted: Readonly<Record<WastedPurpose, CostSum>>
 }
 
-/** What sums are grouped by. `place`: project and class of branch. */
+/** The fields by which cost sums can be grouped. `place` is a project and a class of branch. */
 export const costGroups = ['total', 'project', 'place', 'job', 'branch', 'worker', 'day'] as const
 export type CostGroup = (typeof costGroups)[number]
 
 export interface CostQuery extends FiguresQuery {
-  /** Undefined: all projects. */
+  /** The id of the project; undefined for all projects. */
   readonly projectId?: number | undefined
 }
 
-/** A query that only the stored runs can answer, because daily sums have neither exact branches nor runners. */
+/** A query of costs that only the stored runs can answer, because daily sums have neither exact branches nor runners. */
 export interface RetainedCostQuery extends CostQuery {
-  /** The maximum of lines in each list. */
+  /** The maximum number of lines in each list of costs. */
   readonly limit: number
-  /** The maximum of pipelines that are read; undefined: 5,000, which takes a fifth of a second. */
+  /** The maximum number of pipelines that are read. If undefined, it is 5,000: reading them takes a fifth of a second. */
   readonly max?: number | undefined
 }
 
 export interface CostReads {
-  /** Lines with the most expensive first, or without prices the longest first; days in order of time. */
+  /** Returns lines of costs, the most expensive first or, without prices, the longest first. Lines of days are in order of time. */
   lines(by: CostGroup, query: CostQuery, limit: number): Promise<readonly CostLine[]>
   /** Adds up the jobs of stored pipelines that ended on the whole days of the period. It reads a limited number of pipelines, the newest first. */
   retained(query: RetainedCostQuery): Promise<RetainedCosts>
@@ -62,7 +62,7 @@ export type CostTotal = Changing<Pick<CostRow, 'runs' | 'totalMs' | 'cost'>> & {
 }
 type Sum = Omit<CostRow, keyof CostTotal> & CostTotal
 
-/** Sums over many chunks, so that each row is written once for all of them. */
+/** Sums of costs over many chunks, so that each row is written once for all of them. */
 export class CostSums {
   readonly #rows = new Map<string, Sum>()
 
@@ -94,7 +94,7 @@ export class CostSums {
   }
 }
 
-/** The beginning of the day. */
+/** Returns the start of the day (UTC) that contains this time. */
 export function dayOf(at: Millis): Millis {
   return at - (at % day)
 }

@@ -1,5 +1,5 @@
-// The SQL of costs: how rows are added to what is stored, and how sums are read; and costs computed from the stored runs, by exact branch and by runner,
-// which the daily sums do not have.
+// The SQL of costs. It adds rows to the stored ones and reads their sums. Costs by exact branch and by runner are computed from the stored runs,
+// because the daily sums do not have these.
 import { countCost, dayOf, noCosts, wastedPurposes } from './rows.ts'
 import type { CostGroup, CostReads, CostRow, CostTotal, RetainedCostQuery } from './rows.ts'
 import { countedOf, type Used } from '../counting/counted-chunk.ts'
@@ -15,13 +15,13 @@ import type { Reads } from '../../../core/store/ports/reads.ts'
 import type { Value } from '../../../core/store/sql/statements.ts'
 
 const key = 'bucket, project_id, job, instance, branch, worker'
-/** The columns that are added up. */
+/** The columns of costs that are added up. */
 const sums = ['runs', 'total_ms', 'cost', ...wastedPurposes.flatMap(purpose => [`${purpose}_ms`, `${purpose}_cost`])]
 
 /** Unused columns of the schema, which stay 0. */
 const unused = ['flaky_ms', 'flaky_cost']
 
-/** Adds rows (`costValues`) to the stored rows with the same keys. */
+/** Adds rows of costs (`costValues`) to the stored rows with the same keys. */
 export const addCosts = forRows(
   [
     ...(['bigint', 'bigint', 'text', 'text', 'text', 'text', 'text'] as const),
@@ -43,8 +43,8 @@ export function costValues(row: CostRow): StepValue[] {
 }
 
 /**
- * Grouped by expressions, as in trends: with the bare columns, SQLite would scan the primary key, which has the same order, instead of using the index
- * that finds the requested time.
+ * The expressions that costs are grouped by, as in trends. With the bare columns, SQLite would scan the primary key, which has the same order,
+ * instead of using the index by time.
  */
 const groups: Readonly<Record<CostGroup, readonly string[]>> = {
   total: [],
@@ -118,9 +118,9 @@ function sumOf(row: Row, purpose: string): CostSum {
 }
 
 const maxRuns = 5_000
-/** When a job ends, its pipeline is rarely older than this, ms. */
+/** The assumed maximum age of a pipeline when one of its jobs ends, ms. Few pipelines are older. */
 const olderBy = 7 * day
-/** The maximum of paths of one project: a project is rarely renamed. */
+/** The maximum number of paths that are read for one project. A project is rarely renamed. */
 const maxPaths = 20
 
 export function retainedCostsOn(reading: Reading): CostReads['retained'] {
@@ -138,7 +138,7 @@ export function retainedCostsOn(reading: Reading): CostReads['retained'] {
   }
 }
 
-/** The paths that the daily sums have for the project. */
+/** Returns the paths under which the daily sums have the project. */
 async function pathsOf(
   { ask }: Reading,
   { since, until, projectId = 0 }: RetainedCostQuery,
@@ -170,7 +170,7 @@ class RetainedSums {
   readonly #pipelines = new Set<string>()
   readonly #total = noCosts()
 
-  /** Adds the jobs of a chunk that one runner ran. The newest pipelines come first, so the newest names are used. */
+  /** Adds the costs of a chunk's jobs that one runner ran. The newest pipelines are added first, so the newest names are used. */
   add(
     { key, project, pipeline }: Chunk,
     path: string,

@@ -1,5 +1,5 @@
-// What one chunk adds to the figures over time: its pipeline and its jobs. The transaction that takes snapshots appends it, in a row for each
-// project, and reads and locks nothing for it. Some seconds later it is added to the figures (`fold.ts`).
+// What one chunk adds to the figures over time: its pipeline and its jobs. The transaction that takes snapshots appends one row for each project, and
+// reads and locks nothing for it. Some seconds later, `fold.ts` adds the row to the figures.
 import { branchClassOf, type BranchClass } from '../../../model/pipeline.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../../../model/chunk.ts'
 import { computePurposeOf, computeSeconds, type ComputePurpose } from '../../../model/runner-time.ts'
@@ -15,10 +15,10 @@ import type { Run } from '../../../model/run.ts'
 export function countingStep(): LineStep {
   let last: { readonly run: Run; readonly failures: Failures } | undefined
   return {
-    // A chunk that is not exported is not counted either.
+    // A chunk that is not exported is not counted in the figures either.
     onSnapshot: (chunk, { run, isSent }) => {
       if (!isSent) return []
-      // The failures are kept for the next chunk: the chunks of a large pipeline come one after the other.
+      // The run's failures are cached for its next chunk, because the chunks of a large pipeline follow each other.
       if (last?.run !== run) last = { run, failures: failuresIn(run) }
       const counted = countedOf(chunk, last.failures)
       return reportsBy(countedReporter, counted === undefined ? [] : [counted])
@@ -42,50 +42,50 @@ const insertAdded = forRows(['bigint', 'json'], ({ rows }) => `INSERT INTO figur
 export interface CountedChunk {
   readonly instance: string
   readonly projectId: number
-  /** Full path. */
+  /** The full path of the project. */
   readonly project: string
   readonly branch: BranchClass
   /** What started the pipeline, such as `push`; empty if unknown. */
   readonly source: string
-  /** Empty for a pipeline without a name. */
+  /** The name of the pipeline; empty if it has none. */
   readonly pipelineName: string
-  /** The pipeline itself. Undefined: another chunk has it, or it neither passed nor failed. */
+  /** The outcome of the pipeline itself. Undefined if another chunk contains it, or if the pipeline neither passed nor failed. */
   readonly pipeline?: (Ran & { readonly endedAt: Millis }) | undefined
   readonly jobs: readonly CountedJob[]
 }
 
-/** A pipeline or job that passed or failed. Other ends say nothing about durations and failure rates. */
+/** A pipeline or job that passed or failed. Runs that ended otherwise are not counted in durations and failure rates. */
 export interface Ran {
   readonly failed: boolean
-  /** It failed, and passed when it ran again in the same pipeline. */
+  /** True if the job failed, and passed when it ran again in the same pipeline. */
   readonly flaky?: true | undefined
-  /** Whole ms. */
+  /** The duration of the run, whole ms. */
   readonly tookMs: number
   readonly queuedMs?: number | undefined
 }
 
 export interface CountedJob {
-  /** Empty if it has no name. */
+  /** The name of the job; empty if it has none. */
   readonly name: string
   readonly endedAt: Millis
   readonly ran?: Ran | undefined
-  /** Undefined: it used no runner. */
+  /** The runner time that the job used; undefined if it used no runner. */
   readonly used?: Used | undefined
 }
 
-/** The time that a job used of a runner. */
+/** The time for which a job used a runner. */
 export interface Used {
-  /** The type of the runner; empty if unknown. */
+  /** The type of the runner; empty if it is unknown. */
   readonly worker: string
-  /** Whole ms. */
+  /** The time for which the runner was used, whole ms. */
   readonly totalMs: number
-  /** In the currency of the price table; absent without a price. */
+  /** The cost in the currency of the price table; undefined without a price. */
   readonly cost?: number | undefined
-  /** Undefined if it was not wasted. */
+  /** How the time was wasted; undefined if it was not wasted. */
   readonly wasted?: WastedPurpose | undefined
 }
 
-/** How a job's time was wasted: every purpose but `useful`. A run that passed is useful, also after a failure. */
+/** How a job's time was wasted: every purpose except `useful`. A run that passed counts as useful, even if an earlier run failed. */
 export type WastedPurpose = Exclude<ComputePurpose, 'useful'>
 
 /** For each job name in a run, the id of the first job that failed. */
@@ -100,7 +100,7 @@ export function failuresIn({ jobs }: Pick<Run, 'jobs'>): Failures {
   return found
 }
 
-/** What a chunk adds; undefined if it adds nothing. `failures`: those of the chunk's run. */
+/** Returns what a chunk adds to the figures; undefined if it adds nothing. `failures` are the failures of the chunk's run. */
 export function countedOf(chunk: Chunk, failures: Failures): CountedChunk | undefined {
   const { key, project, pipeline } = chunk
   const { source = '' } = pipeline.facts
@@ -118,10 +118,10 @@ export function countedOf(chunk: Chunk, failures: Failures): CountedChunk | unde
   }
 }
 
-/** The maximum in UTF-16 units. The platform's sources and types of runners are shorter. */
+/** The maximum length of a stored source or runner type, in UTF-16 units. The platform's own are shorter. */
 const maxWordLength = 50
 
-/** The name under which a job or a section is counted. */
+/** Returns the name under which a job or a section is counted. */
 export function countedName(name: string): string {
   return plainText(name.slice(0, 255))
 }

@@ -1,7 +1,7 @@
-// Adds what snapshots have added (`counted-chunk.ts`) to the stored figures, some seconds later: pipelines of one project share their rows, so each row is
-// written once for many of them.
+// Folds the rows that snapshots have appended (`counted-chunk.ts`) into the stored figures, some seconds later. The pipelines of one project share
+// their rows of figures, so each of these is written once for many pipelines.
 //
-// One transaction deletes some rows of `figures_added` and writes the sums, so each row counts exactly once, even if the process is killed and
+// One transaction deletes some rows of `figures_added` and writes the sums. So each row counts exactly once, even if the process is killed and
 // however many replicas fold: a figure is always the sum of the deleted rows.
 import { addCosts, costValues } from '../cost/sql.ts'
 import { createLoop, type Loop } from '../../../lib/loop.ts'
@@ -17,44 +17,48 @@ import type { Context } from '../../../daemon/context.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
 
-/** The pause between two rounds, ms. With a longer pause, more pipelines share a row, but more rows wait. */
+/** The pause between two rounds of folding, ms. With a longer pause, more pipelines share a row, but more rows are pending. */
 const every = 5_000
 
 export function createFoldLoop({ store, clock, log }: Pick<Context, 'store' | 'clock' | 'log'>): Loop {
   const fold = store.on(foldingOn)
   return createLoop({
     ...{ name: 'trends', clock, log },
-    // One turn is one transaction. The loop can be stopped between turns, so a stop waits for one transaction only, however many rows wait.
+    // One turn of the loop is one transaction. The loop can be stopped between turns, so a stop waits for only one transaction, however many rows are
+    // pending.
     turn: async () => ((await fold()) ? 0 : every),
   })
 }
 
-/** Each call folds some rows, in one transaction, and continues where the previous call ended. Returns whether there are more. */
+/**
+ * Returns a function that folds some rows in one transaction and continues where its previous call ended. The function returns whether more rows are
+ * pending.
+ */
 export function foldingOn(sql: Statements): () => Promise<boolean> {
   const names = new PipelineNames()
   let next: Place | undefined
   return async () => {
-    // Usually there is nothing, and a SELECT needs no transaction.
+    // A SELECT first checks for rows, because usually there are none and it needs no transaction.
     if (next === undefined && (await sql.all('SELECT 1 FROM figures_added LIMIT 1')).length === 0) return false
     const begin = next ?? { projectId: Number.MIN_SAFE_INTEGER, id: 0 }
-    // If the transaction fails, the next call begins at the first row.
+    // If the transaction fails, the next call begins again at the first row.
     next = undefined
     next = await sql.transaction(within => foldSome(begin, names, within))
     return next !== undefined
   }
 }
 
-/** The position of a row of `figures_added`, which are read in order of projects. */
+/** The position of a row of `figures_added`. The rows are read in order of projects. */
 interface Place {
   readonly projectId: number
   readonly id: number
 }
 
-/** How many rows one statement takes, and how many one transaction takes at most. */
+/** The maximum number of rows that one statement takes, and that one transaction takes. */
 const taken = { atOnce: 50, max: 500 }
 /**
- * The number of hourly rows and rows of costs after which a transaction ends; it writes at most as many daily rows. Each takes some 8 µs. One chunk may
- * exceed the number: in a pipeline of 40,000 jobs, each job may be another row.
+ * The number of hourly rows and rows of costs after which a transaction ends. It writes at most as many daily rows. Each row takes about 8 µs. One
+ * chunk may exceed the number: in a pipeline of 40,000 jobs, each job may have its own row.
  */
 const maxRows = 1_000
 
@@ -65,10 +69,10 @@ const takeAdded = `
 const placeOf: (row: Row) => Place = record({ projectId: number('project_id'), id: number('id') })
 const contentOf = text('content')
 
-/** Folds some rows. Returns where the rest begins; undefined: no row is left. */
+/** Folds some rows. Returns the position of the remaining rows; undefined if no row remains. */
 function* foldSome(begin: Place, names: PipelineNames, within: Within): Steps<Place | undefined> {
   const { damaged } = within
-  // One replica folds at a time, because two would wait for each other for the same figures.
+  // Only one replica folds at a time, because two would wait for each other's locks on the same figures.
   yield* lockNames(['trends'], within)
   const sums = new TrendSums()
   let from: Place | undefined = begin
@@ -84,7 +88,7 @@ function* foldSome(begin: Place, names: PipelineNames, within: Within): Steps<Pl
   return from
 }
 
-/** Whether a stored value has all fields that adding it reads. Throws if it is not an object. */
+/** Whether a stored chunk has all fields that the sums read. Throws if the value is not an object. */
 function isCounted(stored: CountedChunk): boolean {
   const { instance, projectId, project, branch, source, pipelineName, pipeline, jobs } = stored
   const texts: unknown[] = [instance, project, branch, source, pipelineName]
@@ -118,7 +122,7 @@ function byPlace(a: Place, b: Place): number {
 const keyTypes = ['bigint', 'bigint', 'text', 'bigint', 'text', 'text', 'text', 'text'] as const
 const key = 'step, project_id, job, bucket, instance, branch, source, pipeline_name'
 
-/** Reads stored figures. Its input rows are a number and a key (`rowKey`). */
+/** Reads stored figures. Each of its input rows is a number and a key (`rowKey`). */
 const knownTrends = forRows(
   ['bigint', ...keyTypes],
   ({ rows }) => `
@@ -126,7 +130,7 @@ const knownTrends = forRows(
   SELECT k.nth, t.runs, t.failed, t.flaky, t.total_ms, t.durations, t.queues FROM k JOIN trends t USING (${key})`,
 )
 
-/** Writes rows (`rowValues`), which replace the stored rows with the same keys. */
+/** Writes rows of figures (`rowValues`), which replace the stored rows with the same keys. */
 const writeTrends = forRows(
   [...keyTypes, ...(['text', 'bigint', 'bigint', 'bigint', 'bigint', 'json', 'json'] as const)],
   ({ rows }) => `
@@ -141,7 +145,7 @@ function rowKey({ step, row }: Addition): StepValue[] {
   return [step, projectId, job, bucket, instance, branch, source, pipelineName]
 }
 
-/** The values of `writeTrends`. */
+/** Returns the values of one row for `writeTrends`. */
 function rowValues(addition: Addition, before: Row | undefined, damaged: DamagedRows): StepValue[] {
   const { row, step } = addition
   const { projectId, job, bucket } = row
@@ -152,7 +156,7 @@ function rowValues(addition: Addition, before: Row | undefined, damaged: Damaged
   return [...rowKey(addition), row.project, runs, failed, flaky, totalMs, durations.json(), queues.json()]
 }
 
-/** How many rows one statement reads or writes. */
+/** The maximum number of rows that one statement reads or writes. */
 const rowsAtOnce = 1_000
 
 function* writeSums(sums: TrendSums, damaged: DamagedRows): Steps<void> {

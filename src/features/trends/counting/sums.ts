@@ -1,15 +1,15 @@
-// Sums of figures that are counted and not stored yet, so that each row is written once for many chunks. Pure.
+// Sums of figures that are counted and not stored yet, so that each row is written once for many chunks. These functions are pure.
 import { BinCounts } from '../../../lib/log-bins.ts'
 import { CostSums } from '../cost/rows.ts'
 import { day, hour, type StoredTrendRow, type TrendFigures, type TrendStep } from './figures.ts'
 import type { CountedChunk, Ran } from './counted-chunk.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-/** The names under which the pipelines of each project are counted. Their number is limited, because each name makes separate rows. */
+/** The names under which the pipelines of each project are counted. Their number is limited, because each name adds separate rows. */
 export class PipelineNames {
   readonly #known = new Map<string, Set<string>>()
 
-  /** The name under which a pipeline is counted; empty beyond the limit. */
+  /** Returns the name under which a pipeline is counted; empty if its project already has the maximum number of names. */
   of({ instance, projectId, pipelineName: name }: CountedChunk): string {
     if (name === '') return ''
     const its = `${instance} ${projectId}`
@@ -23,13 +23,13 @@ export class PipelineNames {
   }
 }
 
-/** The maximum of names of one project. Pipelines with further names are counted without a name. */
+/** The maximum number of pipeline names of one project. Pipelines with further names are counted without a name. */
 export const maxNames = 20
 const maxProjects = 10_000
 
-/** The fields that pipelines and jobs are grouped by. */
+/** The fields by which pipelines and jobs are grouped. */
 type Group = Omit<StoredTrendRow, keyof TrendFigures | 'bucket'>
-/** One pipeline or job that ended. */
+/** A pipeline or job that ended, with the group in which it is counted. */
 export interface Outcome extends Ran, Group {
   readonly endedAt: Millis
 }
@@ -38,16 +38,16 @@ type Figures = { -readonly [Name in keyof Omit<TrendFigures, 'durations' | 'queu
   readonly durations: BinCounts
   readonly queues: BinCounts
 }
-/** A row that is still being added to. */
+/** A row of figures to which runs are still added. */
 export type TrendSum = Group & { readonly bucket: Millis } & Figures
 
-/** A row to be added to the stored row. */
+/** A row of sums that is to be added to the stored row. */
 export interface Addition {
   readonly step: TrendStep
   readonly row: TrendSum
 }
 
-/** The outcomes of a chunk: its jobs, and its pipeline twice, once for the project and once for all pipelines. */
+/** Returns the outcomes in a chunk: its jobs, and its pipeline twice, once for the project and once for all pipelines. */
 export function outcomesOf({ pipeline, jobs, ...counted }: CountedChunk): Outcome[] {
   const { instance, projectId, project, branch, source, pipelineName } = counted
   const own = { instance, projectId, project, branch, source, pipelineName, job: '' }
@@ -61,17 +61,17 @@ export function outcomesOf({ pipeline, jobs, ...counted }: CountedChunk): Outcom
 }
 
 export class TrendSums {
-  /** The costs of the same chunks. */
+  /** The sums of the costs of the same chunks. */
   readonly costs = new CostSums()
   readonly #step: TrendStep
   readonly #rows = new Map<string, TrendSum>()
 
-  /** `step`: the period of its rows. */
+  /** `step` is the period that each row covers. */
   constructor(step: TrendStep = hour) {
     this.#step = step
   }
 
-  /** How many rows there are to write, including rows of costs. */
+  /** The number of rows to write, including rows of costs. */
   get size(): number {
     return this.#rows.size + this.costs.size
   }
@@ -95,7 +95,7 @@ export class TrendSums {
     return [...this.#rows.values()]
   }
 
-  /** The hourly rows, and the daily rows, which are sums of the hourly ones. */
+  /** Returns the hourly rows, and the daily rows, which are sums of the hourly ones. */
   additions(): Addition[] {
     const days = new Map<string, TrendSum>()
     for (const { bucket, ...row } of this.#rows.values()) {
@@ -109,7 +109,7 @@ export class TrendSums {
   }
 }
 
-/** The row of a group, with the project's latest path. */
+/** Returns the row of a group, with the project's latest path. */
 function sumIn(rows: Map<string, TrendSum>, group: Group, bucket: Millis): TrendSum {
   const { instance, projectId, branch, source, pipelineName, job, project } = group
   const key = `${projectId} ${bucket} ${instance} ${branch} ${source}\n${pipelineName}\n${job}`
@@ -125,7 +125,9 @@ function noFigures(): Figures {
   return { runs: 0, failed: 0, flaky: 0, totalMs: 0, durations: new BinCounts(), queues: new BinCounts() }
 }
 
-/** The sum of the figures of several rows, with the other fields of the last row. It must be fast: one page adds up thousands. */
+/**
+ * Returns the sum of the figures of several rows, with the other fields of the last row. It must be fast, because one page adds up thousands of rows.
+ */
 export function sumOf<Row extends TrendFigures>(rows: readonly Row[]): Row | undefined {
   const last = rows.at(-1)
   if (last === undefined || rows.length === 1) return last

@@ -1,5 +1,5 @@
-// What to fix first: of all that could be fixed, what cost the most time in the last week; and its card on the overview. This file itself finds jobs that
-// always fail, and superseded pipelines; features add others.
+// The list of what to fix first, and its card on the overview. The list ranks fixable problems by the time that they cost in the last week. This file
+// itself finds jobs that always fail, and superseded pipelines. Features add other problems.
 import { addressWith } from '../../../console/layout/address.ts'
 import { amount } from '../cost/tables.ts'
 import { card, type RequestContext } from '../../../console/layout/frame.ts'
@@ -39,12 +39,12 @@ export const fixFirstShape = z.object({
 export type FixFirst = Shaped<typeof fixFirstShape>
 
 const days = 7
-/** For how many of the most expensive jobs prices are read. */
+/** The number of jobs whose prices are read, the most expensive first. */
 const maxPriced = 500
 const maxFixes = 8
-/** What costs less time than this in a week is not listed, ms. */
+/** The minimum time that a problem must cost in a week to be listed, ms. */
 const minMs = 60_000
-/** How long an answer is cached, ms, because the overview is rendered every second. */
+/** How long the list is cached, ms. It is cached because the overview is rendered every second. */
 const freshFor = 60_000
 
 /** The unit of prices; undefined without a price table. */
@@ -73,7 +73,7 @@ async function readFixFirst(parts: PagesParts, prices: PriceUnit | undefined, no
 /** Returns the cost of one ms of a job. */
 type RateOf = (of: NonNullable<FoundFix['of']>) => number
 
-/** The rate of the job, or else the average of all jobs. */
+/** Reads the rate of each job. A job without a rate has the average of all jobs. */
 async function ratesIn(parts: PagesParts, since: Millis, until: Millis): Promise<RateOf | undefined> {
   const costs = costsIn(parts)
   const [byJob, [total]] = await Promise.all([
@@ -86,7 +86,7 @@ async function ratesIn(parts: PagesParts, since: Millis, until: Millis): Promise
   return ({ projectId, job }) => rates.get(`${projectId} ${job}`) ?? rate(total)
 }
 
-/** The fixes, the most expensive first. `rateOf`: undefined without prices. */
+/** Returns the fixes, the most expensive first. `rateOf` is undefined without prices. */
 export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: RateOf | undefined): Fix[] {
   return all
     .filter(({ weekMs }) => weekMs >= minMs)
@@ -98,9 +98,12 @@ export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: R
     })
 }
 
-/** A job with at least these failures always fails. With fewer `failures` it may only be new; with a smaller `share` it passes sometimes. */
+/**
+ * A job with at least this number and this share of failures counts as always failing. With fewer failures the job may only be new. With a smaller
+ * share it sometimes passes.
+ */
 const always = { failures: 5, share: 0.9 }
-/** How many jobs and how many projects are read, the most expensive of each. */
+/** The maximum number of jobs and of projects that are read, the most expensive of each. */
 const maxRead = { failing: 50, projects: 500 }
 
 export const ownSources: readonly FixSource[] = [
@@ -134,7 +137,7 @@ function failingJob({ projectId, project, job, runs, failed, totalMs }: TrendTot
   }
 }
 
-/** Empty if there is nothing to list. */
+/** Renders the card of what to fix first; empty if there is nothing to list. */
 export function fixFirstCard({ fixes, unit }: FixFirst, { base }: Pick<RequestContext, 'base'>): Content {
   if (fixes.length === 0) return ''
   return card(

@@ -15,7 +15,7 @@ const orders: readonly (readonly [LineSort, string])[] = [
   ['flakiest', 'Flakiest'],
 ]
 
-/** Links to the most useful sort orders. The headings of the columns link to all of them. */
+/** Returns links to the most useful sort orders. The headings of the columns link to all sort orders. */
 export function orderChoice(trends: Trends, base: string): Content {
   return alternatives(
     'Which jobs first',
@@ -49,7 +49,6 @@ function linesTable(
   )
 }
 
-/** A column of figures. */
 function column(head: string, sort: LineSort | undefined, cell: (line: TrendLine) => Content): LineColumn {
   return [head, sort, line => figure(cell(line))]
 }

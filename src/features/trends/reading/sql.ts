@@ -12,8 +12,8 @@ import type { Bins } from '../../../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../counting/figures.ts'
 
 /**
- * Grouped by expressions: with the bare columns, SQLite would use the primary key, which has the same order, and read all hours and
- * days instead of using the index by time.
+ * Trends are grouped by expressions. With the bare columns, SQLite would use the primary key, which has the same order, and read all hours and days
+ * instead of using the index by time.
  */
 const project = 'project_id + 0'
 const job = `job || ''`
@@ -26,10 +26,10 @@ const orders: Readonly<Record<TrendOrder, string>> = {
   runs: 'ORDER BY sum(runs) DESC',
 }
 
-/** How many subjects one statement reads. */
+/** The maximum number of subjects that one statement reads. */
 const subjectsAtOnce = 200
 
-/** Reads trends within what a user may see. */
+/** Reads trends, limited to the projects that a user may see. */
 export function trendsIn({ on }: Pick<Reads, 'on'>): TrendViews {
   return on(trendsOn)
 }
@@ -42,7 +42,7 @@ export function trendsOn(reading: Reading): TrendViews {
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const values: Value[] = [query.step, projectId, name, query.since, query.until]
-      // The rows of all pipelines have no names and no projects, so the rows of the projects are added up.
+      // The rows of all pipelines have neither names nor projects, so the rows of the projects are added up instead.
       const isOfAll =
         projectId === 0 && (query.pipelineName !== undefined || query.group !== undefined || scope.bounds !== 'none')
       const which = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
@@ -126,7 +126,7 @@ export function trendsOn(reading: Reading): TrendViews {
     retained: retainedOn(reading),
   }
 
-  /** Adds up the rows of each subject, in the order given. */
+  /** Adds up the rows of each subject. The result has the order of the subjects. */
   async function details(subjects: readonly Row[], query: TrendQuery): Promise<TrendTotal[]> {
     const wanted = subjects.map(row => ({ projectId: projectOf(row), job: jobOf(row) }))
     const found = await rowsOf(wanted, query)
@@ -141,7 +141,7 @@ export function trendsOn(reading: Reading): TrendViews {
     })
   }
 
-  /** One statement for many, because each is a round trip to PostgreSQL. */
+  /** Reads the rows of many subjects in one statement, because each statement is a round trip to PostgreSQL. */
   async function rowsOf(subjects: readonly Subject[], query: TrendQuery): Promise<StoredTrendRow[]> {
     const rows: StoredTrendRow[] = []
     for (let first = 0; first < subjects.length; first += subjectsAtOnce) {
@@ -149,7 +149,7 @@ export function trendsOn(reading: Reading): TrendViews {
       const place = (value: Value): string => `?${values.push(value)}`
       const some = subjects.slice(first, first + subjectsAtOnce)
       const list = some.map(({ projectId, job }) => `(CAST(${place(projectId)} AS bigint), ${place(job)})`)
-      // A cross join makes SQLite loop over the list, not over all rows of the period.
+      // The cross join makes SQLite loop over the list of subjects, not over all rows of the period.
       const found = await rowsAt(
         `WITH subjects (its_project, its_job) AS (VALUES ${list.join(', ')})
          SELECT trends.* FROM subjects CROSS JOIN trends
@@ -165,11 +165,11 @@ export function trendsOn(reading: Reading): TrendViews {
 
 interface Subject {
   readonly projectId: number
-  /** Empty: the project's pipelines. */
+  /** The name of the job; empty for the project's pipelines. */
   readonly job: string
 }
 
-/** Further SQL conditions. Their values are added to `values`. */
+/** Returns further SQL conditions and adds their values to `values`. */
 function filter(
   { branch, source, pipelineName, group }: TrendFilter & Pick<TrendQuery, 'group'>,
   values: Value[],

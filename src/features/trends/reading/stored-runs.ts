@@ -1,5 +1,5 @@
-// Reads the snapshots of stored runs, the newest first and a limited number of them, for figures that are not stored by day: by exact branch
-// or runner. This file computes trends from them. The SQL is the same for both databases.
+// Reads the snapshots of stored runs, for figures that are not stored by day: those by exact branch or by runner. It reads a limited number of runs,
+// the newest first. This file computes trends from them. The SQL is the same for both databases.
 import { countedOf, failuresIn, type Failures } from '../counting/counted-chunk.ts'
 import { foldedName } from '../../../core/store/ports/pipeline-name.ts'
 import { outcomesOf, TrendSums, type Outcome } from '../counting/sums.ts'
@@ -16,31 +16,34 @@ import type { Run } from '../../../model/run.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { RetainedFigures, RetainedQuery } from '../counting/figures.ts'
 
-/** The maximum of jobs in the runs that are read for one answer: that takes some tenths of a second. */
+/** The maximum number of jobs in the runs that are read for one answer. Reading them takes some tenths of a second. */
 const maxJobs = 40_000
-/** How much is read before the event loop continues, which takes some milliseconds. Runs may be large, so the first reads are small. */
+/**
+ * How many runs and jobs are read before the event loop continues; this takes some milliseconds. Runs may be large, so the first read covers few of
+ * them.
+ */
 const atOnce = { first: 20, runs: 100, jobs: 1_000 }
 
-/** Which runs to read. `since` and `until`: when they were created. */
+/** The selection of runs to read. `since` and `until` limit the time of their creation. */
 export interface RetainedRuns extends Pick<
   RetainedQuery,
   'since' | 'until' | 'group' | 'projectId' | 'ref' | 'source'
 > {
-  /** Runs that finished before this are left out. */
+  /** Runs that finished before this time are left out. */
   readonly finishedSince?: Millis | undefined
-  /** The full paths that the project has had, if they are known. With them, an index finds its runs. */
+  /** The full paths that the project has had, if they are known. If they are given, an index finds the project's runs. */
   readonly paths?: readonly string[] | undefined
-  /** How many are read at most. */
+  /** The maximum number of runs that are read. */
   readonly max: number
 }
 
-/** Counts one chunk. `failures`: those of the chunk's run. */
+/** Counts one chunk. `failures` are the failures of the chunk's run. */
 export type CountChunk = (chunk: Chunk, failures: Failures) => void
 
 export interface ReadRuns {
-  /** How many were read. */
+  /** The number of runs that were read. */
   readonly runs: number
-  /** Set if there were too many runs: then only those created since this time were read. */
+  /** The creation time of the oldest run that was read; set only if there were too many runs to read them all. */
   readonly backTo?: Millis | undefined
 }
 
@@ -74,7 +77,7 @@ export async function readRetained(
   return { runs: runs.length, backTo: newest.length > max ? walked.at(-1)?.createdAt : undefined }
 }
 
-/** Lists runs, the newest first, by the index of paths, of refs, of sources, or of times. */
+/** Returns the statement that lists runs, the newest first. It uses the index of paths, of refs, of sources, or of times. */
 function walk(
   { since, until, finishedSince, projectId, ref, source, max }: RetainedRuns,
   path: string | undefined,
@@ -87,7 +90,7 @@ function walk(
     path === undefined ? undefined : `project = ?${values.push(path)}`,
     ref === undefined ? undefined : `ref = ?${values.push(ref)}`,
     ref === undefined && source !== undefined ? `source = ?${values.push(source)}` : undefined,
-    // `+ 0` keeps the database from using an index of projects, and above, an index of finish times.
+    // `+ 0` keeps the database from using an index of projects here, and from using an index of finish times above.
     projectId === undefined ? undefined : `project_id + 0 = ?${values.push(projectId)}`,
   ].filter(one => one !== undefined)
   return [
@@ -102,7 +105,7 @@ function countRun(run: Run, count: CountChunk): void {
   for (const chunk of chunksOf(run)) count(chunk, failures)
 }
 
-/** The maximum of runs read for the trends of one answer: that takes a tenth of a second. */
+/** The maximum number of runs that are read for the trends of one answer. Reading them takes a tenth of a second. */
 const maxRuns = 2_000
 
 export function retainedOn(reading: Reading): (query: RetainedQuery) => Promise<RetainedFigures> {
