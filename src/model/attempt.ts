@@ -1,16 +1,17 @@
-// Which jobs belong to a run's next attempt, and which are supplements to an earlier one. Pure; `snapshot.ts` builds what is sent.
+// Determines which jobs belong to a run's next attempt, and which are supplements to an earlier attempt. Pure; `snapshot.ts` builds the chunks that
+// are sent.
 //
 //             observation                    terminal, settled,           observation with
 //                 │                       nothing active, enriched          new work after F
 //                 ▼                                │                              │
 //   (unknown) ─► OPEN attempt 1 ───────────────────┴──► SNAPSHOT of attempt 1 ────┴──► OPEN attempt 2 ─► …
 //                 │   ▲                                    ▲      │
-//                 │   └── any change: settle again         │      └─ a job learnt late, its work before F: SUPPLEMENT
+//                 │   └── any change: settle again         │      └─ a job observed late that ran before F: SUPPLEMENT
 //                 │                                        │
 //                 └── manual or scheduled, nothing active for `blockedAfter`; silent for `staleAfter`: snapshot, incomplete
 //
-// OPEN: there is work that no snapshot has yet. SNAPSHOT: nothing happens until something new is observed. F is the finish of
-// the last attempt that has a snapshot. All comparisons are at whole seconds, because webhooks truncate their times.
+// OPEN: the run has work that no snapshot contains yet. SNAPSHOT: nothing happens until something new is observed. F is the finish of the last
+// attempt that has a snapshot. All times are compared in whole seconds, because webhooks truncate their times.
 import { hasMoved, viewJob, type Job } from './job.ts'
 import { newestSecondOf } from './versioned.ts'
 import { isFromRest } from './pipeline.ts'
@@ -18,12 +19,12 @@ import { isActive, isManual, isTerminal, wasSkipped } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'
 import { lastAttempt, type Run } from './run.ts'
 
-/** The jobs of its attempts. A pipeline of an external CI system has none: its listed jobs are commit statuses of that system. */
+/** The jobs that a run's attempts consist of. A pipeline of an external CI system has none: its listed jobs are commit statuses of that system. */
 export function jobsOf({ pipeline, jobs }: Run): Iterable<Job> {
   return pipeline?.record.facts.source === 'external' ? [] : jobs.values()
 }
 
-/** True when an attempt is open: the first, or one for new work after F. */
+/** True if the run has an open attempt: its first, or another one because it has new work after F, the finish of the last snapshot. */
 export function isOpen(run: Run): boolean {
   if (run.pipeline === undefined) return false
   const last = lastAttempt(run)
@@ -31,23 +32,30 @@ export function isOpen(run: Run): boolean {
   for (const job of jobsOf(run)) if (isNewWork(job, last.finish)) return true
   const { record, times } = run.pipeline
   if (isTerminal(record.facts.status)) return second(times.finishedAt) > second(last.finish)
-  // A REST answer that is not terminal and newer than the last snapshot proves a retry; a late webhook proves nothing.
+  // If a REST answer is not terminal and is newer than the last snapshot, the pipeline was retried. A webhook does not prove this, because it may be
+  // late.
   const newest = newestSecondOf(record.version)
   return isFromRest(record.version) && newest > second(last.finish) && newest > last.newestSecond
 }
 
-/** True when the open attempt has ended, by its status; the terminal status of an earlier attempt does not end a new one. */
+/**
+ * True if the open attempt has ended, according to the pipeline's status. A terminal status that belongs to an earlier attempt does not end a new
+ * one.
+ */
 export function isAtEnd(run: Run): boolean {
   if (run.pipeline === undefined) return false
   const { record, times } = run.pipeline
   if (!isTerminal(record.facts.status)) return false
   const last = lastAttempt(run)
   if (last === undefined || second(times.finishedAt) > second(last.finish)) return true
-  // `skipped` has no finish of its own: it ends an attempt when it is newer than the last snapshot.
+  // A `skipped` pipeline has no finish time. Its status ends an attempt if it is newer than the last snapshot.
   return wasSkipped(record.facts.status) && newestSecondOf(record.version) > last.newestSecond
 }
 
-/** F of the open attempt, if its snapshot were taken now; `now` if nothing has a time. Never earlier than the previous F. */
+/**
+ * The finish (F) that the open attempt would have if its snapshot were taken now; `now` if no time is known. Never earlier than the finish of the
+ * previous attempt.
+ */
 export function finishOf(run: Run, now: Millis): Millis {
   const last = lastAttempt(run)
   const times = run.pipeline?.times
@@ -66,7 +74,10 @@ export function finishOf(run: Run, now: Millis): Millis {
   return last?.finish ?? now
 }
 
-/** The jobs of the open attempt, if its snapshot were taken now: those in no snapshot yet, and those that ran again since theirs. */
+/**
+ * The jobs that the open attempt would have if its snapshot were taken now: jobs that no snapshot contains yet, and jobs that ran again since their
+ * snapshot.
+ */
 export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean }): Job[] {
   const last = lastAttempt(run)
   return sorted(run).filter(job => {
@@ -76,7 +87,9 @@ export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean 
   })
 }
 
-/** Jobs to export as supplements: they have ended, their work lies before F, and no snapshot has it. */
+/**
+ * The jobs to export as supplements. They have ended, they ran before F (the finish of the last snapshot), and no snapshot contains this run of them.
+ */
 export function supplementsOf(run: Run): Job[] {
   const last = lastAttempt(run)
   if (last === undefined) return []
@@ -86,7 +99,7 @@ export function supplementsOf(run: Run): Job[] {
   })
 }
 
-/** Active jobs that delay settling. A job that was retried does not: a newer job of its name exists. */
+/** The active jobs that delay settling. A job that was retried does not delay it, because there is a newer job of the same name. */
 export function delayingJobs(run: Run): Job[] {
   if (!hasActiveJobs(run)) return []
   const newest = newestByName(run)
@@ -97,13 +110,13 @@ export function delayingJobs(run: Run): Job[] {
   })
 }
 
-/** True while anything runs or queues. */
+/** True while any job of the run is running or queued. */
 export function hasActiveJobs(run: Run): boolean {
   for (const job of jobsOf(run)) if (isActive(job.record.facts.status)) return true
   return false
 }
 
-/** The highest job id of each name. */
+/** The highest job ID for each job name. */
 export function newestByName(run: Run): Map<string, number> {
   const newest = new Map<string, number>()
   for (const job of run.jobs.values()) {
@@ -113,17 +126,17 @@ export function newestByName(run: Run): Map<string, number> {
   return newest
 }
 
-/** True for a job that proves that the run went on after F. */
+/** True for a job that proves that the run continued after F, the finish of the last snapshot. */
 function isNewWork(job: Job, finish: Millis): boolean {
   return isAfter(job, finish) && (job.snapshot === undefined || hasMoved(job))
 }
 
-/** Created or started after F. */
+/** True if the job was created or started after F, the finish of the last snapshot. */
 function isAfter(job: Job, finish: Millis): boolean {
   return second(job.times.createdAt) > second(finish) || second(job.times.startedAt) > second(finish)
 }
 
-/** The job will not change without an action of a person. */
+/** True if the job will not change unless a person acts. */
 function isDone(job: Job): boolean {
   const { status } = job.record.facts
   return isTerminal(status) || isManual(status)

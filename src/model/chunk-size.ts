@@ -1,4 +1,4 @@
-// How large a chunk may get.
+// The maximum size of a chunk.
 
-/** Estimated bytes: small enough for a backend that accepts requests of 1 MB. */
+/** Maximum size of a chunk, in estimated bytes. It is small enough for a backend that accepts requests of 1 MB. */
 export const defaultChunkBytes = 512 * 1024

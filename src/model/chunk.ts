@@ -1,5 +1,5 @@
-// A chunk: as much of an attempt's snapshot as fits into one request. What is sent is encoded when it is taken and never changes; what pages show of it is
-// rebuilt from its run (`run-chunks.ts`).
+// Declares a chunk: as much of an attempt's snapshot as fits into one request. A chunk is encoded when the snapshot is taken, and the encoded chunk
+// never changes. Pages show a chunk that is rebuilt from its run (`run-chunks.ts`).
 import type { Millis } from './instant.ts'
 import { durationsByStage, type StageDurations } from './runner-time.ts'
 import type { JobInside } from './inside.ts'
@@ -7,82 +7,84 @@ import type { JobView } from './job.ts'
 import type { PipelineFacts, ProjectFacts, RunKey } from './observation.ts'
 import type { TraceContext } from './trace-context.ts'
 
-/** One job's span as it will be sent. */
+/** A job as its span will be sent. */
 export interface JobSnapshot extends JobView {
-  /** Start of the span; equal to `end` for a job that never ran. */
+  /** Start of the job's span; equal to `end` for a job that never ran. */
   readonly start: Millis
   readonly end: Millis
-  /** A higher job id of the same name exists in the run. */
+  /** True if the run has a job with the same name and a higher ID. */
   readonly retried: boolean
-  /** It is on the critical path of its attempt. Absent, like the slack, in supplements and for jobs that never ran. */
+  /** True if the job is on the critical path of its attempt. Like the slack, it is absent in supplements and for jobs that never ran. */
   readonly critical?: true | undefined
-  /** How much later it could have ended without its attempt ending later, ms. */
+  /** How much later the job could have ended without its attempt ending later, ms. */
   readonly slack?: Millis | undefined
-  /** The name of its rate in the price table, and its cost in the table's currency. */
+  /** The name of the job's rate in the price table. `cost` is in the table's currency. */
   readonly rate?: string | undefined
   readonly cost?: number | undefined
-  /** The platform's id of the deployment that it made, if an event had reported it by then. */
+  /** The platform's ID of the deployment that the job made, if an event had reported it before the snapshot was taken. */
   readonly deploymentId?: number | undefined
-  /** Part of the span id of every span of this job after its first. */
+  /** A text that is hashed into the span ID, so that each later span of the job has another ID. The job's first span has none. */
   readonly salt?: string | undefined
 }
 
-/** The pipeline as it was when the snapshot was taken. Only chunk 1 of an attempt carries its span. */
+/** The pipeline as it was when the snapshot was taken. Only chunk 1 of an attempt carries the pipeline's span. */
 export interface PipelineSnapshot {
   readonly facts: PipelineFacts
   readonly createdAt?: Millis | undefined
   readonly start: Millis
-  /** F, or the start where that is later. */
+  /** The attempt's finish (F), or the start if that is later. */
   readonly end: Millis
-  /** The finish that the platform reports for this attempt; absent where there is none (blocked, stale, skipped). */
+  /** The finish that the platform reports for this attempt. It is absent if the pipeline is blocked, stale or skipped. */
   readonly finishedAt?: Millis | undefined
-  /** Exported before its end. */
+  /** True if the pipeline was exported before it ended. */
   readonly incomplete: boolean
-  /** Exported after its end, without all details that only the platform's API has. */
+  /** True if the pipeline was exported after it ended, but without all the details that only the platform's API has. */
   readonly lacksDetails?: true | undefined
   /**
-   * Failure reasons of the jobs that made the pipeline fail: the latest of each name, without those that are allowed to fail.
-   * Empty string: failed without a reason.
+   * Failure reasons of the jobs that made the pipeline fail. Only the latest job of each name counts, and jobs that are allowed to fail do not. An
+   * empty string stands for a failure without a reason.
    */
   readonly failures: readonly string[]
-  /** Number of jobs and bridges of this attempt, over all chunks. */
+  /** Number of jobs and bridges of this attempt, in all its chunks. */
   readonly jobCount: number
-  /** Sum over all jobs of this attempt, in all chunks, ms; bridges occupy no runner. */
+  /** Total runner time of all jobs of this attempt, in all its chunks, ms. Bridges do not count, because they occupy no runner. */
   readonly computeMs?: number | undefined
-  /** Sum over all jobs of this attempt, in all chunks; absent without a price table. */
+  /** Total cost of all jobs of this attempt, in all its chunks. It is absent if there is no price table. */
   readonly cost?: number | undefined
   readonly mergeRequestEvent?: string | undefined
-  /** It was canceled when a newer pipeline of its ref existed already. */
+  /** True if the pipeline was canceled when a newer pipeline of its ref already existed. */
   readonly superseded?: true | undefined
-  /** The verdict about this attempt as a sentence, once it ended. Only in the chunk that carries the pipeline. */
+  /** The verdict about this attempt as a sentence, set once the attempt has ended. Only the chunk that carries the pipeline has it. */
   readonly verdict?: string | undefined
-  /** The durations of the jobs of all chunks. Only in the first of several chunks: a single one contains all jobs itself. */
+  /**
+   * The durations of the jobs in all chunks of the attempt. Only the first of several chunks has them, because a single chunk contains all the jobs.
+   */
   readonly durations?: readonly StageDurations[] | undefined
 }
 
 export interface Chunk {
   readonly key: RunKey
   readonly project: ProjectFacts
-  /** The number of the attempt, from 1. */
+  /** The number of the attempt, counted from 1. */
   readonly attempt: number
-  /** The number of the chunk, from 1; what comes after the snapshot continues the attempt's numbers. */
+  /** The number of the chunk within its attempt, counted from 1. Chunks that are made after the snapshot continue these numbers. */
   readonly number: number
-  /** `job`: what was read about the inside of a job. Such a chunk has an `inside`, and no jobs. */
+  /** `job`: the chunk has an `inside`, which was read about one job, and no jobs. */
   readonly kind: 'attempt' | 'supplement' | 'job'
   readonly trace: TraceContext
-  /** When the last observation before the snapshot was processed, on the store's clock: the export delay is measured from here. */
+  /** When the last observation before the snapshot was processed, by the store's clock. The export delay is measured from this time. */
   readonly observedAt?: Millis | undefined
   readonly pipeline: PipelineSnapshot
   readonly jobs: readonly JobSnapshot[]
   readonly inside?: JobInside | undefined
 }
 
-/** True for the one chunk of an attempt that carries the pipeline's span, log record and metrics. */
+/** True for the single chunk of an attempt that carries the pipeline's span, log record and metrics. */
 export function carriesPipeline(chunk: Chunk): boolean {
   return chunk.kind === 'attempt' && chunk.number === 1
 }
 
-/** How long the jobs of the chunk's whole attempt ran. */
+/** The durations of all jobs in the chunk's attempt, by stage. */
 export function durationsOf({ pipeline, jobs }: Pick<Chunk, 'pipeline' | 'jobs'>): readonly StageDurations[] {
   return pipeline.durations ?? durationsByStage(jobs)
 }

@@ -1,9 +1,12 @@
-// Conditions that people may be notified about: a default branch is broken, a token expires. Pure.
+// Declares conditions that people may be notified about, such as a broken default branch or an expiring token. Pure.
 import type { EventValue } from './event.ts'
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
-/** What a notification may be about, and the names of its messages. Messages without a `fixed` are sent once for each subject. */
+/**
+ * The kinds of conditions that notifications may be about, and the names of their messages. If a kind has no `fixed` message, its message is sent
+ * once for each subject.
+ */
 export const conditionKinds = {
   'default-branch': { broken: 'default_branch.broken', fixed: 'default_branch.fixed' },
   regressions: { broken: 'regression.found', fixed: 'regression.resolved' },
@@ -14,51 +17,51 @@ export const conditionKinds = {
 } as const
 export type ConditionKind = keyof typeof conditionKinds
 
-/** A report of a condition. */
+/** A report that a condition is broken or fixed. */
 export interface Condition {
   readonly kind: ConditionKind
   readonly instance: string
   readonly project?: ProjectFacts | undefined
   readonly group?: string | undefined
-  /** What it is about within its kind and project, such as an environment. */
+  /** The object that the condition is about, such as an environment. It is unique within the kind and the project. */
   readonly subject: string
   readonly state: 'broken' | 'fixed'
-  /** Compared number by number; the greater one is the newer report. */
+  /** The version of the report. Versions are compared number by number, and the greater one belongs to the newer report. */
   readonly version: readonly number[]
   readonly at: Millis
-  /** One line. */
+  /** The title of the message, on one line. */
   readonly title: string
-  /** Further sentences. */
+  /** Further sentences that follow the title of the message. */
   readonly text?: string | undefined
-  /** An address at the platform. */
+  /** The URL of a page on the platform about this condition. */
   readonly url?: string | undefined
   readonly details?: Readonly<Record<string, EventValue | undefined>> | undefined
-  /** The name of a destination that gets no message about it. */
+  /** The name of a destination that must not get a message about this condition. */
   readonly except?: string | undefined
 }
 
-/** The kind of the events that are messages. */
+/** The kind of event that a message is stored as. */
 export const messageKind = 'notification'
 
-/** The key of a message: it begins with what all messages about one thing have in common, by which they are kept in order (`keyPrefix` characters). */
+/** The key of a message. All messages about one subject have the same first `keyPrefix` characters, by which they are kept in order. */
 export function messageKey(subject: string, id: string): string {
   return `${messageKind} ${subject} ${id}`
 }
-/** Characters of a digest of what a condition is about. */
+/** Number of characters in the digest of a condition's subject. */
 export const digestLength = 32
 export const keyPrefix = messageKind.length + 1 + digestLength
 
-/** The id in a message's key. */
+/** The message ID that a message's key contains. */
 export function messageIdOf(key: string): string {
   return key.slice(keyPrefix + 1)
 }
 
-/** The instance of what Pipespan reports about itself, which has no project. */
+/** The instance in conditions that Pipespan reports about itself. Such conditions have no project. */
 export const ownInstance = 'pipespan'
 
 /**
- * How long before its end a token is announced, ms. The platform reports it 60, 30, 7 and 1 days before; the first two are too early to
- * act.
+ * How long before a token expires people are notified, ms. The platform reports the expiry 60, 30, 7 and 1 days before, but the first two reports are
+ * too early to act on.
  */
 export const tokenNotice = 7 * 86_400_000
 
@@ -66,7 +69,7 @@ export function nameOf({ path, name, id }: ProjectFacts): string {
   return path ?? name ?? String(id)
 }
 
-/** The address of a page of a project at the platform. */
+/** The URL of a page below a project's page on the platform. */
 export function addressBelow(instance: string, { webUrl, path }: ProjectFacts, rest: string): string | undefined {
   const project = webUrl?.replace(/\/+$/, '') ?? (path === undefined ? undefined : `${instance}/${path}`)
   return project === undefined ? undefined : `${project}/-/${rest}`

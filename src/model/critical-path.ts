@@ -1,11 +1,12 @@
-// The critical path: the chain of jobs that determined how long the pipeline took; and the slack of every job: how much later it
-// could have ended without the pipeline ending later. Pure.
+// Computes the critical path of a pipeline, which is the chain of jobs that determined how long the pipeline took. Also computes each job's slack:
+// how much later the job could have ended without the pipeline ending later. Pure.
 //
-// No source reports dependencies, so they are inferred from the times: a job is taken to depend on the job that ended last before it
-// began. Build 0–60 s, lint 0–20 s, test 61–90 s: test waited for build; the path is build, test; lint has a slack of 40 s.
+// No source reports dependencies, so they are inferred from the times: a job is assumed to depend on the job that ended last before it began. For
+// example, build ran from 0 to 60 s, lint from 0 to 20 s, and test from 61 to 90 s. Then test waited for build, the path is build and test, and lint
+// has a slack of 40 s.
 import type { Millis } from './instant.ts'
 
-/** A job that ran. */
+/** A job that ran, with its start and end. */
 export interface Ran {
   readonly id: number
   readonly start: Millis
@@ -13,20 +14,23 @@ export interface Ran {
 }
 
 export interface CriticalPath {
-  /** The jobs of the path, in order of time. */
+  /** The IDs of the jobs on the critical path, in order of time. */
   readonly ids: readonly number[]
-  /** How long the jobs of the path ran, ms; the rest of the pipeline's time was waiting. */
+  /** Total running time of the jobs on the critical path, ms. The rest of the pipeline's time was waiting. */
   readonly busyMs: number
-  /** The slack by job id, ms; 0 on the path. */
+  /** The slack by job ID, ms. Jobs on the critical path have a slack of 0. */
   readonly slack: ReadonlyMap<number, number>
-  /** By job id, the id of the job that it waited for; without those that waited for none. */
+  /** For each job ID, the ID of the job that it waited for. Jobs that waited for no job are omitted. */
   readonly waitedFor: ReadonlyMap<number, number>
 }
 
-/** Webhooks truncate times to the second, so a job may seem to begin up to this much before the job that it waited for had ended. */
+/** How long before the end of a job another job may seem to begin that waited for it, ms. Webhooks truncate times to the second. */
 const tolerance = 1_000
 
-/** Backwards from the job that ended last, each time to the job that the later one waited for. O(n log n). */
+/**
+ * Finds the critical path backwards: it begins with the job that ended last, and each step leads to the job that the later one waited for. O(n log
+ * n).
+ */
 export function criticalPath(jobs: readonly Ran[]): CriticalPath {
   const byStart = jobs.toSorted((a, b) => a.start - b.start)
   const byRelease = jobs.toSorted((a, b) => releaseOf(a) - releaseOf(b))
@@ -43,7 +47,10 @@ export function criticalPath(jobs: readonly Ran[]): CriticalPath {
   }
 }
 
-/** A job that begins at this time or later may have waited for this one. It is later than its start, so that no job waits for itself. */
+/**
+ * The release time of a job: jobs that begin at this time or later may have waited for it. It is later than the job's own start, so that no job waits
+ * for itself.
+ */
 function releaseOf({ start, end }: Ran): Millis {
   return Math.max(end - tolerance, start + 0.5)
 }
@@ -63,8 +70,8 @@ function whatEachWaitedFor(byStart: readonly Ran[], byRelease: readonly Ran[]): 
 }
 
 /**
- * Goes backwards in time. A job may end no later than the pipeline, and no later than any job that began after it allows: the end of the job
- * that the later one waited for, plus the later one's slack.
+ * Computes the slack of each job, from the latest job to the earliest. A job may not end later than the pipeline. It also may not delay any job that
+ * began after it: for each of those, the limit is the end of the job that it waited for, plus its own slack.
  */
 function slackOfEach(
   byStart: readonly Ran[],
@@ -86,7 +93,7 @@ function slackOfEach(
   return slack
 }
 
-/** The job that ended later; of two that ended at the same time, the longer one. */
+/** The job that ended later. If both ended at the same time, the longer one. */
 function laterEnd(known: Ran | undefined, job: Ran): Ran {
   if (known === undefined || job.end > known.end || (job.end === known.end && job.start < known.start)) return job
   return known

@@ -1,18 +1,18 @@
-// Cuts the jobs of a snapshot into chunks that each fit into one request, by an estimate of their size. Pure.
+// Divides the jobs of a snapshot into chunks that each fit into one request, by an estimate of their size. Pure.
 import { defaultChunkBytes } from './chunk-size.ts'
 import type { JobSnapshot } from './chunk.ts'
 
 export interface ChunkLimits {
-  /** Jobs in one chunk, at most. */
+  /** Maximum number of jobs in one chunk. */
   readonly chunkSize: number
-  /** Estimated bytes of one chunk, at most. A larger job gets a chunk by itself. */
+  /** Maximum size of one chunk, in estimated bytes. A larger job gets its own chunk. */
   readonly chunkBytes?: number | undefined
 }
 
-/** Bytes of a span besides its job's values: ids, names of attributes. */
+/** Estimated size of a span without its job's values, bytes: IDs and names of attributes. */
 const bytesOfSpan = 700
 
-/** The jobs of each chunk. At least one chunk, even without jobs: it carries the pipeline. */
+/** Divides jobs into chunks. There is at least one chunk, even without jobs, because it carries the pipeline. */
 export function splitIntoChunks(
   jobs: readonly JobSnapshot[],
   { chunkSize, chunkBytes = defaultChunkBytes }: ChunkLimits,
@@ -33,7 +33,10 @@ export function splitIntoChunks(
   return groups
 }
 
-/** An estimate that is rather too high than too low: the texts that can be long, and 330 bytes for the rest of its JSON. */
+/**
+ * Estimates the size of a job, bytes: the texts that can be long, and 330 bytes for the rest of its JSON. The estimate is too high rather than too
+ * low.
+ */
 function roughSize({ name, stage, url, user, runner, environment, artifacts }: JobSnapshot): number {
   const texts = (name?.length ?? 0) + (stage?.length ?? 0) + (url?.length ?? 0) + (user?.username?.length ?? 0)
   const places =

@@ -1,4 +1,4 @@
-// A webhook event that is not about a pipeline: its exported content, and its identity. Pure.
+// Declares a webhook event that is not about a pipeline: its exported content and its identity. Pure.
 import type { Chunk } from './chunk.ts'
 import type { JobSpan, PipelineSpan } from './trace-context.ts'
 import type { Millis } from './instant.ts'
@@ -6,42 +6,42 @@ import type { ProjectFacts } from './observation.ts'
 
 export type EventValue = string | number | boolean
 
-/** When the object of an event began and ended. */
+/** When the object that an event is about began and ended. */
 export interface EventTimes {
   readonly createdAt?: Millis | undefined
   readonly endedAt?: Millis | undefined
 }
 
 export interface PlatformEvent {
-  /** Normalised base URL (see `instance.ts`). */
+  /** The platform's base URL, normalised (see `instance.ts`). */
   readonly instance: string
-  /** The value of `PIPESPAN_EVENTS` that selects it: `deployment`, `change`, … */
+  /** The value of `PIPESPAN_EVENTS` that selects events of this kind: `deployment`, `change`, … */
   readonly kind: string
-  /** The OpenTelemetry event name, such as `platform.deployment`; `platform.` stands for the profile's namespace. */
+  /** The OpenTelemetry event name, such as `platform.deployment`. The prefix `platform.` is replaced by the profile's namespace. */
   readonly name: string
-  /** When it happened; undefined where the platform does not report it. */
+  /** When the event happened; undefined if the platform does not report it. */
   readonly at?: Millis | undefined
-  /** Not exported: metrics are computed from them. */
+  /** The times of the event's object. They are not exported, but metrics are computed from them. */
   readonly times?: EventTimes | undefined
   readonly severity: 'info' | 'warn' | 'error'
-  /** A short display string. */
+  /** A short text that describes the event to people. */
   readonly body: string
-  /** In the order of docs/EVENTS.md. */
+  /** The event's attributes, in the order of docs/EVENTS.md. */
   readonly attributes: Readonly<Record<string, EventValue>>
-  /** Not exported: labels of the merge request that rules for attributes want. */
+  /** Labels of the merge request that rules for attributes use. They are not exported. */
   readonly labels?: readonly string[] | undefined
   readonly project?: ProjectFacts | undefined
-  /** Path of the group, for an event of no project. */
+  /** Path of the group, for an event that is not about a project. */
   readonly group?: string | undefined
-  /** Not exported: a push that may have changed the CI configuration of the default branch. */
+  /** True for a push that may have changed the CI configuration of the default branch. It is not exported. */
   readonly touchesCi?: boolean | undefined
-  /** The span it belongs to, if that is known from the start. */
+  /** The span that the event belongs to, if it is known when the event is received. */
   readonly span?: JobSpan | PipelineSpan | undefined
-  /** What it is about; unique over all instances and kinds. */
+  /** Identifies the object that the event is about. It is unique over all instances and kinds. */
   readonly object: string
-  /** Identifies the event, if the platform reports enough for that; else the order of arrival decides (`core/store/sql/events.ts`). */
+  /** Identifies the event, if the platform reports enough to do so. Without a key, the order of arrival decides (`core/store/sql/events.ts`). */
   readonly key?: string | undefined
-  /** Digest of the whole payload. */
+  /** A digest of the event's whole payload. */
   readonly content: string
 }
 
@@ -51,22 +51,25 @@ export interface EventChunk {
   readonly key: { readonly instance: string }
   readonly project?: ProjectFacts | undefined
   readonly group?: string | undefined
-  /** The profile under which it was received. */
+  /** The telemetry profile under which the event was received. */
   readonly trace: { readonly profile: string }
   readonly event: Pick<PlatformEvent, 'kind' | 'name' | 'severity' | 'body' | 'attributes' | 'labels'>
-  /** The job whose span it belongs to, if that was known in time. */
+  /** The job whose span the event belongs to, if it was known before the event was exported. */
   readonly job?: JobSpan | undefined
-  /** The pipeline whose span it belongs to. */
+  /** The pipeline whose span the event belongs to. */
   readonly pipeline?: PipelineSpan | undefined
-  /** The figures of something that was counted: it is sent as metrics only, by the table of its kind (`core/telemetry/mapping/metric-row.ts`). */
+  /**
+   * Figures that a feature has counted. A chunk with figures is only sent as metrics, by the table for its kind
+   * (`core/telemetry/mapping/metric-row.ts`).
+   */
   readonly figures?: object | undefined
-  /** When it happened; where that is unknown, when it was received. */
+  /** When the event happened. If that is unknown, when it was received. */
   readonly at: Millis
-  /** When it was received. */
+  /** When the event was received. */
   readonly observedAt: Millis
 }
 
-/** The id in an attribute of the event; undefined where there is no valid one. */
+/** Parses the ID in an attribute of an event; undefined if it has no valid ID. */
 export function idOf({ attributes }: PlatformEvent, attribute: string): number | undefined {
   const id = Number(String(attributes[attribute]))
   return Number.isSafeInteger(id) && id > 0 ? id : undefined
@@ -87,22 +90,22 @@ export function eventChunk(event: PlatformEvent, receivedAt: Millis, profile: st
   }
 }
 
-/** Everything that is stored to be sent. */
+/** A chunk of any kind: of a pipeline or of an event. */
 export type AnyChunk = Chunk | EventChunk
 
 export function isEvent(chunk: AnyChunk): chunk is EventChunk {
   return chunk.kind === 'event'
 }
 
-// The events that the timeline shows: the few that people look for after a change. Most are only exported.
+// Selects the events that the timeline shows: the few kinds that people look for after a change. Most events are only exported.
 
-/** The timeline also shows deployments, from their own table. */
+/** The kinds of events that the timeline shows. It also shows deployments, which are stored in their own table. */
 export const shownKinds = ['merge', 'release', 'flag', 'incident', 'audit'] as const
 export type ShownKind = (typeof shownKinds)[number]
 
 const incidentActions: ReadonlySet<unknown> = new Set(['open', 'close', 'reopen'])
 
-/** Undefined: it is not shown. */
+/** The kind under which the timeline shows an event; undefined if the timeline does not show it. */
 export function shownAs({ kind, attributes }: Pick<PlatformEvent, 'kind' | 'attributes'>): ShownKind | undefined {
   switch (kind) {
     case 'change':

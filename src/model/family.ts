@@ -1,41 +1,41 @@
-// Families: the trace that a pipeline belongs to, and the span that is its parent. Nothing is guessed: where the chain to the root
-// is not known, the pipeline gets a trace of its own and a link.
+// Determines the trace that a pipeline belongs to and the span that is its parent. It never guesses: if the chain of ancestors up to the root is not
+// known, the pipeline gets its own trace and a link.
 import type { Job } from './job.ts'
 import type { SourcePipeline } from './observation.ts'
 import type { RunHead } from './run.ts'
 import type { LinkedPipeline, ParentSpan, TraceContext } from './trace-context.ts'
 
-/** The stored facts of one ancestor. */
+/** The stored facts of one ancestor of a pipeline. */
 export interface Ancestor {
   readonly head: RunHead
-  /** Its job that triggered the next pipeline of the chain, if it is known. */
+  /** The ancestor's job that triggered the next pipeline in the chain, if it is known. */
   readonly trigger?: Job | undefined
 }
 
 export interface FamilyOptions {
   readonly scheme: TraceContext['scheme']
   readonly profile: string
-  /** REST adds the bridges of parents, so a bridge's span will be exported even if it is not known yet. */
+  /** True if REST requests will add the bridges of parent pipelines. Then a bridge's span will be exported even if the bridge is not known yet. */
   readonly bridgesWillCome: boolean
 }
 
-/** How many generations the chain is followed; the platform allows far fewer. */
+/** Maximum number of generations of ancestors that are looked up. The platform allows far fewer. */
 export const maxGenerations = 32
 
-/** The pipeline that triggered this one, undefined for a root. */
+/** The pipeline that triggered this one; undefined for a root pipeline. */
 export function parentOf(head: RunHead): { pipelineId: number; jobId?: number | undefined } | undefined {
   const source = head.pipeline?.record.facts.sourcePipeline
   if (source === undefined || source.pipelineId === head.key.pipelineId) return undefined
   return { pipelineId: source.pipelineId, jobId: source.jobId }
 }
 
-/** True when another pipeline triggered this one, even if it is not known which. */
+/** True if another pipeline triggered this one, even if that pipeline is not known. */
 export function isTriggered(head: RunHead): boolean {
   const source = head.pipeline?.record.facts.source
   return source === 'parent_pipeline' || source === 'pipeline' || parentOf(head) !== undefined
 }
 
-/** The run with the facts that were found about the pipeline that triggered it. Facts of its own sources take precedence. */
+/** Adds facts that were found about the pipeline that triggered the run. Facts that the run's own sources reported take precedence. */
 export function withParent<R extends RunHead>(run: R, found: SourcePipeline): R {
   const { pipeline } = run
   if (pipeline === undefined) return run
@@ -47,10 +47,10 @@ export function withParent<R extends RunHead>(run: R, found: SourcePipeline): R 
 }
 
 /**
- * The trace a run is exported in. `ancestors` is the chain as far as the store knows it, parent first.
+ * The trace in which a run is exported. `ancestors`: the ancestors that the store knows, parent first.
  *
- * Whether a run joins its parent's trace depends only on its own payloads and the configuration, never on which of the two was observed
- * first. So the trace of a parent is known before its snapshot is taken, and a child or a link can already refer to it.
+ * Whether a run joins its parent's trace depends only on the run's own payloads and the configuration, never on which of the two was observed first.
+ * So the parent's trace is known before its snapshot is taken, and a child or a link can already refer to it.
  */
 export function traceContextOf(head: RunHead, ancestors: readonly Ancestor[], options: FamilyOptions): TraceContext {
   const { scheme, profile } = options
@@ -63,7 +63,7 @@ export function traceContextOf(head: RunHead, ancestors: readonly Ancestor[], op
   return { ...alone, linked: linkTo(parent.pipelineId, above, scheme) }
 }
 
-/** What identifies a trace. */
+/** The fields that identify a trace. */
 type Place = Pick<TraceContext, 'scheme' | 'rootPipelineId' | 'traceparent'>
 
 function placeOf({ scheme, rootPipelineId, traceparent }: Place): Place {
@@ -80,7 +80,7 @@ function ownTrace({ key, pipeline }: RunHead, scheme: TraceContext['scheme']): P
   return placeOf({ scheme, rootPipelineId: key.pipelineId, traceparent: pipeline?.record.facts.traceparent })
 }
 
-/** The trace that the parent was or will be exported in; undefined where that is unknown. */
+/** The trace in which the parent was or will be exported; undefined if it is unknown. */
 function traceAbove(
   head: RunHead,
   [parent, ...others]: readonly Ancestor[],
@@ -98,11 +98,14 @@ function traceOf(head: RunHead, ancestors: readonly Ancestor[], options: FamilyO
   if (head.pipeline === undefined) return undefined
   if (!isTriggered(head)) return ownTrace(head, options.scheme)
   if (parentSpan(head, undefined, options) !== undefined) return traceAbove(head, ancestors, options)
-  // Enrichment may still find out what triggered it.
+  // Enrichment may still find out which pipeline triggered this one, so until then its trace is unknown.
   return parentOf(head) === undefined ? undefined : ownTrace(head, options.scheme)
 }
 
-/** The trace by the root that the payloads name. A pipeline that names itself may only be the first one of its project: its parent can be in another. */
+/**
+ * The trace of the root pipeline that the payloads name. A pipeline that names itself as root may only be the first one in its own project, because
+ * its parent can be in another project. So such a root is ignored.
+ */
 function traceOfPayloads(family: readonly RunHead[], { scheme }: FamilyOptions): Place | undefined {
   for (const { key, pipeline } of family) {
     const root = pipeline?.record.facts.rootPipelineId
@@ -111,11 +114,11 @@ function traceOfPayloads(family: readonly RunHead[], { scheme }: FamilyOptions):
   return undefined
 }
 
-/** The span that triggered the run, if it is certain to be exported; undefined where the run gets a trace of its own. */
+/** The span that triggered the run, if it is certain that this span is exported. If undefined, the run gets its own trace. */
 function parentSpan(head: RunHead, parent: Ancestor | undefined, options: FamilyOptions): ParentSpan | undefined {
   const { sourcePipeline: source, rootPipelineId } = head.pipeline?.record.facts ?? {}
   if (source?.jobId === undefined) return undefined
-  // Scheme `platform` takes the root from the payload as it is, see docs/telemetry.md.
+  // Scheme `platform` uses the root that the payload names, even if that is the pipeline itself (docs/telemetry.md).
   if (options.scheme === 'platform' && rootPipelineId === head.key.pipelineId) return undefined
   const { jobId, bridgesAreListed, startedByJob } = source
   if (bridgesAreListed !== true && startedByJob !== true && !options.bridgesWillCome) return undefined

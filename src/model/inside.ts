@@ -1,25 +1,25 @@
-// The inside of a job: sections and lines of its log, its tests and other reports, its own spans. It is sent after the job's span, in chunks of its
-// own (`inside-chunks.ts`).
+// Declares the inside of a job: the sections and lines of its log, its tests and other reports, and the spans that it recorded itself. The inside is
+// sent after the job's span, in its own chunks (`inside-chunks.ts`).
 import type { JobFacts } from './observation.ts'
 import type { JobReport } from './job-reports.ts'
 import type { JobTests } from './job-tests.ts'
 import type { OwnSpan } from './own-span.ts'
 import type { Millis } from './instant.ts'
 
-/** The job as the chunk with its span has it: what ids, times and names are derived from. */
+/** The job as its exported span describes it. IDs, times and names of its inside are derived from these fields. */
 export interface InsideJob extends Pick<JobFacts, 'kind' | 'name'> {
   readonly id: number
   readonly start: Millis
   readonly end: Millis
   readonly salt?: string | undefined
-  /** As its span has it: `success`, `failed`, … */
+  /** The job's status in its exported span: `success`, `failed`, … */
   readonly status?: string | undefined
 }
 
-/** The part of a job's inside that one chunk has. */
+/** The part of a job's inside that one chunk contains. */
 export interface JobInside {
   readonly job: InsideJob
-  /** Only with sections and lines. */
+  /** Where the job ran. It is set only in chunks with sections and lines. */
   readonly ranOn?: RanOn | undefined
   readonly sections?: readonly Section[] | undefined
   readonly lines?: readonly LogLine[] | undefined
@@ -28,47 +28,50 @@ export interface JobInside {
   readonly ownSpans?: readonly OwnSpan[] | undefined
 }
 
-/** Where the job ran, as the head of its log says. */
+/** Where a job ran, as read from the first lines of its log. */
 export interface RanOn {
-  /** The machine. */
+  /** The name of the machine that the job ran on. */
   readonly host?: string | undefined
-  /** The pod, and the node that it was on. */
+  /** The Kubernetes pod that the job ran in. `node`: the pod's node. */
   readonly pod?: string | undefined
   readonly node?: string | undefined
 }
 
-/** A part of a job's log, between its two markers. Times may have fractions of a millisecond. */
+/** A section of a job's log, between a start marker and an end marker. Its times may have fractions of a millisecond. */
 export interface Section {
-  /** From 1, by start; sections that are not exported are counted, too. */
+  /** The section's number in order of start, from 1. Sections that are not exported are counted too. */
   readonly ordinal: number
-  /** The ordinal of the enclosing section; undefined: the job itself. */
+  /** The ordinal of the enclosing section. If undefined, the section is directly within the job. */
   readonly parent?: number | undefined
   readonly name: string
   readonly title?: string | undefined
-  /** A section of the runner, a step of the script, or one that the script marked itself. */
+  /** Whether the section belongs to the runner, is a step of the script, or was marked by the script itself. */
   readonly kind: 'runner' | 'script' | 'custom'
-  /** Where its times are from: the timestamps of the log's lines, or the numbers in its markers. */
+  /** The source of the section's times: the timestamps of the log's lines, or the numbers in the section's markers. */
   readonly clock: 'line' | 'marker'
   readonly start: Millis
   readonly end: Millis
-  /** By how much its times were moved to lie within the job's, ms; undefined up to a second. */
+  /** By how many ms the section's times were moved to be within the job's times; undefined if by at most a second. */
   readonly clockShift?: number | undefined
-  /** The job failed in it. */
+  /** True if the job failed in this section. */
   readonly failed?: true | undefined
 }
 
-/** A line of a job's log, without control sequences and timestamp, redacted. */
+/** A line of a job's log, redacted, without control sequences and timestamp. */
 export interface LogLine {
-  /** The number of the line, from 1. */
+  /** The number of the line in the log, from 1. */
   readonly number: number
   readonly at: Millis
-  /** The line has no timestamp, or an earlier one than a line before it: `at` is estimated, and never earlier than that of a line before. */
+  /**
+   * True if the line's time `at` is estimated, because the line has no timestamp or an earlier one than a line before it. An estimated time is never
+   * earlier than the time of the line before.
+   */
   readonly estimated?: true | undefined
   readonly text: string
   readonly stream?: 'stdout' | 'stderr' | undefined
-  /** The ordinal of the innermost section that is exported. */
+  /** The ordinal of the innermost exported section that contains the line. */
   readonly section?: number | undefined
-  /** The name of the innermost section, exported or not. */
+  /** The name of the innermost section that contains the line, even if that section is not exported. */
   readonly sectionName?: string | undefined
   readonly isError?: true | undefined
 }

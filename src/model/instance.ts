@@ -1,9 +1,9 @@
-// Which platform a pipeline belongs to: the normalised base URL that is half of every run's key and part of its ids; and settings that may differ
-// between platforms.
+// Determines the platform instance that a pipeline belongs to. Its normalised base URL is half of every run's key and is hashed into its IDs.
+// Settings may differ between instances.
 
 /**
- * Normalises an instance's base URL: `HTTPS://CI.example.com:443/ci/` is `https://ci.example.com/ci`. Undefined for what is no
- * http(s) URL.
+ * Normalises an instance's base URL: `HTTPS://CI.example.com:443/ci/` becomes `https://ci.example.com/ci`. Undefined if the text is not an http(s)
+ * URL.
  */
 export function normalizeInstance(url: string | undefined): string | undefined {
   const parsed = URL.parse(url?.trim() ?? '')
@@ -11,15 +11,20 @@ export function normalizeInstance(url: string | undefined): string | undefined {
   return parsed.origin + parsed.pathname.replace(/\/+$/, '')
 }
 
-/** The origin of a project's web URL, the last resort when neither the delivery nor the configuration names the instance. */
+/** The origin of a project's web URL. It is used if neither the delivery nor the configuration names the instance. */
 export function instanceOfProject(webUrl: string | undefined): string | undefined {
   return normalizeInstance(URL.parse(webUrl ?? '')?.origin)
 }
 
 /**
- * Which instance a payload belongs to. The delivery's `header` is not signed, so it counts only if the project's URL confirms it: the
- * URL must be the header's followed by the project's `path`. Else the `configured` one counts, else the origin of the project's URL. A
- * payload without a project URL belongs to the configured instance, else to that of the header.
+ * Determines the instance that a payload belongs to:
+ *
+ * 1. The instance in the delivery's `header`, if the project's URL confirms it. The header is not signed, so the project's URL must be the header's
+ *    URL followed by the project's `path`.
+ * 2. Otherwise the `configured` instance.
+ * 3. Otherwise the origin of the project's URL.
+ *
+ * A payload without a project URL belongs to the configured instance, or else to the one in the header.
  */
 export function instanceOfPayload(payload: {
   readonly header: string | undefined
@@ -40,7 +45,7 @@ function isConfirmed(instance: string, project: string, path: string | undefined
   return path === undefined || !project.endsWith(`/${path}`) || project === `${instance}/${path}`
 }
 
-/** A value that is the same for all platforms, or a function that returns it for an instance. */
+/** A value that is the same for all platform instances, or a function that returns the value for one instance. */
 export type ByInstance<T extends object | string> = T | ((instance: string) => T)
 
 export function ofInstance<T extends object | string>(setting: ByInstance<T>, instance: string): T {

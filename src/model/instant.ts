@@ -1,16 +1,16 @@
-// Points in time and durations as the model has them, and how durations are written: on the pages, in sentences, in a terminal.
+// Represents points in time and durations, and formats durations for pages, sentences and terminals.
 
-/** Unix time in milliseconds, or a duration in milliseconds. */
+/** A Unix time or a duration, in milliseconds. */
 export type Millis = number
 
-/** The whole second of an instant; an unknown instant counts as earlier than every known one. */
+/** Truncates a time to whole seconds. An unknown time counts as earlier than every known one. */
 export function second(at: Millis | undefined): number {
   return at === undefined ? 0 : Math.floor(at / 1000)
 }
 
 /**
- * The later of two instants. Webhooks truncate times to the second and REST does not, so of two in the same second the later one
- * is also the more precise one.
+ * The later of two times. If both are in the same second, the later one is also the more precise one: webhooks truncate times to the second, and REST
+ * does not.
  */
 export function later(a: Millis | undefined, b: Millis | undefined): Millis | undefined {
   if (a === undefined) return b
@@ -18,21 +18,21 @@ export function later(a: Millis | undefined, b: Millis | undefined): Millis | un
   return Math.max(a, b)
 }
 
-/** The latest of many instants, undefined when none is known. */
+/** The latest of several times; undefined if none is known. */
 export function latest(times: Iterable<Millis | undefined>): Millis | undefined {
   let found: Millis | undefined
   for (const time of times) found = later(found, time)
   return found
 }
 
-/** The earliest of many instants, undefined when none is known. */
+/** The earliest of several times; undefined if none is known. */
 export function earliest(times: Iterable<Millis | undefined>): Millis | undefined {
   let found: Millis | undefined
   for (const time of times) if (time !== undefined && (found === undefined || time < found)) found = time
   return found
 }
 
-/** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. Each unit is chosen after rounding: 999.6 ms is a second. */
+/** Formats a duration: `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. Each unit is chosen after rounding: 999.6 ms becomes one second. */
 export function durationText(ms: number): string {
   const whole = Math.max(0, Math.round(ms))
   if (whole < 1_000) return `${whole} ms`
@@ -47,7 +47,8 @@ export function durationText(ms: number): string {
 }
 
 /**
- * The same to the second, and below a minute to the tenth: for figures that add up to a smaller one. `1 h 05 m 12 s`, `45.3 s`.
+ * Formats a duration to the second, and below a minute to a tenth of a second: `1 h 05 m 12 s`, `45.3 s`. It is used for figures whose sum is smaller
+ * than each of them.
  */
 export function exactDurationText(ms: number): string {
   const seconds = Math.round(ms / 1_000)

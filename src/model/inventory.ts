@@ -1,11 +1,11 @@
-// The collected inventory of the platform: points and events, their owners, and the number of requests.
+// The inventory that is collected from the platform: its data points and events, the projects and groups that own them, and the number of requests.
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
-/** What a list in the configuration names. */
+/** Whether a list in the configuration names projects, groups or both. */
 export type OwnerKind = 'projects' | 'groups' | 'groups or projects'
 
-/** What was configured, as the platform knows it: a project, a group, or without both the whole instance. */
+/** The platform's description of a configured owner: a project or a group. If both fields are undefined, the owner is the whole instance. */
 export interface Owner {
   readonly project?: ProjectFacts | undefined
   readonly group?: { readonly path: string } | undefined
@@ -13,52 +13,54 @@ export interface Owner {
 
 export interface Collected {
   readonly points: readonly CollectedPoint[]
-  /** Points that were left out, because there are more than are exported. */
+  /** Number of data points that were omitted because there were more than the maximum. */
   readonly omitted?: number | undefined
-  /** Events, each of which is exported once, as a log record. */
+  /** Events that were collected. Each is exported once, as a log record. */
   readonly events?: readonly CollectedEvent[] | undefined
-  /** What the answers lack, in a sentence with its remedy: the round is complete, and the log and the page show the sentence. */
+  /**
+   * A sentence about what the platform's answers lack and how to remedy it. The log and the page show the sentence, but the round counts as complete.
+   */
   readonly problem?: string | undefined
-  /** Plain JSON, for the next round. */
+  /** JSON that is stored for the next round. */
   readonly memory?: unknown
-  /** The round continues after so many ms; until then the points of the round before stay. */
+  /** Time until the round continues, ms. Until then the data points of the previous round stay. */
   readonly goesOnIn?: Millis | undefined
 }
 
 export interface CollectedPoint {
   readonly metric: string
   readonly attributes: Readonly<Record<string, string | boolean>>
-  /** A number; or an instant, exported as the seconds since it or until it. */
+  /** The value of a data point: a number, or a time. A time is exported as the number of seconds since it or until it. */
   readonly value: number | { readonly since: Millis } | { readonly until: Millis }
 }
 
 export interface CollectedEvent {
-  /** Identifies it, also if it is exported again after a kill. */
+  /** Identifies the event, so that it has the same key if it is exported again after a crash. */
   readonly key: string
   readonly name: string
-  /** Default: `info`. */
+  /** The severity of the event; default `info`. */
   readonly severity?: 'info' | 'warn' | undefined
   readonly body: string
   readonly attributes: Readonly<Record<string, string | number | boolean>>
 }
 
-/** Points of one round that are exported. */
+/** Maximum number of data points of one round that are exported. */
 export const maxPoints = 10_000
 
 const hour = 3_600_000
 
 export interface AskedAbout {
   readonly every: Millis
-  /** Requests of one round, at least. */
+  /** Minimum number of requests in one round. */
   readonly atLeast: number
-  /** Its owner, which is looked up once a day, however many things it has; undefined: none. */
+  /** The project or group that must be looked up once a day, however many items belong to it. Undefined if there is none. */
   readonly owner?: { readonly as: OwnerKind; readonly named: string } | undefined
 }
 
-/** How long an owner is known before it is looked up again, ms. */
+/** How long a looked-up owner is used before it is looked up again, ms. */
 export const knownFor = 24 * hour
 
-/** The minimum of requests an hour, averaged over a day. Large answers may need more. */
+/** Minimum number of requests per hour, averaged over a day. Large answers may need more requests. */
 export function requestsAnHour(asked: readonly AskedAbout[]): number {
   const rounds = asked.reduce((sum, { every, atLeast }) => sum + (atLeast * hour) / every, 0)
   const owners = new Set(

@@ -1,6 +1,8 @@
-// The reports of a job other than that of its tests: metrics, dotenv, coverage, findings. Pure.
+// Declares all reports of a job other than its test report: metrics, dotenv, coverage, findings. Pure.
 
-/** Each switch of the configuration, with the types of artifacts that it lets the daemon read, as the platform names them. */
+/**
+ * The configuration's switches for reports. Each lists the types of artifacts that the daemon reads if the switch is on, as the platform names them.
+ */
 export const reportTypes = {
   metrics: ['metrics'],
   dotenv: ['dotenv'],
@@ -21,14 +23,14 @@ export const reportTypes = {
 export type ReportSwitch = keyof typeof reportTypes
 export const reportSwitches = Object.keys(reportTypes) as ReportSwitch[]
 
-/** A type of artifact that is read. */
+/** A type of report artifact that the daemon can read. */
 export type ReportType = (typeof reportTypes)[ReportSwitch][number]
 export const allReportTypes: readonly ReportType[] = Object.values(reportTypes).flat()
 
-/** One of these: a chunk has one report. */
+/** One report of a job. Exactly one field is set, because a chunk contains one report. */
 export interface JobReport {
   readonly metrics?: readonly ReportedMetric[] | undefined
-  /** By key; redacted. */
+  /** The variables of a dotenv report by name, redacted. */
   readonly dotenv?: Readonly<Record<string, string>> | undefined
   readonly coverage?: CoverageTotals | undefined
   readonly findings?: readonly Findings[] | undefined
@@ -40,16 +42,16 @@ export interface ReportedMetric {
   readonly value: number
 }
 
-/** Percent; undefined where there was nothing to cover. */
+/** The coverage of lines and of branches, percent. Undefined if there was nothing to cover. */
 export interface CoverageTotals {
   readonly lines?: number | undefined
   readonly branches?: number | undefined
 }
 
-/** The number of a report's findings of one severity. */
+/** The number of findings of one severity in a report. */
 export interface Findings {
   readonly type: ReportType
-  /** In lower case; `unknown` where the report has none. */
+  /** The severity in lower case; `unknown` if the report does not contain it. */
   readonly severity: string
   readonly count: number
 }
@@ -58,7 +60,7 @@ export function isReportType(what: string): what is ReportType {
   return (allReportTypes as readonly string[]).includes(what)
 }
 
-/** Which switch a type of artifact belongs to. */
+/** The configuration switch that enables a type of report artifact. */
 export function switchOf(type: ReportType): ReportSwitch {
   return reportSwitches.find(one => (reportTypes[one] as readonly string[]).includes(type)) ?? 'findings'
 }

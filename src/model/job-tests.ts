@@ -4,7 +4,7 @@ import type { TestSpan } from './test-layout.ts'
 import type { TestFailure, TestName, TestReport } from './test-report.ts'
 
 export interface JobTests {
-  /** In the first chunk only: metrics are made from it. */
+  /** The summary of the test report, from which metrics are made. Only the first chunk has it. */
   readonly summary?: TestSummary | undefined
   readonly failures?: readonly TestFailure[] | undefined
   readonly spans?: readonly TestSpan[] | undefined
@@ -12,20 +12,20 @@ export interface JobTests {
 }
 
 export interface TestSummary extends Pick<TestReport, 'totals' | 'dropped' | 'fault'> {
-  /** One for each suite whose time is known. */
+  /** The duration of each suite whose duration is known, s. */
   readonly suiteSeconds: readonly number[]
 }
 
-/** A test that both failed and passed on the same code. */
+/** A test that both failed and passed on the same revision of the code. */
 export interface FlakyTest extends TestName {
-  /** Where that was seen: in one report that repeats it, or in several reports of one revision. */
+  /** Where the test both failed and passed: in one report that contains repeated runs, or in several reports of one revision. */
   readonly within: 'report' | 'revision'
 }
 
-/** Bytes of a log record or a span without its texts: ids, names of attributes. */
+/** Estimated size of a log record or span without its texts, bytes: IDs and names of attributes. */
 const bytesOfOne = 700
 
-/** One for each chunk, at least one; the first has the summary. */
+/** Splits a test report into one part for each chunk. There is at least one part, and the first one contains the summary. */
 export function splitTests(
   summary: TestSummary,
   { failures, spans, flaky }: { readonly [K in 'failures' | 'spans' | 'flaky']: NonNullable<JobTests[K]> },
@@ -54,7 +54,7 @@ export function splitTests(
   return all
 }
 
-/** In UTF-8; an estimate that is rather too high than too low. */
+/** Estimates the size of a test in UTF-8 bytes. The estimate is too high rather than too low. */
 function bytesOf(test: TestName & Partial<TestFailure>): number {
   const { suite, name, file = '', type = '', message = '', stack = '' } = test
   return bytesOfOne + 2 * (suite.length + name.length + file.length + type.length + message.length + stack.length)

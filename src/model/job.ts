@@ -1,4 +1,4 @@
-// One job of a run: how observations of it are merged, and the view of the result.
+// Merges observations of one job of a run, and builds the view of the result.
 import {
   newestSecondOf,
   knownOf,
@@ -13,10 +13,10 @@ import { later, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf, hasFailed } from './status.ts'
 import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
-/** What a span had that the job lacks, or may have differently by now: `run-chunks.ts` rebuilds the span from both. */
+/** The properties of an exported span that the job lacks or may have changed since. `run-chunks.ts` rebuilds the span from the job and this mark. */
 export interface SpanMark {
   readonly attempt: number
-  /** The number of its chunk; undefined if it is forgotten. */
+  /** The number of the chunk that contains the span; undefined if the job was restored from a tombstone, which lacks the number. */
   readonly chunk?: number | undefined
   readonly status: string
   readonly startedAt?: Millis | undefined
@@ -30,20 +30,20 @@ export interface SpanMark {
   readonly salt?: string | undefined
 }
 
-/** The job as its last snapshot has it. When the same job id runs again (a manual job that is played again), the difference shows it. */
+/** The job as its last snapshot contains it. If the job ID runs again (a manual job that is played again), the times differ from these. */
 export interface SnapshotMark extends SpanMark {
-  /** How many spans of this job are in snapshots. */
+  /** Number of spans of this job in all snapshots. */
   readonly spans: number
-  /** The spans before the last one, in order. */
+  /** The marks of the job's spans before the last one, in order. */
   readonly earlier?: readonly SpanMark[] | undefined
 }
 
-/** The marks of all its spans, in order. */
+/** The marks of all spans of a job, in order. */
 export function spansOf({ earlier = [], spans: _, ...last }: SnapshotMark): readonly SpanMark[] {
   return [...earlier, last]
 }
 
-/** A job's facts as they are merged. The runner's tags are a field of their own, as REST reports the runner without them. */
+/** The facts of a job in the form in which they are merged. The runner's tags are a separate field, because REST reports the runner without them. */
 export interface JobRecord extends JobFacts {
   readonly runnerTags?: { readonly runner: number; readonly tags: readonly string[] } | undefined
 }
@@ -56,19 +56,19 @@ export interface Job {
   readonly snapshot?: SnapshotMark | undefined
 }
 
-/** A job as all other code reads it: facts and times of the last time it ran. */
+/** A job as all other code reads it, with the facts and times of its last run. */
 export interface JobView extends JobFacts, JobTimes {
   readonly id: number
 }
 
-/** A job as one observation reports it. Of two versions the one with the later times wins, then the one with the higher rank of the status, then REST. */
+/** Converts one observation of a job. Versions are compared by the job's times, then by the rank of its status; if both are equal, REST wins. */
 export function observedJob(observed: ObservedJob, origin: Observation['origin']): Job {
   const newest = second(later(observed.times.startedAt, observed.times.finishedAt))
   const version = versionOf(newest, rankOf(observed.facts.status), origin === 'rest' ? 1 : 0, observed.facts.status)
   return { id: observed.id, record: versioned(version, recordOf(observed.facts)), times: knownOf(observed.times) }
 }
 
-/** The origin of a job's newest facts: the third part of their version. */
+/** The origin of a job's newest facts. It is the third part of their version. */
 export function originOf(version: Version): Observation['origin'] {
   return Number(version.slice(26, 38)) === 1 ? 'rest' : 'webhook'
 }
@@ -79,7 +79,10 @@ function recordOf(facts: JobFacts): JobRecord {
   return { ...facts, runner: { ...runner, tags: undefined }, runnerTags: { runner: runner.id, tags: runner.tags } }
 }
 
-/** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. `snapshot` is that of `a`, the stored job. */
+/**
+ * Merges two observations of a job. It is commutative, associative and idempotent, and returns `a` itself if `b` adds nothing. `snapshot` is taken
+ * from `a`, the stored job.
+ */
 export function mergeJob(a: Job, b: Job): Job {
   const record = mergeVersioned(a.record, b.record)
   const times = mergeTimes(a.times, b.times)
@@ -87,7 +90,10 @@ export function mergeJob(a: Job, b: Job): Job {
   return { ...a, record, times }
 }
 
-/** A job's times only move forward: when it runs again its times are later, and the more precise of two equal times is the later one. */
+/**
+ * Merges a job's times by the later one. If the job runs again, its times are later; if two times are in the same second, the later one is more
+ * precise.
+ */
 function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
   const createdAt = later(a.createdAt, b.createdAt)
   const startedAt = later(a.startedAt, b.startedAt)
@@ -96,7 +102,7 @@ function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
   return isKnown ? a : knownOf({ createdAt, startedAt, finishedAt })
 }
 
-/** Fields that must not survive when the same job id runs again (a retried skipped job, a manual job played again). */
+/** Fields that belong to one run of a job. They must not survive if the same job ID runs again (a retried skipped job, a manual job played again). */
 const ofOneRun = [
   'duration',
   'queuedDuration',
@@ -114,7 +120,7 @@ export function viewJob(job: Job): JobView {
   const { createdAt, startedAt, finishedAt } = job.times
   const view: Record<string, unknown> = { ...facts, id: job.id, createdAt, startedAt }
   if (runnerTags !== undefined) view.runnerTags = undefined
-  // Only a field older than the job's last start can be left over from an earlier run of it.
+  // A field can only be left over from an earlier run of the job if it is older than the job's last start.
   if (older !== undefined || newestSecondOf(version) < second(startedAt)) {
     for (const field of ofOneRun) {
       const from = versionOfField(job.record, field)
@@ -131,7 +137,7 @@ export function viewJob(job: Job): JobView {
   return view as unknown as JobView
 }
 
-/** The view of a span that was exported. What belongs to one run of the job is forgotten when it runs again. */
+/** The view of a span that was exported. If the job ran again since, fields of one run are undefined, because the stored job no longer has them. */
 export function viewSpan(job: Job, span: SpanMark): JobView {
   const { status, startedAt, finishedAt } = span
   const { record, times } = job
@@ -145,31 +151,31 @@ export function viewSpan(job: Job, span: SpanMark): JobView {
   return { ...view, ...Object.fromEntries(ofOneRun.map(field => [field, undefined])) }
 }
 
-/** True when a job has run since its snapshot: it needs another span. */
+/** True if a job ran again after its snapshot, so that it needs another span. */
 export function hasMoved(job: Job): boolean {
   const { snapshot, times } = job
   if (snapshot === undefined) return false
   if (second(times.startedAt) > second(snapshot.startedAt)) return true
   if (second(times.finishedAt) <= second(snapshot.finishedAt)) return false
-  // The snapshot has it as finished, without the time: the time that arrives now is no new work.
+  // If the snapshot contains the job as finished but without a finish time, a finish time that arrives now is not new work.
   return !(isFinished(snapshot.status) && snapshot.finishedAt === undefined)
 }
 
-/** Jobs may also stop, prepare, verify or only access an environment. */
+/** Whether a job deploys to its environment. Jobs may also stop, prepare, verify or only access an environment. */
 export function deploys({ environment }: Pick<JobView, 'environment'>): boolean {
   return environment !== undefined && (environment.action ?? 'start') === 'start'
 }
 
-/** Longer names are cut before they are compared, UTF-16 units. */
+/** Maximum length of a job name that is parsed, UTF-16 units. Longer names are cut. */
 const maxNameRead = 1_000
 
-/** The common name of parallel jobs, as the platform groups them: `rspec` for `rspec 2/5`, `deploy` for `deploy: [eu, blue]`. */
+/** The common name of parallel jobs, as the platform groups them: `rspec` for `rspec 2/5`, and `deploy` for `deploy: [eu, blue]`. */
 export function groupNameOf(name: string): string {
   const part = /(?:[\s:]{1,9}(?:\[[^\][]*\]|\d{1,9}[\s:/\\]{1,9}\d{1,9})){1,3}\s{0,9}$/
   return name.slice(0, maxNameRead).replace(part, '')
 }
 
-/** Whom a runner serves, in words: `instance_type` is an `instance runner`. */
+/** The name of a runner type for people: `instance_type` becomes `instance runner`. */
 export function runnerTypeName(type: string): string {
   return `${type.replace(/_type$/, '').replaceAll('_', ' ')} runner`
 }

@@ -1,10 +1,10 @@
-// An observation: what one source reports of a pipeline, in normal form, without names of the wire format or of a vendor.
+// Declares an observation: what one source reports about a pipeline, in a normalised form, without names from the wire format or from a vendor.
 import type { Millis } from './instant.ts'
 import type { Status } from './status.ts'
 
-/** The key of a run: one pipeline of one instance. */
+/** The key of a run: one pipeline on one instance. */
 export interface RunKey {
-  /** Normalised base URL (see `instance.ts`). */
+  /** The platform's base URL, normalised (see `instance.ts`). */
   readonly instance: string
   readonly pipelineId: number
 }
@@ -29,15 +29,15 @@ export interface Environment {
   readonly deploymentTier?: string | undefined
 }
 
-/** The facts of a job or a bridge besides its times. Undefined: not reported by this source. */
+/** All facts of a job or a bridge other than its times. An undefined field was not reported by this source. */
 export interface JobFacts {
   readonly kind: 'job' | 'bridge'
   readonly status: Status
   readonly name?: string | undefined
   readonly stage?: string | undefined
-  /** Seconds, fractional. */
+  /** How long the job ran, in seconds, with fractions. */
   readonly duration?: number | undefined
-  /** Seconds, fractional. */
+  /** How long the job waited in the queue, in seconds, with fractions. */
   readonly queuedDuration?: number | undefined
   readonly manual?: boolean | undefined
   readonly allowFailure?: boolean | undefined
@@ -46,19 +46,19 @@ export interface JobFacts {
   readonly user?: Person | undefined
   readonly runner?: Runner | undefined
   readonly artifacts?: { readonly filename: string; readonly size?: number | undefined } | undefined
-  /** Bytes by the platform's type of artifact; `logArtifact` is the job's log. */
+  /** Sizes of the job's artifacts in bytes, by the platform's type of artifact. `logArtifact` is the job's log. */
   readonly artifactSizes?: Readonly<Record<string, number>> | undefined
-  /** The tags that it requires of a runner. */
+  /** The tags that the job requires its runner to have. */
   readonly tags?: readonly string[] | undefined
   readonly environment?: Environment | undefined
-  /** Percent. */
+  /** The test coverage that the job reports, percent. */
   readonly coverage?: number | undefined
   readonly url?: string | undefined
-  /** A bridge's child pipeline. */
+  /** The child pipeline that a bridge triggered. */
   readonly downstream?: { readonly pipelineId: number; readonly projectId?: number | undefined } | undefined
 }
 
-/** The platform's types of artifacts: a job's log, the archive of its files, its JUnit reports. */
+/** Three of the platform's types of artifacts: a job's log, the archive of its files, and its JUnit reports. */
 export const logArtifact = 'trace'
 export const archiveArtifact = 'archive'
 export const testArtifact = 'junit'
@@ -75,15 +75,15 @@ export interface ObservedJob {
   readonly times: JobTimes
 }
 
-/** Where a child or multi-project pipeline comes from. */
+/** The pipeline that triggered a child pipeline or a multi-project pipeline. */
 export interface SourcePipeline {
   readonly pipelineId: number
   readonly projectId?: number | undefined
-  /** The bridge that started it, or the job that did so with its job token. */
+  /** The ID of the bridge that triggered the pipeline, or of the job that triggered it with its job token. */
   readonly jobId?: number | undefined
-  /** The platform is new enough to list the parent's bridges in the parent's payload. */
+  /** True if the platform is new enough to list a parent's bridges in the parent's payload. */
   readonly bridgesAreListed?: boolean | undefined
-  /** On such a platform, no bridge is named: a job started it with its token. */
+  /** True if such a platform names no bridge, because a job triggered the pipeline with its token. */
   readonly startedByJob?: boolean | undefined
 }
 
@@ -96,13 +96,13 @@ export interface MergeRequest {
   readonly sourceBranch?: string | undefined
   readonly targetBranch?: string | undefined
   readonly url?: string | undefined
-  /** Its source branch belongs to another project. */
+  /** True if the merge request's source branch belongs to another project. */
   readonly fork?: boolean | undefined
-  /** Only for a merge request from a fork. */
+  /** The ID of the merge request's target project. It is set only for a merge request from a fork. */
   readonly targetProjectId?: number | undefined
 }
 
-/** The facts of the pipeline besides its times. Undefined: not reported by this source. */
+/** All facts of a pipeline other than its times. An undefined field was not reported by this source. */
 export interface PipelineFacts {
   readonly status: Status
   readonly iid?: number | undefined
@@ -114,39 +114,42 @@ export interface PipelineFacts {
   readonly source?: string | undefined
   readonly detailedStatus?: string | undefined
   readonly stages?: readonly string[] | undefined
-  /** Seconds; adds up over retries. */
+  /** Duration of the pipeline in seconds. The platform sums it over all retries. */
   readonly duration?: number | undefined
-  /** Seconds. */
+  /** How long the pipeline waited before it started, in seconds. */
   readonly queuedDuration?: number | undefined
   readonly protectedRef?: boolean | undefined
   readonly url?: string | undefined
   readonly user?: Person | undefined
   readonly commit?: { readonly id?: string | undefined; readonly message?: string | undefined } | undefined
-  /** When the commit was committed. */
+  /** When the pipeline's commit was committed. */
   readonly committedAt?: Millis | undefined
   readonly mergeRequest?: MergeRequest | undefined
-  /** Labels of its merge request, only those that rules for attributes want. */
+  /** Labels of the pipeline's merge request. Only the labels that rules for attributes use are stored. */
   readonly labels?: readonly string[] | undefined
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
-  /** This source lists the pipeline's bridges, so they need not be requested by REST. */
+  /** True if this source lists the pipeline's bridges, so that they need not be requested by REST. */
   readonly bridgesAreListed?: boolean | undefined
-  /** Percent. */
+  /** The test coverage of the pipeline, percent. */
   readonly coverage?: number | undefined
   /** Why the pipeline's configuration is invalid. */
   readonly yamlErrors?: string | undefined
-  /** It was started with the variable that has all logs of its jobs show their variables, so no line of them is exported or shown. */
+  /**
+   * True if the pipeline was started with the debug variable that makes all job logs print their variables. No line of such logs is exported or
+   * shown.
+   */
   readonly isDebugTraced?: true | undefined
-  /** The variables that rules for attributes name, redacted. */
+  /** The pipeline's variables that rules for attributes name, redacted. */
   readonly variables?: Readonly<Record<string, string>> | undefined
-  /** A validated W3C traceparent the pipeline was started with (only under `PIPESPAN_TRACEPARENT=true`). */
+  /** A validated W3C traceparent that the pipeline was started with. It is read only if `PIPESPAN_TRACEPARENT=true`. */
   readonly traceparent?: string | undefined
 }
 
 export interface PipelineTimes {
   readonly createdAt?: Millis | undefined
   readonly finishedAt?: Millis | undefined
-  /** REST only. */
+  /** When the pipeline was last updated. Only REST reports it. */
   readonly updatedAt?: Millis | undefined
 }
 
@@ -158,7 +161,7 @@ export interface ObservedPipeline {
 export interface ProjectFacts {
   readonly id: number
   readonly name?: string | undefined
-  /** Full path, `group/sub/project`. */
+  /** Full path of the project, such as `group/sub/project`. */
   readonly path?: string | undefined
   readonly webUrl?: string | undefined
   readonly defaultBranch?: string | undefined
@@ -166,12 +169,12 @@ export interface ProjectFacts {
 
 export interface Observation {
   readonly key: RunKey
-  /** Decides between observations of the same second. */
+  /** The source of the observation. If two observations are of the same second, it decides which one is newer. */
   readonly origin: 'webhook' | 'rest'
   readonly project: ProjectFacts
   /** The kind of a merge request pipeline: `detached`, `merged_result` or `merge_train`. */
   readonly mergeRequestEvent?: string | undefined
-  /** Absent in a job event. */
+  /** The pipeline's facts and times. They are absent in a job event. */
   readonly pipeline?: ObservedPipeline | undefined
   readonly jobs: readonly ObservedJob[]
 }

@@ -1,40 +1,41 @@
-// A span that a job recorded itself and left among its artifacts. It keeps its id; trace, resource and the topmost parent are those of the job. Pure.
+// Declares a span that a job recorded itself and stored among its artifacts. The span keeps its ID, and its trace, resource and topmost parent are
+// those of the job. Pure.
 import { defaultChunkBytes } from './chunk-size.ts'
 import type { Millis } from './instant.ts'
 
-/** JSON has one type of number, OTLP has two: integers, of up to 64 bits, and doubles. */
+/** The value of an attribute of a recorded span. JSON has one type of number, but OTLP has two: integers of up to 64 bits, and doubles. */
 export type OwnValue = string | boolean | { readonly int: string } | { readonly double: number } | readonly string[]
 
 export type OwnAttributes = readonly (readonly [key: string, value: OwnValue])[]
 
 export interface OwnSpan {
-  /** 16 hex digits. */
+  /** The span ID: 16 hex digits. */
   readonly id: string
-  /** The id of another one; undefined: the span of the job. */
+  /** The ID of the parent span. If undefined, the parent is the job's span. */
   readonly parent?: string | undefined
   readonly name: string
-  /** As in OTLP: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
+  /** The span kind as in OTLP: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
   readonly kind: number
   readonly start: Millis
   readonly end: Millis
   readonly attributes: OwnAttributes
   readonly events?: readonly { readonly at: Millis; readonly name: string; readonly attributes: OwnAttributes }[]
   readonly links?: readonly OwnLink[]
-  /** As in OTLP: 0 unset, 1 ok, 2 error. */
+  /** The status code as in OTLP: 0 unset, 1 ok, 2 error. */
   readonly status: number
   readonly message?: string | undefined
-  /** How many were beyond the limits of a span. */
+  /** How many attributes, events and links were dropped because they exceeded the limits of a span. */
   readonly dropped: { readonly attributes: number; readonly events: number; readonly links: number }
 }
 
 export interface OwnLink {
-  /** 32 hex digits; undefined: the trace of the span itself. */
+  /** The trace ID of the linked span: 32 hex digits. If undefined, it is in the same trace as the span itself. */
   readonly traceId?: string | undefined
   readonly spanId: string
   readonly attributes: OwnAttributes
 }
 
-/** Bytes of a span besides its JSON. */
+/** Estimated size that a span has in addition to its JSON, bytes. */
 const bytesOfOne = 100
 
 /** Splits spans so that each part fits into one chunk. */

@@ -1,5 +1,5 @@
-// A pipeline's own fields: which observation of them is the newest, which source owns the fields that sources spell differently, and the kind of ref
-// that it ran for.
+// Merges the pipeline's own fields. It determines which observation is the newest, which source's value wins for fields that sources spell
+// differently, and the kind of ref that the pipeline ran for.
 import { knownOf, mergeVersioned, versioned, versionOf, type Owner, type Version, type Versioned } from './versioned.ts'
 import { later, latest, second } from './instant.ts'
 import { isTerminal } from './status.ts'
@@ -10,21 +10,24 @@ export interface Pipeline {
   readonly times: PipelineTimes
 }
 
-/** REST reports such a ref for a merge request pipeline, where webhooks report the source branch. */
+/** REST reports a ref with this prefix for a merge request pipeline, but webhooks report the source branch. */
 const mergeRequestRefs = 'refs/merge-requests/'
 
 /**
- * Fields that sources spell differently, with the rule which value wins. Of all others the newest observation wins, and of the
- * same second that of REST.
+ * Fields that sources spell differently, each with a rule for the value that wins. For all other fields the newest observation wins; if two are of
+ * the same second, the one from REST wins.
  */
 const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> = {
-  /** The source branch, where it is known. */
+  /** The name of the source branch wins if it is known. */
   ref: (a, b) => {
     const aIsBranch = !String(a).startsWith(mergeRequestRefs)
     const bIsBranch = !String(b).startsWith(mergeRequestRefs)
     return aIsBranch === bIsBranch ? undefined : aIsBranch
   },
-  /** Webhooks report it whole, the cross-project list its title, and a pipeline's ref only the iid. */
+  /**
+   * The most complete description of the merge request wins. Webhooks report the whole merge request, the cross-project list also its title, and a
+   * pipeline's ref only its iid.
+   */
   mergeRequest: (a, b) => {
     const [ofA, ofB] = [completeness(a), completeness(b)]
     return ofA === ofB ? undefined : ofA > ofB
@@ -38,19 +41,19 @@ function completeness(mergeRequest: unknown): number {
 
 const refOfMergeRequest = /^refs\/merge-requests\/([1-9]\d*)\/(head|merge|train)$/
 
-/** The iid in a ref such as `refs/merge-requests/7/head`, `/merge` or `/train`. */
+/** Parses the iid from the ref of a merge request, such as `refs/merge-requests/7/head`, `/merge` or `/train`. */
 export function mergeRequestOfRef(ref: string | undefined): MergeRequest | undefined {
   const iid = Number(refOfMergeRequest.exec(ref ?? '')?.[1])
   return Number.isSafeInteger(iid) ? { iid } : undefined
 }
 
-/** The kind of the pipeline that such a ref names, in the platform's words. */
+/** The platform's name for the kind of merge request pipeline, from a ref such as `refs/merge-requests/7/head`. */
 export function mergeRequestEventOfRef(ref: string | undefined): string | undefined {
   const kind = refOfMergeRequest.exec(ref ?? '')?.[2]
   return kind === undefined ? undefined : mergeRequestEvents[kind]
 }
 
-/** The platform's word for a pipeline in a merge train. */
+/** The platform's name for a pipeline in a merge train. */
 export const inMergeTrain = 'merge_train'
 
 const mergeRequestEvents: Readonly<Record<string, string>> = {
@@ -60,8 +63,8 @@ const mergeRequestEvents: Readonly<Record<string, string>> = {
 }
 
 /**
- * The newest observation is the one with the latest time, of the pipeline or of one of its jobs. Of the same second: the terminal
- * one, then that of REST, then by the name of the status.
+ * Converts one observation of a pipeline. The observation with the latest time, of the pipeline or of one of its jobs, is the newest. If two are of
+ * the same second, the terminal one is newer, then the one from REST, then the one with the greater name of its status.
  */
 export function observedPipeline(observation: Observation): Pipeline | undefined {
   const { pipeline, origin } = observation
@@ -79,12 +82,12 @@ function newestSecond({ pipeline, origin, jobs }: Observation): number {
   return second(newest)
 }
 
-/** True if the newest observation of a pipeline is an answer of REST. */
+/** True if the newest observation of a pipeline is from REST. */
 export function isFromRest(version: Version): boolean {
   return Number(version.split(':')[2]) === 1
 }
 
-/** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. */
+/** Merges two observations of a pipeline. It is commutative, associative and idempotent, and returns `a` itself if `b` adds nothing. */
 export function mergePipeline(a: Pipeline | undefined, b: Pipeline | undefined): Pipeline | undefined {
   if (a === undefined) return b
   if (b === undefined) return a
@@ -101,9 +104,9 @@ function mergeTimes(a: PipelineTimes, b: PipelineTimes): PipelineTimes {
   return isKnown ? a : knownOf({ createdAt, finishedAt, updatedAt })
 }
 
-/** Name and path are those of the newest observation: a renamed project gets its latest path. */
+/** The project of an observation. Name and path are taken from the newest observation, so a renamed project gets its latest path. */
 export function observedProject(observation: Observation): Versioned<ProjectFacts> {
-  // A pipeline's payload has the full name of the project, a job's may have "Owner / project".
+  // The payload of a pipeline contains the project's full name, but that of a job may contain "Owner / project".
   const hasPipeline = observation.pipeline === undefined ? 0 : 1
   return versioned(versionOf(hasPipeline, newestSecond(observation)), observation.project)
 }
@@ -111,7 +114,7 @@ export function observedProject(observation: Observation): Versioned<ProjectFact
 export const branchClasses = ['default', 'merge_request', 'tag', 'other'] as const
 export type BranchClass = (typeof branchClasses)[number]
 
-/** Branch classes for people. */
+/** The names of branch classes that people see. */
 export const branchNames: Readonly<Record<string, string>> = {
   default: 'default branch',
   merge_request: 'merge requests',
@@ -119,7 +122,7 @@ export const branchNames: Readonly<Record<string, string>> = {
   other: 'other branches',
 }
 
-/** `other`: any other branch, and every branch of a project whose default branch is unknown. */
+/** The class of a branch. `other`: any branch that is in no other class, and every branch of a project whose default branch is unknown. */
 export function branchClassOf(
   { ref = '', source, tag, mergeRequest }: Pick<PipelineFacts, 'ref' | 'source' | 'tag' | 'mergeRequest'>,
   { defaultBranch }: Pick<ProjectFacts, 'defaultBranch'>,

@@ -1,23 +1,24 @@
-// Which destinations take what: each takes all projects, or those that the operator chose for it. Pure.
+// Determines which destinations receive an item. Each destination receives the items of all projects, or only those of the projects that the operator
+// chose for it. Pure.
 
-/** What is to be sent is about this project, or about this group; about neither if both are undefined. */
+/** The project or group that an item to be sent is about. Both fields are undefined if it is about neither. */
 export interface Subject {
   readonly instance?: string | undefined
-  /** Full path of the project, or of the group. */
+  /** Full path of the project or of the group. */
   readonly path?: string | undefined
-  /** Undefined if it is about no project. */
+  /** The project's ID; undefined if the item is not about a project. */
   readonly projectId?: number | undefined
 }
 
-/** The queue of one signal to one destination. */
+/** The export queue of one signal to one destination. */
 export interface Route<Signal extends string = string> {
   readonly destination: string
   readonly signal: Signal
-  /** Undefined: it takes everything. */
+  /** Whether the queue accepts items about a subject. If undefined, it accepts all items. */
   readonly takes?: ((subject: Subject) => boolean) | undefined
 }
 
-/** Where something is sent. */
+/** The export queues that accept an item about the subject. */
 export function routed<Signal extends string>(
   routes: readonly Route<Signal>[],
   subject: Subject,
@@ -27,7 +28,7 @@ export function routed<Signal extends string>(
     .map(({ destination, signal }) => ({ destination, signal }))
 }
 
-/** The subject of a chunk, an event, a condition or a reading. */
+/** The subject of a chunk, an event, a condition or a reading of the inventory. */
 export function subjectOf(
   of: ({ readonly instance: string } | { readonly key: { readonly instance: string } }) & {
     readonly project?: { readonly id: number; readonly path?: string | undefined } | undefined
@@ -38,17 +39,18 @@ export function subjectOf(
   return { instance, path: of.project?.path ?? of.group, projectId: of.project?.id }
 }
 
-// What was pending for a destination when its endpoint changed is held, in a queue with a name of its own.
+// Names the queues that hold a backlog: if a destination's endpoint changes, items that are pending for the former endpoint are moved to such a
+// queue.
 
-/** A character that no destination has in its name. */
+/** A character that no destination's name contains. */
 const sign = '@'
 
-/** `mark`: of the former endpoint. */
+/** The name of the queue for a held backlog. `mark`: identifies the former endpoint. */
 export function heldName(destination: string, mark: string): string {
   return destination + sign + mark
 }
 
-/** The destination whose backlog is held in this queue; undefined: it is an ordinary queue. */
+/** The destination whose backlog a queue holds; undefined for an ordinary queue. */
 export function heldFor(queue: string): string | undefined {
   const at = queue.indexOf(sign)
   return at === -1 ? undefined : queue.slice(0, at)

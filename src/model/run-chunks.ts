@@ -1,11 +1,13 @@
-// The chunks of a run's snapshots, as they were exported, rebuilt from the run: from its attempts, and from its jobs with the marks of their spans. Pure.
+// Rebuilds the chunks of a run's snapshots as they were exported. They are rebuilt from the run's attempts, and from its jobs with the marks of their
+// spans. Pure.
 //
-// Facts of a job are those that are known today, which may be more than its span had; times, status and everything derived are those of the span.
+// The facts of a job are those that are known today, which may be more than its span had. Times, status and everything derived from them are those of
+// the span.
 import { spansOf, viewSpan, type Job, type SpanMark } from './job.ts'
 import type { Attempt, Run } from './run.ts'
 import type { Chunk, JobSnapshot } from './chunk.ts'
 
-/** The chunks in order, without the insides of jobs. Empty for a run of which nothing was exported, or for which only a tombstone is left. */
+/** The run's chunks in order, without the insides of jobs. Empty if nothing of the run was exported, or if only its tombstone is left. */
 export function chunksOf(run: Run): Chunk[] {
   const attempts = run.attempts.filter(({ exported }) => exported !== undefined)
   if (attempts.length === 0) return []

@@ -1,12 +1,12 @@
-// The run: everything known about one pipeline, and how observations are merged into it. Pure.
+// Declares the run, which is everything known about one pipeline, and merges observations into it. Pure.
 //
-// 1. An observation becomes a run of its own: its facts get a version, which says how new they are.
-// 2. Two runs are merged field by field: project, pipeline (`pipeline.ts`) and each job (`job.ts`). The newer version wins; a known value is never
-//    replaced by an unknown one (`versioned.ts`).
+// 1. An observation is converted to a run. Its facts get a version, by which older and newer facts are distinguished.
+// 2. Two runs are merged field by field: project, pipeline (`pipeline.ts`) and each job (`job.ts`). The newer version wins, and a known value is
+//    never replaced by an unknown one (`versioned.ts`).
 // 3. If nothing is new, the known run itself is returned, and nothing is written.
 //
-// So any order and repetition of observations gives the same run. The order of arrival cannot be the rule: webhooks overtake each other, and a `failed`
-// that is redelivered during a retry would close it. `settle.ts` decides when the snapshot is taken.
+// So observations give the same run in any order and with any repetition. The order of arrival cannot decide, because webhooks overtake each other: a
+// `failed` that is redelivered during a retry would close the run. `settle.ts` decides when the snapshot is taken.
 import { observedJob, mergeJob, type Job } from './job.ts'
 import { isFromRest, observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
 import { either, knownOf, mergeVersioned, type Versioned } from './versioned.ts'
@@ -15,53 +15,56 @@ import type { TraceContext } from './trace-context.ts'
 import type { PipelineSnapshot } from './chunk.ts'
 import type { MergeRequest, Observation, ObservedPipeline, ProjectFacts, RunKey } from './observation.ts'
 
-/** The stored facts of an attempt after its snapshot: enough to distinguish new work from old, and to link to it. */
+/** The facts of an attempt that are stored after its snapshot. They suffice to distinguish new work from old and to link to the attempt. */
 export interface Attempt {
   readonly attempt: number
   readonly status: string
-  /** F, the finish that was exported. */
+  /** The finish time (F) that was exported for the attempt. */
   readonly finish: Millis
-  /** The newest second of the pipeline's record when the snapshot was taken. */
+  /** The newest second in the version of the pipeline's record when the snapshot was taken. */
   readonly newestSecond: number
   readonly incomplete: boolean
-  /** Number of its chunks so far, supplements included. */
+  /** Number of the attempt's chunks so far, including supplements. */
   readonly chunks: number
-  /** The source of its ids, for every later export of this attempt and its supplements. */
+  /** The data that the attempt's IDs are derived from. Every later export of this attempt and its supplements uses it. */
   readonly trace: TraceContext
-  /** Undefined if it was not to be exported, or if it is forgotten (`tombstone.ts`). */
+  /** Undefined if the attempt was not to be exported, or if the run was restored from a tombstone (`tombstone.ts`). */
   readonly exported?: ExportedAttempt | undefined
 }
 
-/** What an attempt's chunks have besides their jobs. */
+/** The contents of an attempt's chunks other than their jobs. */
 export interface ExportedAttempt {
-  /** The pipeline as chunk 1 has it. */
+  /** The pipeline as chunk 1 of the attempt contains it. */
   readonly pipeline: PipelineSnapshot
-  /** The number of its first chunks. Later ones are supplements and insides of jobs. */
+  /** The number of chunks that the attempt's snapshot consisted of. Later chunks are supplements and insides of jobs. */
   readonly chunks: number
   readonly at: Millis
 }
 
-/** A run without its jobs: one row of the store. */
+/** A run without its jobs. The store has one row for it. */
 export interface RunHead {
   readonly key: RunKey
   readonly project: Versioned<ProjectFacts>
-  /** Undefined as long as only job events were observed. */
+  /** Undefined while only job events of the pipeline were observed. */
   readonly pipeline?: Pipeline | undefined
   readonly attempts: readonly Attempt[]
-  /** The merge request as a list named it, with its title: the answer about the pipeline itself names only its iid. */
+  /** The merge request as a list names it, with its title. The platform's answer about the pipeline itself only contains the iid. */
   readonly listedMergeRequest?: MergeRequest | undefined
-  /** The facts of the pipeline in a list, until an answer about the pipeline itself, or a webhook, has as much. */
+  /**
+   * The pipeline's facts as a list reports them. They are deleted when the platform's answer about the pipeline itself, or a webhook with the same
+   * status, is observed.
+   */
   readonly listed?: ObservedPipeline | undefined
-  /** The kind of a merge request pipeline. It never changes, and not every source knows it. */
+  /** The kind of a merge request pipeline. It never changes, and not every source reports it. */
   readonly mergeRequestEvent?: string | undefined
 }
 
-/** A run with the jobs that were loaded: all, or only those that an observation names. */
+/** A run with the jobs that were loaded: all its jobs, or only those that an observation names. */
 export interface Run extends RunHead {
   readonly jobs: ReadonlyMap<number, Job>
 }
 
-/** The run as a single observation reports it. */
+/** Converts a single observation to a run. */
 export function observedRun(observation: Observation): Run {
   const pipeline = observedPipeline(observation)
   const jobs = new Map<number, Job>()
@@ -81,13 +84,13 @@ export function observedRun(observation: Observation): Run {
 }
 
 /**
- * Merges observations into the known run: `merge(known, observed) → known'`. Commutative in everything observed; the
- * attempts are those of `known`. Returns `known` itself when nothing is new.
+ * Merges observations into the known run: `merge(known, observed) → known'`. The merge is commutative in all observed facts, but the attempts are
+ * always those of `known`. Returns `known` itself if nothing is new.
  */
 export function mergeRun(known: Run, observed: Run): Run {
   const project = mergeVersioned(known.project, observed.project)
   const pipeline = mergePipeline(known.pipeline, observed.pipeline)
-  // No platform reports two different ones. If one did, the choice must not depend on their order.
+  // No platform reports two different kinds for one pipeline. If one did, the choice must not depend on the order of the reports.
   const mergeRequestEvent = either(known.mergeRequestEvent, observed.mergeRequestEvent, (a, b) => (a < b ? a : b))
   const jobs = new Map(known.jobs)
   let moved = false
@@ -106,14 +109,17 @@ export function mergeRun(known: Run, observed: Run): Run {
   return { ...rest, ...(isListed && { listed }), project, ...knownOf({ pipeline, mergeRequestEvent }), jobs }
 }
 
-/** An answer about the pipeline itself is newer than the list; a webhook has as much only if it has the same status. */
+/**
+ * Whether an observation makes the facts from a list obsolete. The platform's answer about the pipeline itself is newer than the list. A webhook
+ * makes them obsolete only if it has the same status.
+ */
 function saysAsMuch({ pipeline }: Run, { facts }: ObservedPipeline): boolean {
   if (pipeline === undefined) return false
   const { record } = pipeline
   return isFromRest(record.version) || record.facts.status === facts.status
 }
 
-/** The last attempt that has a snapshot; undefined before the first. */
+/** The last attempt that has a snapshot; undefined before the first snapshot. */
 export function lastAttempt(run: RunHead): Attempt | undefined {
   return run.attempts.at(-1)
 }

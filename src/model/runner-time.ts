@@ -1,17 +1,18 @@
-// The runner time of jobs: how long they ran, in all and by stage, what that costs by a table of prices, and whether it was useful or wasted. Pure.
+// Computes the runner time of jobs: how long they ran, in total and by stage, what that costs by a price table, and whether it was useful or wasted.
+// Pure.
 import { isFinished, hasFailed, wasCanceled, type Status } from './status.ts'
 import type { JobView } from './job.ts'
 import type { ProjectFacts } from './observation.ts'
 
-/** The finished jobs of one stage. */
+/** The durations of the finished jobs of one stage. */
 export interface StageDurations {
-  /** Empty where the stage is unknown. */
+  /** The name of the stage; empty if it is unknown. */
   readonly stage: string
-  /** One for each job, fractional. */
+  /** The duration of each job in seconds, with fractions. */
   readonly seconds: readonly number[]
 }
 
-/** Stages in the order of their jobs; stages in which nothing ran are left out. */
+/** Groups the durations of jobs by stage. The stages are in the order of their jobs, and stages without a finished job are omitted. */
 export function durationsByStage(jobs: readonly JobView[]): StageDurations[] {
   const stages = new Map<string, number[]>()
   for (const job of jobs) {
@@ -25,12 +26,15 @@ export function durationsByStage(jobs: readonly JobView[]): StageDurations[] {
   return [...stages].map(([stage, seconds]) => ({ stage, seconds }))
 }
 
-/** How long it occupied a runner; undefined for a bridge, which needs none, and for a job that never ran or still runs. */
+/** How long a job occupied a runner, s. Undefined for a bridge, which needs no runner, and for a job that never ran or still runs. */
 export function computeSeconds(job: JobView): number | undefined {
   return job.kind === 'bridge' ? undefined : secondsOf(job)
 }
 
-/** The duration that the platform reports, else the difference of its times; undefined for a job that never ran or still runs. */
+/**
+ * The job's duration, s: the one that the platform reports, or else the difference between its finish and its start. Undefined for a job that never
+ * ran or still runs.
+ */
 function secondsOf({ status, duration, startedAt, finishedAt }: JobView): number | undefined {
   if (!isFinished(status)) return undefined
   const timed = startedAt === undefined || finishedAt === undefined ? undefined : (finishedAt - startedAt) / 1000
@@ -40,20 +44,20 @@ function secondsOf({ status, duration, startedAt, finishedAt }: JobView): number
 export interface Rate {
   readonly name: string
   readonly perMinute: number
-  /** The minutes are multiplied by it. */
+  /** A factor that the job's minutes are multiplied by. */
   readonly factor: number
 }
 
-/** The rate of a job; undefined where the table has none for it. */
+/** Finds the rate of a job; undefined if the price table has no rate for it. */
 export type RateOf = (job: JobView, project: ProjectFacts, instance?: string) => Rate | undefined
 
-/** The cost is not rounded. */
+/** The cost of a job, which is not rounded, and the name of its rate. */
 export interface Price {
   readonly rate: string
   readonly cost: number
 }
 
-/** Undefined for a job that occupied no runner, and where the table has no rate for it. */
+/** The price of a job. Undefined if the job occupied no runner, or if the price table has no rate for it. */
 export function priceOf(
   job: JobView,
   project: ProjectFacts,
@@ -68,7 +72,10 @@ export function priceOf(
 
 export type ComputePurpose = 'retried' | 'superseded' | 'failed' | 'useful'
 
-/** The first that applies. `superseded`: its pipeline was canceled when a newer one of its ref existed already. */
+/**
+ * Whether a job's runner time was useful, or why it was wasted. The first purpose that applies is returned. `superseded`: the job's pipeline was
+ * canceled when a newer one of its ref already existed.
+ */
 export function computePurposeOf(
   { retried, status }: { readonly retried: boolean; readonly status: Status },
   superseded: boolean,

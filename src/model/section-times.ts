@@ -1,26 +1,27 @@
-// The sections of one run of a job that are counted over time: the longest of a successful job, or those in which a job failed. Pure.
+// Selects the sections of one run of a job whose times are recorded: the longest sections of a successful job, or the sections in which a job failed.
+// Pure.
 import { hasFailed, hasSucceeded } from './status.ts'
 import type { JobInside, Section } from './inside.ts'
 
 export interface SectionTime {
   readonly name: string
-  /** Sum of all sections with this name. */
+  /** Total duration of all sections with this name, ms. */
   readonly tookMs: number
-  /** The job failed in it. Sections of the runner do not count: the job itself counts as failed. */
+  /** True if the job failed in this section. Sections of the runner do not count as failed; only the job itself does. */
   readonly failed: boolean
-  /** How many sections enclose it. */
+  /** Number of sections that enclose this one. */
   readonly depth: number
 }
 
-/** Sections of one run that are counted, the longest ones. */
+/** Maximum number of sections that are recorded for one run. The longest ones are chosen. */
 const maxOfRun = 8
-/** UTF-16 units, as scripts choose the names. */
+/** Maximum length of a section's name, UTF-16 units. The limit is needed because scripts choose the names. */
 const maxNameLength = 128
 
 export function sectionTimes({ job, sections = [] }: Pick<JobInside, 'job' | 'sections'>): SectionTime[] {
   if (!hasSucceeded(job.status) && !hasFailed(job.status)) return []
   const isFailed = hasFailed(job.status)
-  // A failure elsewhere may have cut the other sections short.
+  // If the job failed, only the sections in which it failed count, because the failure may have cut the other sections short.
   const counted = isFailed ? sections.filter(one => one.failed === true && one.kind !== 'runner') : sections
   const parents = new Map(sections.map(({ ordinal, parent }) => [ordinal, parent]))
   const sums = new Map<string, SectionTime>()
@@ -33,7 +34,7 @@ export function sectionTimes({ job, sections = [] }: Pick<JobInside, 'job' | 'se
   return [...sums.values()].sort((a, b) => b.tookMs - a.tookMs).slice(0, maxOfRun)
 }
 
-/** Ordinals are in the order of starts, so an enclosing section has a smaller one. */
+/** Number of sections that enclose a section. An enclosing section always has a smaller ordinal, because ordinals are in the order of starts. */
 function depthOf({ ordinal, parent }: Section, parents: ReadonlyMap<number, number | undefined>): number {
   let depth = 0
   for (let inner = ordinal, around = parent; around !== undefined && around < inner; around = parents.get(inner)) {

@@ -1,13 +1,14 @@
-// Decides when a run is settled and its snapshot is taken, and whether a newer pipeline of its ref superseded it. Pure:
-// `plan(run, rules, clock) → what to do now, or when to look again`. It is called until it answers `wait` or `rest`.
+// Decides when a run is settled so that its snapshot is taken, and whether a newer pipeline of its ref superseded it. Pure:
+// `plan(run, rules, clock) → what to do now, or when to look again`. The caller repeats the call until the step is `wait` or `rest`.
 //
-// 1. A run of which only jobs are known rests: its pipeline may still be observed.
-// 2. The open attempt has ended: it waits for the settle delay, for enrichment and for active jobs, each up to its deadline. Then its snapshot is due.
-// 3. The open attempt has not ended: a blocked one is due after `blockedAfter`, a silent one after `staleAfter`, and one that the platform has deleted at
-//    once. Its snapshot is marked incomplete.
-// 4. Jobs that became known after the snapshot of their attempt are due as supplements, after the settle delay.
+// 1. If only jobs of the run are known, it rests, because its pipeline may still be observed.
+// 2. If the open attempt has ended, it waits for the settle delay, for enrichment and for active jobs, each up to its deadline. Then its snapshot is
+//    due.
+// 3. If the open attempt has not ended, its snapshot is due after `blockedAfter` if it is blocked, after `staleAfter` if nothing is observed, and at
+//    once if the platform has deleted the pipeline. Such a snapshot is marked incomplete.
+// 4. Jobs that are first observed after the snapshot of their attempt are due as supplements, after the settle delay.
 //
-// An attempt comes before supplements: its snapshot may contain what would be a supplement otherwise.
+// An attempt comes before supplements, because its snapshot may contain jobs that would otherwise be supplements.
 import { delayingJobs, hasActiveJobs, isAtEnd, isOpen, jobsOfAttempt, supplementsOf } from './attempt.ts'
 import { snapshotAttempt, snapshotSupplements, type Snapshot, type SnapshotOptions } from './snapshot.ts'
 import { isBlocked, wasCanceled } from './status.ts'
@@ -15,7 +16,7 @@ import type { Millis } from './instant.ts'
 import type { Run, RunHead } from './run.ts'
 import type { TraceContext } from './trace-context.ts'
 
-/** All in milliseconds. */
+/** The delays after which a run's snapshot is taken, ms. */
 export interface SettleRules extends SnapshotOptions {
   /** How long a finished run may still change before it is exported. */
   readonly settle: number
@@ -25,21 +26,21 @@ export interface SettleRules extends SnapshotOptions {
   readonly staleAfter: number
 }
 
-/** What is stored of a run's timing, on the database's clock. */
+/** The stored times of a run, by the database's clock. */
 export interface RunClock {
   readonly now: Millis
-  /** The last change. */
+  /** When the run last changed. */
   readonly changedAt: Millis
-  /** When the open attempt was first observed as ended; undefined while it has not ended. */
+  /** When the open attempt was first observed as ended; undefined if it has not ended. */
   readonly endedAt?: Millis | undefined
-  /** Enrichment may delay the snapshot until then. Undefined: it is done or off. A time in the past: details are missing. */
+  /** Until when enrichment may delay the snapshot. Undefined: enrichment is done or off. A time in the past: details are missing. */
   readonly enrichingUntil?: Millis | undefined
 }
 
 export type Plan =
-  /** Nothing is to be done until something new is observed. */
+  /** The caller does nothing until something new is observed. */
   | { readonly step: 'rest' }
-  /** Look again at `due`. */
+  /** The caller plans the run again at `due`. */
   | { readonly step: 'wait'; readonly due: Millis; readonly endedAt?: Millis | undefined }
   | {
       readonly step: 'snapshot'
@@ -47,7 +48,7 @@ export type Plan =
       readonly snapshot: Snapshot
     }
 
-/** `trace` is for the first attempt; later ones keep that of the first. */
+/** Plans the next step for a run. `trace` is used for the first attempt; later attempts use the trace of the first one. */
 export function plan(run: Run, trace: TraceContext, rules: SettleRules, clock: RunClock): Plan {
   if (run.pipeline === undefined) return { step: 'rest' }
   const open = isOpen(run) ? planAttempt(run, run.attempts[0]?.trace ?? trace, rules, clock) : undefined
@@ -79,7 +80,7 @@ function planAttempt(
   }
   const blocked = isBlocked(status) && !hasActiveJobs(run)
   const due = clock.changedAt + (blocked ? rules.blockedAfter : rules.staleAfter)
-  // Marked as ended though its status is not terminal: it was deleted on the platform.
+  // If a run is marked as ended although its status is not terminal, the pipeline was deleted on the platform.
   const isGone = clock.endedAt !== undefined
   if (clock.now < due && !isGone) return { step: 'wait', due }
   const jobs = jobsOfAttempt(run, { withActive: true })
@@ -90,7 +91,7 @@ function planAttempt(
   }
 }
 
-/** True if it must be determined: a canceled job awaits its snapshot. */
+/** True if the caller must determine whether the run was superseded, because it has a canceled job without a snapshot. */
 export function mayBeSuperseded({ pipeline, jobs }: Run): boolean {
   if (pipeline?.record.facts.ref === undefined) return false
   for (const { record, snapshot } of jobs.values()) {
@@ -100,8 +101,8 @@ export function mayBeSuperseded({ pipeline, jobs }: Run): boolean {
 }
 
 /**
- * `newer`: pipelines of its project with greater ids. One of the same ref must have existed when this one ended. Child pipelines have their
- * parent's ref and do not count.
+ * Whether a newer pipeline of the same ref already existed when this one ended. `newer`: pipelines of the same project with greater IDs. Child
+ * pipelines do not count, because they have their parent's ref.
  */
 export function isSuperseded({ pipeline }: RunHead, newer: readonly RunHead[]): boolean {
   const end = pipeline?.times.finishedAt ?? Infinity

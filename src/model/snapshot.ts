@@ -1,13 +1,13 @@
-// Takes a snapshot: the chunks that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
+// Takes a snapshot: it builds the chunks that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
 //
-// 1. Its jobs are viewed as they are now; the finish F and the start of the attempt follow from them (`attempt.ts`).
-// 2. Each view gets its times, its cost and, from its second span on, a salt for its id; those that ran get their slack.
-// 3. The pipeline's own part is made: totals over all jobs, and the verdict as a sentence.
-// 4. The jobs are cut into chunks that each fit into one request (`cut-chunks.ts`); only the first chunk carries the pipeline.
-// 5. The run notes the attempt, and of each job what its span had, so that new work can be distinguished from old, and pages can rebuild
-//    the chunks (`run-chunks.ts`).
+// 1. The jobs are viewed as they are now. The attempt's finish F and its start follow from these views (`attempt.ts`).
+// 2. Each view gets its times and its cost. From the job's second span on it also gets a salt for the span ID. Jobs that ran get their slack.
+// 3. The pipeline's own part is built: totals over all jobs, and the verdict as a sentence.
+// 4. The jobs are divided into chunks that each fit into one request (`cut-chunks.ts`). Only the first chunk carries the pipeline.
+// 5. The run records the attempt and, for each job, the properties of its span. With these, new work can be distinguished from old, and pages can
+//    rebuild the chunks (`run-chunks.ts`).
 //
-// A snapshot stored in a form of its own was given up: what is stored is the encoded message, and the run.
+// Snapshots are not stored in a format of their own; this design was given up. Only the encoded message and the run are stored.
 import { computeSeconds, durationsByStage, priceOf, type RateOf } from './runner-time.ts'
 import { criticalPath } from './critical-path.ts'
 import { finishOf, jobsOf, newestByName } from './attempt.ts'
@@ -28,15 +28,15 @@ export interface Snapshot {
 }
 
 export interface SnapshotOptions extends ChunkLimits {
-  /** Undefined without a table of prices: then nothing has a cost. */
+  /** Finds the rate of a job. Undefined without a price table: then jobs have no cost. */
   readonly rateOf?: RateOf | undefined
-  /** The pipeline was canceled when a newer one of its ref existed already. */
+  /** True if the pipeline was canceled when a newer pipeline of its ref already existed. */
   readonly superseded?: boolean | undefined
-  /** The platform did not answer for all details by the deadline, or refuses them. */
+  /** True if the platform did not return all details by the deadline, or refuses to return them. */
   readonly lacksDetails?: boolean | undefined
 }
 
-/** The snapshot of the run's next attempt with these jobs. */
+/** Takes the snapshot of the run's next attempt with these jobs. */
 export function snapshotAttempt(
   run: Run,
   jobs: readonly Job[],
@@ -83,7 +83,7 @@ export function snapshotAttempt(
   return { run: withJobs({ ...run, attempts: [...run.attempts, taking] }, marks(jobs, chunks)), chunks }
 }
 
-/** The snapshot of supplements: each job goes to the attempt that was under way when it ran. */
+/** Takes the snapshot of supplements. Each job is added to the attempt that was in progress when the job ran. */
 export function snapshotSupplements(run: Run, jobs: readonly Job[], options: SnapshotOptions): Snapshot {
   const chunks: Chunk[] = []
   const marked: Job[] = []
@@ -142,7 +142,7 @@ function pipelineBase(
   }
 }
 
-/** Uses only what the snapshot itself knows: neither usual durations nor the tests. */
+/** The verdict from the snapshot alone. It does not use the usual durations or the test reports. */
 function verdictOf({ facts, start, end }: PipelineSnapshot, jobs: readonly JobSnapshot[]): { verdict?: string } {
   const verdict = pipelineVerdict({ status: facts.status, start, end, jobs })
   return verdict === undefined ? {} : { verdict: verdictSentence(verdict) }
@@ -163,12 +163,12 @@ function decisiveFailures(run: Run): string[] {
 }
 
 /**
- * For setting fields one by one: V8 turns an object that gets many fields from `Object.assign` into a dictionary, which takes three
+ * A snapshot whose fields are set one by one. If many fields are set with `Object.assign`, V8 turns the object into a dictionary, which takes three
  * times as long to read.
  */
 type Mutable = { -readonly [Field in keyof JobSnapshot]: JobSnapshot[Field] }
 
-/** Turns the views themselves, one for each job, into the snapshots: copies would double the memory of a large run. */
+/** Turns the views of jobs into snapshots in place, because copies would double the memory of a large run. */
 function jobSnapshots(
   run: Run,
   jobs: readonly Job[],
@@ -198,7 +198,7 @@ function jobSnapshots(
   })
 }
 
-/** Adds slack and critical path to the jobs that ran, in place. */
+/** Adds the slack and the critical path to the jobs that ran, in place. */
 function withSlack(jobs: JobSnapshot[]): JobSnapshot[] {
   const ran = jobs.filter(job => job.startedAt !== undefined)
   const { ids, slack } = criticalPath(ran)
@@ -211,13 +211,16 @@ function withSlack(jobs: JobSnapshot[]): JobSnapshot[] {
   return jobs
 }
 
-/** `2` for the first span of a job in attempt 2, `2.3` if it is the job's third span and the one before is in attempt 2, too. */
+/**
+ * The salt for a job's next span ID: `2` for the first span of a job in attempt 2, and `2.3` for the job's third span if an earlier span is also in
+ * attempt 2.
+ */
 function saltOf({ snapshot }: Job, attempt: number): string {
   const isFirst = snapshot === undefined || spansOf(snapshot).every(span => span.attempt < attempt)
   return isFirst ? String(attempt) : `${attempt}.${snapshot.spans + 1}`
 }
 
-/** The jobs with marks of their spans in these chunks. */
+/** Adds marks to the jobs for their spans in these chunks. */
 function marks(jobs: readonly Job[], chunks: readonly Chunk[]): Job[] {
   const spans = new Map(chunks.flatMap(chunk => chunk.jobs.map(job => [job.id, { chunk, job }] as const)))
   return jobs.map(job => {
@@ -244,7 +247,7 @@ function marked(
   }
 }
 
-/** The run as if its last attempt were not to be exported. */
+/** The run with its last attempt marked as not to be exported. */
 export function unexported(run: Run): Run {
   const last = lastAttempt(run)
   if (last === undefined) return run
@@ -258,7 +261,7 @@ function chunkOf({ key, project }: Run, rest: Omit<Chunk, 'key' | 'project'>): C
 
 function withJobs(run: Run, changed: readonly Job[]): Run {
   const jobs = new Map<number, Job>()
-  // Quicker than to copy the map, which makes a pair of each entry.
+  // Setting entries one by one is faster than copying the map, which creates a pair for each entry.
   for (const [id, job] of run.jobs) jobs.set(id, job)
   for (const job of changed) jobs.set(job.id, job)
   return { ...run, jobs }

@@ -1,4 +1,5 @@
-// The platform's CI statuses and what they mean for merging and settling. Statuses of a newer platform pass through as strings.
+// The platform's statuses of pipelines and jobs, and what they mean for merging and settling. Unknown statuses of a newer platform are passed on as
+// strings.
 
 /** Every status that the platform documents for pipelines and jobs. */
 export const knownStatuses = [
@@ -19,12 +20,12 @@ export const knownStatuses = [
 
 export type KnownStatus = (typeof knownStatuses)[number]
 
-/** A status as the platform reports it; an unknown one is kept. */
+/** A status as the platform reports it. Unknown statuses are kept. */
 export type Status = KnownStatus | (string & {})
 
 /**
- * How far along a job is: not run < running < canceling < finished. Of two observations with equal times that of the higher
- * rank is the newer one. An unknown status ranks just below running: it is neither finished nor certainly idle.
+ * The rank of a status shows how far a job has progressed: not run < running < canceling < finished. If two observations have equal times, the one
+ * with the higher rank is newer. An unknown status ranks just below running, because it is neither finished nor certainly idle.
  */
 const ranks: Record<KnownStatus, number> = {
   created: 0,
@@ -51,21 +52,22 @@ export function rankOf(status: Status): number {
   return isKnownStatus(status) ? ranks[status] : unknownRank
 }
 
-/** A pipeline in this status will not change any more unless it is retried. */
+/** True if a pipeline in this status will not change any more unless it is retried. */
 export function isTerminal(status: Status): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled' || status === 'skipped'
 }
 
-/** It has run or was canceled: its times are final. */
+/** True if a pipeline or job has run or was canceled, so that its times are final. */
 export function isFinished(status: Status): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled'
 }
 
 /**
- * Work that is running or queued, which delays settling. `created`, `manual`, `scheduled` and `skipped` do not: they wait for
- * something else (the platform's own definition of an active job). A `created` job waits for other jobs, and a finished pipeline has
- * none left: the documentation's own sample of a successful pipeline has one that never runs. Waiting for it would delay that export
- * from 5 s to 125 s.
+ * True for work that is running or queued, which delays settling.
+ *
+ * `created`, `manual`, `scheduled` and `skipped` do not count, because they wait for something else (the platform's own definition of an active job).
+ * A `created` job waits for other jobs, but a finished pipeline has none left: the documentation's own sample of a successful pipeline contains a job
+ * that never runs. Waiting for it would delay the export of that pipeline from 5 s to 125 s.
  */
 export function isActive(status: Status): boolean {
   switch (status) {
@@ -82,12 +84,12 @@ export function isActive(status: Status): boolean {
   }
 }
 
-/** It continues by itself: it has not ended, and waits for neither a person nor a schedule. */
+/** True if a pipeline or job will continue without help: it has not ended, and it does not wait for a person or a schedule. */
 export function isUnderWay(status: Status): boolean {
   return !isTerminal(status) && !isBlocked(status)
 }
 
-/** It waits for a person or a schedule, perhaps for ever. */
+/** True if a pipeline or job waits for a person or a schedule, perhaps for ever. */
 export function isBlocked(status: Status): boolean {
   return status === 'manual' || status === 'scheduled'
 }
@@ -100,12 +102,12 @@ export function hasSucceeded(status: string | undefined): boolean {
   return status === 'success'
 }
 
-/** It waits for a runner. */
+/** True if a job waits for a runner. */
 export function isPending(status: string | undefined): boolean {
   return status === 'pending'
 }
 
-/** It occupies a runner. */
+/** True if a job occupies a runner. */
 export function isRunning(status: string | undefined): boolean {
   return status === 'running' || status === 'canceling'
 }

@@ -1,23 +1,28 @@
-// Which runs a token of a platform is for: those of one instance, in all groups or in some. If several tokens are for a project, the one with the longest
-// group is used.
+// Defines which runs a platform token is used for: the runs of one instance, in all groups or in some. If several tokens are configured for a
+// project, the one with the longest group path is used.
 
 export interface Territory {
   readonly instance: string
   readonly parts: readonly TerritoryPart[]
 }
 
-/** A group with its subgroups, without those that other tokens are for. Full paths; the empty group has all projects. */
+/**
+ * A group with its subgroups, except for subgroups that other tokens are used for. The paths are full paths. The empty path stands for all projects.
+ */
 export interface TerritoryPart {
   readonly group: string
   readonly except: readonly string[]
 }
 
-/** All projects of an instance. */
+/** The territory that contains all projects of an instance. */
 export function wholeInstance(instance: string): Territory {
   return { instance, parts: [{ group: '', except: [] }] }
 }
 
-/** The territories of the tokens of one platform, in their order. Without groups a token is for all projects that no other token is for. */
+/**
+ * The territories of a platform's tokens, in the order of the tokens. A token without groups is used for all projects that no other token is used
+ * for.
+ */
 export function territoriesOf(instance: string, tokens: readonly (readonly string[])[]): Territory[] {
   const groupsOf = (groups: readonly string[]): readonly string[] => (groups.length === 0 ? [''] : groups)
   const all = new Set(tokens.flatMap(groupsOf))
@@ -27,14 +32,14 @@ export function territoriesOf(instance: string, tokens: readonly (readonly strin
   }))
 }
 
-/** `path`: the project's full path, if it is known. */
+/** Whether a project is within a territory. `path`: the project's full path, if it is known. */
 export function isWithin({ instance, parts }: Territory, of: string, path: string | undefined): boolean {
   if (instance !== of) return false
   const isIn = (group: string): boolean => group === '' || (path !== undefined && isInside(path, group))
   return parts.some(({ group, except }) => isIn(group) && !except.some(isIn))
 }
 
-/** Whether this is a path below the group. The platform ignores the case. */
+/** Whether a path is below a group's path. The comparison ignores case, as the platform does. */
 export function isInside(path: string, group: string): boolean {
   if (group === '') return path !== ''
   return path.toLowerCase().startsWith(`${group.toLowerCase()}/`)

@@ -1,23 +1,23 @@
-// Start and end of the spans of a report's suites and cases: their own times where they are plausible, else one after another within the
-// script section. Pure.
+// Computes the start and end of the spans of a report's suites and cases. Plausible times in the report are used. Suites and cases without them are
+// placed one after another within the script section. Pure.
 import type { Millis } from './instant.ts'
 import type { TestResult, TestSuite } from './test-report.ts'
 
-/** The span of a suite, or of a case. */
+/** The span of a test suite or of a test case. */
 export interface TestSpan {
-  /** From 1, over suites and cases in the report's order; those that are not exported are counted, too. */
+  /** The number of the suite or case in the report's order, from 1. Suites and cases that are not exported are counted too. */
   readonly ordinal: number
-  /** The ordinal of a case's suite; a suite has none. */
+  /** The ordinal of the suite that a case belongs to; undefined for a suite. */
   readonly suite?: number | undefined
   readonly name: string
-  /** For a case: which test of its name in its suite it is, from 2. */
+  /** The number of a case among the cases of the same name in its suite, from 2; undefined for the first one. */
   readonly ofName?: number | undefined
-  /** Only for a case. */
+  /** The result of a case; undefined for a suite. */
   readonly result?: TestResult | undefined
   readonly failed: boolean
   readonly start: Millis
   readonly end: Millis
-  /** The report has only its duration, not its start. */
+  /** True if the start is estimated, because the report only contains the duration. */
   readonly estimated: boolean
 }
 
@@ -26,10 +26,13 @@ export interface Window {
   readonly end: Millis
 }
 
-/** How far the clock of a test may be off, ms. */
+/** Maximum deviation of a test's clock that is tolerated, ms. */
 const tolerance = 1_000
 
-/** `job`: its span; `script`: the section in which the tests ran, if it is known. At most `most` spans: suites first, then cases. */
+/**
+ * Lays out the spans of a report. `job`: the times of the job's span; `script`: the times of the section in which the tests ran, if known. At most
+ * `most` spans are returned, suites first, then cases.
+ */
 export function testSpans(suites: readonly TestSuite[], job: Window, script: Window = job, most = 1_000): TestSpan[] {
   const place = placing(script)
   let ordinal = 0
@@ -52,7 +55,7 @@ export function testSpans(suites: readonly TestSuite[], job: Window, script: Win
   return [...spans, ...cases].sort((a, b) => a.ordinal - b.ordinal)
 }
 
-/** A suite's own times, if it has them and they lie within the job. */
+/** The times that the report contains for a suite, if they are within the job's times. */
 function ownTimes({ startedAt, seconds = 0 }: TestSuite, job: Window): Window | undefined {
   if (startedAt === undefined) return undefined
   const endedAt = startedAt + seconds * 1_000
@@ -61,7 +64,7 @@ function ownTimes({ startedAt, seconds = 0 }: TestSuite, job: Window): Window | 
   return { start, end: Math.min(Math.max(endedAt, start), job.end) }
 }
 
-/** One after another. Suites that do not fit must have run in parallel, and begin again at the start. */
+/** Places suites one after another. Suites that do not fit must have run in parallel, so they begin at the start again. */
 function placing(within: Window): (seconds: number) => Window {
   let at = within.start
   return seconds => {

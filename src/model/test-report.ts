@@ -1,30 +1,32 @@
-// The test report of one job: totals, suites, failures with their messages, and what could not be read.
+// Declares the test report of one job: totals, suites, failures with their messages, and the parts that could not be read.
 
 export type TestResult = 'pass' | 'fail' | 'error' | 'skip'
 
 export interface TestTotals {
-  /** A test counts once, however often the report says that it was run. Cases of one name are tests of their own. */
+  /**
+   * Number of tests. A test that the report contains several times as repeated runs counts once. Different cases with the same name count separately.
+   */
   readonly total: number
   readonly passed: number
   readonly failed: number
   readonly errored: number
   readonly skipped: number
-  /** How many of all these failed in one run and passed in another. */
+  /** Number of tests that failed in one run and passed in another. */
   readonly flaky: number
-  /** Sum of the suites' times. */
+  /** Total duration of all suites, s. */
   readonly seconds: number
 }
 
 export interface TestSuite {
   readonly name: string
-  /** Its own time, else the sum of its cases. Undefined if neither is known. */
+  /** The suite's own duration, s, or else the sum of its cases' durations. Undefined if neither is known. */
   readonly seconds?: number | undefined
-  /** When it began, ms; a report without a zone is read as UTC. */
+  /** When the suite began, ms. Times without a time zone are read as UTC. */
   readonly startedAt?: number | undefined
   readonly failed: boolean
-  /** Number of its cases. */
+  /** Number of cases in the suite. */
   readonly count: number
-  /** Only if cases are to have spans of their own. */
+  /** The cases of the suite. They are only read if cases are configured to have their own spans. */
   readonly cases?: readonly TestCase[] | undefined
 }
 
@@ -37,13 +39,13 @@ export interface TestCase {
 
 export interface TestName {
   readonly suite: string
-  /** The name with the class, if there is one. */
+  /** The name of the test, including its class if there is one. */
   readonly name: string
-  /** Which test of this name in its suite, from 2. Undefined for the first one. */
+  /** The number of the test among the tests of this name in its suite, from 2; undefined for the first one. */
   readonly ordinal?: number | undefined
 }
 
-/** A case that failed, or that ended in an error. */
+/** A test case that failed or ended in an error. */
 export interface TestFailure extends TestName {
   readonly result: 'fail' | 'error'
   readonly file?: string | undefined
@@ -54,7 +56,7 @@ export interface TestFailure extends TestName {
   readonly stack?: string | undefined
 }
 
-/** Why a report could not be read, or not to its end. */
+/** Reasons why a report could not be read, or could not be read to its end. */
 export const reportFaultReasons = [
   'empty',
   'archive',
@@ -72,12 +74,15 @@ export const reportFaultReasons = [
   'too_many',
   'mismatch',
 ] as const
-/** `mismatch`: it was read whole, but it declares more failures than it has. `foreign`: the report has another format than its type says. */
+/**
+ * The reason of a report's fault. `mismatch`: the whole report was read, but it declares more failures than it contains. `foreign`: the report's
+ * format is not the one of its type.
+ */
 export type ReportFaultReason = (typeof reportFaultReasons)[number] | 'foreign'
 
 export interface ReportFaultFacts {
   readonly reason: ReportFaultReason
-  /** A sentence for people, without text from the report. */
+  /** A sentence for people that describes the fault. It contains no text from the report. */
   readonly detail: string
 }
 
@@ -86,23 +91,23 @@ export interface TestReport {
   readonly suites: readonly TestSuite[]
   readonly failures: readonly TestFailure[]
   readonly flaky: readonly TestName[]
-  /** How many of the report's entries are not in these lists, as each has a limit. `times`: of suites and cases, that cannot be. */
+  /** How many of the report's entries exceeded the limits of these lists. `times`: how many times of suites and cases were dropped as implausible. */
   readonly dropped: {
     readonly cases: number
     readonly suites: number
     readonly failures: number
     readonly times?: number
   }
-  /** Undefined for a report that was read whole. */
+  /** Undefined if the whole report was read without a fault. */
   readonly fault?: ReportFaultFacts | undefined
 }
 
-/** Which tests of a report passed, failed and were flaky, by hash, to be compared with other reports. */
+/** The hashes of a report's tests that passed, failed or were flaky, for comparison with other reports. */
 export interface TestOutcomes {
   readonly passed: ReadonlySet<number>
   readonly failed: ReadonlyMap<number, TestName>
   readonly flaky: ReadonlyMap<number, TestName>
-  /** The slowest first. */
+  /** The slowest tests of the report, slowest first. */
   readonly slowest: readonly SlowTest[]
 }
 

@@ -1,6 +1,6 @@
-// The tombstone of a pruned run: enough to distinguish new work from old when the run is observed again. Pure.
+// Stores the tombstone of a pruned run. The tombstone suffices to distinguish new work from old if the run is observed again. Pure.
 //
-// A run is pruned only when everything that was observed of it has been exported. So all of it counts as part of the last snapshot.
+// A run is only pruned when everything that was observed of it has been exported. So all of its work counts as part of the last snapshot.
 import { observedJob, type Job } from './job.ts'
 import { newestSecondOf, versioned } from './versioned.ts'
 import type { Attempt, Run } from './run.ts'
@@ -9,22 +9,22 @@ import type { JobFacts, JobTimes, RunKey } from './observation.ts'
 export interface Tombstone {
   readonly key: RunKey
   readonly projectId: number
-  /** At least one: a run without a snapshot needs no tombstone. */
+  /** The run's attempts, at least one. A run without a snapshot needs no tombstone. */
   readonly attempts: readonly Attempt[]
   readonly jobs: readonly RememberedJob[]
 }
 
-/** A job as it was last observed. Only if it has run since then is an observation of it new work. */
+/** A job as it was last observed. A later observation of the job is new work only if the job has run since then. */
 export interface RememberedJob extends Omit<JobTimes, 'createdAt'> {
   readonly id: number
   readonly kind: JobFacts['kind']
   readonly status: string
-  /** The last attempt whose snapshot has it, and the number of its spans; both 0 if no snapshot has it. */
+  /** The last attempt whose snapshot contains the job; 0 if none does. `spans`: the number of the job's spans, 0 if it has none. */
   readonly attempt: number
   readonly spans: number
 }
 
-/** Undefined for a run without a snapshot. */
+/** Makes the tombstone of a run; undefined if the run has no snapshot. */
 export function remember({ key, project, pipeline, attempts, jobs }: Run): Tombstone | undefined {
   const last = attempts.at(-1)
   if (last === undefined) return undefined
@@ -46,7 +46,7 @@ function rememberedJob({ id, record: { facts }, times, snapshot }: Job): Remembe
   return { id, kind: facts.kind, status: facts.status, attempt, spans, startedAt, finishedAt }
 }
 
-/** The run that a tombstone stands for. It has no pipeline, so nothing is exported before one is observed. */
+/** Restores a run from its tombstone. The run has no pipeline, so nothing is exported until its pipeline is observed. */
 export function revive({ key, projectId, attempts, jobs }: Tombstone): Run {
   return {
     key,

@@ -1,4 +1,4 @@
-// Running totals of a project's metrics: the increments of one attempt, and how they are added. It knows no metric by name.
+// The running totals of a project's metrics: the increments of one attempt, and how they are added. This file refers to no metric by name.
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
@@ -7,7 +7,7 @@ export interface ProjectKey {
   readonly projectId: number
 }
 
-/** An OpenTelemetry exemplar: one measurement, with the span that it came from. */
+/** An OpenTelemetry exemplar: one measurement, with the span that it was made in. */
 export interface Exemplar {
   readonly at: Millis
   readonly value: number
@@ -15,12 +15,12 @@ export interface Exemplar {
   readonly spanId: string
 }
 
-/** What one measurement adds to a series. A sum or a histogram has one exemplar, the latest. */
+/** The amount that one measurement adds to a series. A sum or a histogram has one exemplar, the latest. */
 export type Amount =
   | { readonly kind: 'sum'; readonly by: number; readonly exemplar?: Exemplar | undefined }
-  /** A gauge. `at` orders the values: that of an older pipeline does not replace a newer one's. */
+  /** The value of a gauge. `at` orders the values, so that the value of an older pipeline does not replace the value of a newer one. */
   | { readonly kind: 'last'; readonly value: number; readonly at: Millis }
-  /** `counts` has one entry more than `bounds`, for what lies above all of them. */
+  /** The counts of a histogram. `counts` has one entry more than `bounds`, for values above all bounds. */
   | {
       readonly kind: 'histogram'
       readonly bounds: readonly number[]
@@ -29,7 +29,7 @@ export type Amount =
       readonly exemplar?: Exemplar | undefined
     }
 
-/** The attributes are sorted JSON, so that equal ones are equal as text. */
+/** The name of a series. Its attributes are sorted JSON, so that equal attributes are equal as text. */
 export interface SeriesName {
   readonly metric: string
   readonly attributes: string
@@ -37,41 +37,41 @@ export interface SeriesName {
 
 export interface Increment extends SeriesName {
   readonly amount: Amount
-  /** An attribute was replaced by a coarser value, to limit the number of series. */
+  /** True if an attribute was replaced by a coarser value to limit the number of series. */
   readonly folded?: true | undefined
-  /** The metric's own limit of series, if it is lower than that of the project's other metrics. */
+  /** The metric's own limit of series, if it is lower than the limit of the project's other metrics. */
   readonly maxSeries?: number | undefined
   readonly limited?: LimitedName | undefined
 }
 
-/** An attribute of a series that has at most `max` values in a project: every further value becomes `otherNames`. */
+/** An attribute that may have at most `max` values in a project. Each further value is replaced by `otherNames`. */
 export interface LimitedName {
   readonly attribute: string
   readonly value: string
   readonly max: number
 }
 
-/** Stands for all names beyond the limit. */
+/** The attribute value that replaces all names beyond the limit. */
 export const otherNames = '*'
 
-/** The series for the names beyond the limit. The attributes stay in order. */
+/** The series that collects the names beyond the limit. Its attributes stay in order. */
 export function underOtherNames<T extends SeriesName>(series: T, { attribute }: LimitedName): T {
   const attributes = JSON.parse(series.attributes) as Record<string, unknown>
   return { ...series, attributes: JSON.stringify({ ...attributes, [attribute]: otherNames }) }
 }
 
-/** What one attempt adds to its project's totals. */
+/** The increments that one attempt adds to its project's totals. */
 export interface ProjectIncrements {
   readonly key: ProjectKey
-  /** The latest facts: the totals of a renamed project get its new name. */
+  /** The latest facts of the project, so that the totals of a renamed project get its new name. */
   readonly project: ProjectFacts
   readonly profile: string
-  /** How many series each metric of the project may have, including the overflow series. */
+  /** Maximum number of series of each metric of the project, including the overflow series. */
   readonly maxSeries: number
   readonly increments: readonly Increment[]
 }
 
-/** The total since `startedAt`. */
+/** The total of a series since `startedAt`. */
 export interface SeriesTotal extends SeriesName {
   readonly amount: Amount
   readonly startedAt: Millis
@@ -84,11 +84,11 @@ export interface ProjectTotals {
   readonly series: readonly SeriesTotal[]
 }
 
-/** Number of active runs with one pipeline name and status. */
+/** Number of active runs with a given pipeline name and status. */
 export interface ActiveRuns {
   readonly key: ProjectKey
   readonly project: ProjectFacts
-  /** Undefined for pipelines without a name. */
+  /** The pipeline name; undefined for pipelines without a name. */
   readonly name?: string | undefined
   readonly status: string
   readonly count: number
@@ -101,13 +101,13 @@ export interface ActiveJob {
   readonly id: number
   readonly state: 'pending' | 'running'
   readonly workerType?: string | undefined
-  /** The tags of its runner, or else those that it requires; undefined if unknown. */
+  /** The tags of the job's runner, or else the tags that the job requires; undefined if unknown. */
   readonly tags?: readonly string[] | undefined
-  /** Since when it has waited at least, by the last observation of its run; undefined if it runs. */
+  /** A time since which the job has certainly been waiting, computed from the last observation of its run. Undefined if the job is running. */
   readonly pendingSince?: Millis | undefined
 }
 
-/** Number of active jobs of a project in one state, with one type of runner and one set of tags. */
+/** Number of active jobs of a project in a given state, with a given type of runner and set of tags. */
 export interface ActiveJobs {
   readonly key: ProjectKey
   readonly project: ProjectFacts
@@ -115,33 +115,39 @@ export interface ActiveJobs {
   readonly workerType?: string | undefined
   readonly tagSet?: string | undefined
   readonly count: number
-  /** Since when the oldest of them has waited; undefined if they run, or none is left. */
+  /** When the job that has waited longest began to wait; undefined if the jobs are running or none is left. */
   readonly oldest?: Millis | undefined
 }
 
-/** Longer sets of tags share a name, to limit the number of series. */
+/** Maximum length of a set of tags, UTF-16 units. All longer sets have the same name, to limit the number of series. */
 const maxTagSetLength = 128
 
-/** The sorted, joined tags, as one attribute. */
+/** Joins the sorted tags to the value of one attribute. */
 export function tagSetOf(tags: readonly string[] | undefined): string | undefined {
   const set = tags?.toSorted().join(',')
   return set !== undefined && set.length > maxTagSetLength ? '*' : set
 }
 
-/** The attributes of the series that collects everything beyond a metric's limit of series (OpenTelemetry metrics SDK, "Cardinality limits"). */
+/**
+ * The attributes of the overflow series, which collects all measurements beyond a metric's limit of series (OpenTelemetry metrics SDK, "Cardinality
+ * limits").
+ */
 export const overflowAttributes = '{"otel.metric.overflow":true}'
 
-/** The series of an increment. Histograms with other bounds are other series, as counts of different buckets cannot be added. */
+/**
+ * Identifies the series of an increment. Histograms with different bounds are different series, because the counts of different buckets cannot be
+ * added.
+ */
 export function seriesId({ metric, attributes, amount }: Increment | SeriesTotal): string {
   return JSON.stringify([metric, attributes, shapeOf(amount)])
 }
 
-/** Only amounts of the same shape can be added. */
+/** The shape of an amount. Only amounts of the same shape can be added. */
 export function shapeOf(amount: Amount): string {
   return amount.kind === 'histogram' ? `histogram ${amount.bounds.join(' ')}` : amount.kind
 }
 
-/** Both of one shape. */
+/** Adds an amount to a total. Both must have the same shape. */
 export function added(total: Amount, amount: Amount): Amount {
   if (total.kind === 'sum' && amount.kind === 'sum') {
     return { kind: 'sum', by: total.by + amount.by, ...latest(total, amount) }
@@ -163,16 +169,16 @@ function latest({ exemplar: known }: Exemplary, { exemplar: own }: Exemplary): E
   return exemplar === undefined ? {} : { exemplar }
 }
 
-/** Seconds; as in the platform's own exporter. */
+/** Default upper bounds of histogram buckets, s, as in the platform's own exporter. */
 export const defaultBounds: readonly number[] = [1, 5, 10, 30, 60, 300, 600, 1800, 3600]
 
-/** Seconds; for what takes minutes to weeks, such as from a commit to its deployment. */
+/** Upper bounds of histogram buckets for durations of minutes to weeks, s, such as the time from a commit to its deployment. */
 export const longBounds: readonly number[] = [
   ...[300, 900, 3_600, 4 * 3_600, 12 * 3_600],
   ...[1, 2, 7, 14, 30, 90].map(days => days * 86_400),
 ]
 
-/** One count for each bucket, upper bounds included (OTLP: `(lower, upper]`), and one above the last bound. */
+/** Counts values by bucket. Upper bounds are inclusive (OTLP: `(lower, upper]`), and one further count is for values above the last bound. */
 export function bucketed(values: readonly number[], bounds: readonly number[]): number[] {
   const counts = new Array<number>(bounds.length + 1).fill(0)
   for (const value of values) {
@@ -183,7 +189,7 @@ export function bucketed(values: readonly number[], bounds: readonly number[]): 
   return counts
 }
 
-/** Counters of increments whose ref or name was replaced by a common value, and of those that went to an overflow series. */
+/** The counters of increments whose ref or name was replaced by a common value, and of increments that were added to an overflow series. */
 export const foldedCounters = {
   refs: 'metrics.folded.refs',
   names: 'metrics.folded.names',

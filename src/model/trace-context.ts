@@ -1,22 +1,20 @@
-// What the ids of a run's trace and spans are derived from, and the W3C traceparent. Pure.
+// Declares the data from which the IDs of a run's trace and spans are derived, and parses the W3C traceparent. Pure.
 
-/**
- * Everything that trace and span ids are derived from (`core/telemetry/otlp/ids.ts`), fixed with the snapshot of the first attempt.
- */
+/** The data from which trace and span IDs are derived (`core/telemetry/otlp/ids.ts`). It is fixed when the snapshot of the first attempt is taken. */
 export interface TraceContext {
   readonly scheme: 'instance' | 'platform'
   readonly profile: string
-  /** The pipeline that the trace is named after: the run itself, or the root of its family. */
+  /** The pipeline that the trace ID is derived from: the run itself, or the root of its family. */
   readonly rootPipelineId: number
-  /** Trace id and parent span from a TRACEPARENT variable, if these are allowed. */
+  /** Trace ID and parent span from a TRACEPARENT variable, if the configuration allows such variables. */
   readonly traceparent?: string | undefined
   /** The bridge that triggered the pipeline. */
   readonly parent?: ParentSpan | undefined
-  /** The pipeline that triggered this one, if it cannot be the parent: the span gets a link to it. */
+  /** The pipeline that triggered this one, if its span cannot be the parent. The span gets a link to it. */
   readonly linked?: LinkedPipeline | undefined
 }
 
-/** An undefined `scheme` is that of the linking trace. */
+/** A pipeline in another trace. An undefined `scheme` means that both traces use the same scheme. */
 export interface LinkedPipeline {
   readonly pipelineId: number
   readonly rootPipelineId: number
@@ -29,26 +27,25 @@ export interface ParentSpan {
   readonly kind: 'job' | 'bridge'
 }
 
-/** What identifies the span of a job. */
+/** The data that identifies the span of a job. */
 export interface JobSpan {
   readonly trace: TraceContext
   readonly pipelineId: number
   readonly jobId: number
   readonly kind: 'job' | 'bridge'
   readonly salt?: string | undefined
-  /** The job's name. */
   readonly name?: string | undefined
 }
 
-/** What identifies the span of a pipeline. */
+/** The data that identifies the span of a pipeline. */
 export type PipelineSpan = Pick<JobSpan, 'trace' | 'pipelineId'> & { readonly attempt: number }
 
-/** Ids that are not zero, lower case (W3C Trace Context, "traceparent Header Field Values"). Version ff is forbidden. */
+/** Matches a traceparent in lower case whose IDs are not zero (W3C Trace Context, "traceparent Header Field Values"). Version ff is forbidden. */
 const traceparent = /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/s
 
 /**
- * The value as version 00 if it is valid; otherwise undefined. Of a higher version only the ids and the sampled bit are read, not what may follow after
- * another dash (the same specification, "Versioning of traceparent").
+ * Returns a valid traceparent as version 00; undefined if it is invalid. If its version is higher, only the IDs and the sampled bit are read, and
+ * text after a further dash is ignored (the same specification, "Versioning of traceparent").
  */
 export function validTraceparent(value: string): string | undefined {
   const [trimmed, version, ids, flags = '', more] = traceparent.exec(value.trim()) ?? []

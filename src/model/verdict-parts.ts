@@ -1,17 +1,20 @@
-// The parts of a verdict: where a run's time went, or what explains its difference from the usual. The parts always add up. Pure.
+// Divides a verdict into parts: how a run's time was spent, or what explains its difference from the usual. The sum of the parts is always exact.
+// Pure.
 import { criticalPath, type Ran } from './critical-path.ts'
 import { hasFailed } from './status.ts'
 import type { Millis } from './instant.ts'
 
 /**
- * - `ran`: a job ran. In the verdict of a job: it ran, outside of its sections
- * - `failed_attempt`: a job ran for nothing, because it failed and was retried
- * - `retry`: the path waited for the retry of a job
- * - `runner`: it waited for a runner
- * - `section`: a section of the job, in the verdict of a job
- * - `before`: it waited for a job to begin, but not for a runner: for a person, a schedule, a resource
- * - `end`: from the end of the last job to that of the pipeline
- * - `parallel`: more (negative) or less ran at the same time as the jobs of the path
+ * The kinds of parts that a verdict has:
+ *
+ * - `ran`: a job ran. In the verdict of a job: it ran outside of its sections
+ * - `failed_attempt`: a job ran in vain, because it failed and was retried
+ * - `retry`: the critical path waited for the retry of a job
+ * - `runner`: a job waited for a runner
+ * - `section`: a section of the job, only in the verdict of a job
+ * - `before`: the critical path waited for a job to begin, but not for a runner: for a person, a schedule, a resource
+ * - `end`: the time from the end of the last job to the end of the pipeline
+ * - `parallel`: more (negative) or less work ran at the same time as the jobs of the critical path
  * - `other`: the difference, if there is no run to compare with
  */
 export const verdictPartKinds = [
@@ -28,39 +31,39 @@ export const verdictPartKinds = [
 
 export interface VerdictPart {
   readonly kind: (typeof verdictPartKinds)[number]
-  /** The name of the job or the section, if it is about one. */
+  /** The name of the job or section, if the part is about one. */
   readonly name?: string | undefined
-  /** How many steps of the critical path it sums: two failed attempts of one job are one part. */
+  /** How many steps of the critical path this part sums. For example, two failed attempts of one job are one part. */
   readonly times: number
-  /** The part of the duration, or of the difference from the usual: then it is negative if it was quicker than usual. */
+  /** The part of the duration, or of the difference from the usual duration, ms. A difference is negative if this part was quicker than usual. */
   readonly ms: Millis
 }
 
-/** What a verdict reads of a job. */
+/** The fields of a job that a verdict uses. */
 export interface JudgedJob {
   readonly id: number
   readonly name?: string | undefined
   readonly status: string
   readonly allowFailure?: boolean | undefined
-  /** A newer job of its name exists. */
+  /** True if there is a newer job of the same name. */
   readonly retried: boolean
   readonly startedAt?: Millis | undefined
   readonly finishedAt?: Millis | undefined
-  /** Seconds that it waited for a runner. */
+  /** How long the job waited for a runner, s. */
   readonly queuedDuration?: number | undefined
   readonly failureReason?: string | undefined
 }
 
-/** Where the time of a run went. */
+/** How the time of a run was spent. */
 export interface Timeline {
   readonly ms: Millis
-  /** The critical path as consecutive parts, which add up to `ms`. */
+  /** The critical path as consecutive parts, whose sum is `ms`. */
   readonly path: readonly VerdictPart[]
-  /** The same for jobs that are not on it; what these waited for ran at the same time as the path. */
+  /** The parts of jobs that are not on the critical path. These jobs ran and waited at the same time as those on the path. */
   readonly beside: readonly VerdictPart[]
 }
 
-/** `start` and `end` are whole milliseconds. */
+/** Computes how a run's time was spent. `start` and `end` are whole milliseconds. */
 export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Millis): Timeline {
   const byId = new Map(jobs.map(job => [job.id, job]))
   const first = new Map<string, number>()
@@ -70,7 +73,7 @@ export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Milli
     const { finishedAt = start } = (id === undefined ? undefined : byId.get(id)) ?? {}
     return between(Math.round(finishedAt), start, end)
   }
-  /** The steps from `at` to the end of the job. */
+  /** The steps of a job, from `at` to the end of the job. */
   const stepsOf = (job: JudgedJob, at: Millis): { readonly steps: VerdictPart[]; readonly ended: Millis } => {
     const { id, name = String(id), startedAt = at, finishedAt = at, queuedDuration = 0 } = job
     const began = between(Math.round(startedAt), at, end)
@@ -103,12 +106,14 @@ export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Milli
 }
 
 /**
- * Why one run took longer or shorter than another: parts that add up to the difference.
+ * Explains why one run took longer or shorter than another, in parts whose sum is the difference.
  *
- * They follow the critical path of the run that took longer, as only its jobs could make it take longer. Each job and wait on it is compared with the
- * same one of the other run, whether or not that was on its path. A job of the other path counts if it did not run here, or was on this path, too. What
- * remains is what ran at the same time: if unit tests take two minutes longer, a pipeline is only one minute slower if other tests already took one minute
- * longer than they did. That is one part.
+ * The parts follow the critical path of the run that took longer, because only jobs on this path could make it take longer. Each job and each wait on
+ * it is compared with the same one of the other run, even if that was not on the other critical path. A job on the critical path of the shorter run
+ * also counts, if it did not run in the longer run or was on its critical path too.
+ *
+ * The rest of the difference is one part, for jobs that ran at the same time. For example, unit tests take two minutes longer. If other tests already
+ * took one minute longer than the unit tests did, the pipeline is only one minute slower.
  */
 export function explained(here: Timeline, there: Timeline): VerdictPart[] {
   const [longer, shorter] = here.ms >= there.ms ? [here, there] : [there, here]
@@ -124,7 +129,7 @@ export function explained(here: Timeline, there: Timeline): VerdictPart[] {
   return shown([...parts, { kind: 'parallel', times: 1, ms: left }])
 }
 
-/** The parts that took any time, the longest first. */
+/** The parts that took any time, longest first. */
 export function shown(parts: readonly VerdictPart[]): VerdictPart[] {
   return parts.filter(({ ms }) => ms !== 0).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
 }
@@ -134,7 +139,7 @@ function ranOf({ id, startedAt, finishedAt }: JudgedJob): Ran[] {
   return [{ id, start: startedAt, end: Math.max(startedAt, finishedAt) }]
 }
 
-/** The parts by kind and name. If a job is on the path and beside it, as several attempts may be, the part on the path. */
+/** The parts by kind and name. If several attempts of a job are both on the critical path and beside it, the part on the path is used. */
 function byKey({ path, beside }: Timeline): ReadonlyMap<string, VerdictPart> {
   return new Map([...beside, ...path].map(part => [keyOf(part), part]))
 }
@@ -143,7 +148,7 @@ function keyOf({ kind, name }: VerdictPart): string {
   return `${kind} ${name ?? ''}`
 }
 
-/** One part for each kind and name. */
+/** Sums the parts with the same kind and name. */
 function summed(parts: readonly VerdictPart[]): VerdictPart[] {
   const sums = new Map<string, VerdictPart>()
   for (const part of parts) {

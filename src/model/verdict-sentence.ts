@@ -3,18 +3,18 @@ import { durationText, exactDurationText } from './instant.ts'
 import type { FailedTests, Failure, Verdict } from './verdict.ts'
 import type { VerdictPart } from './verdict-parts.ts'
 
-/** Characters of a sentence, at most. */
+/** Maximum length of a verdict's sentence, UTF-16 units. */
 export const maxSentence = 500
-/** Parts that are named one by one, at most; the others are summed, and the JSON has all. */
+/** Maximum number of parts that a sentence names individually. The other parts are summed; the JSON contains all of them. */
 const maxParts = 3
-/** Parts below this share of the whole are not named, and neither is a sum of parts below it. */
+/** A part whose share of the whole is below this is not named, and neither is a sum of parts below it. */
 const leastShare = 0.05
-/** Jobs that a sum names, at most. */
+/** Maximum number of jobs that are named in the sum of several parts. */
 const maxSummed = 2
-/** Failed jobs that are named, at most. */
+/** Maximum number of failed jobs that a sentence names. */
 const maxFailures = 3
 
-/** A sentence without a capital letter and a full stop, so that it may stand anywhere. */
+/** Writes a verdict without a capital letter and a full stop, so that it can be used anywhere in a text. */
 export function verdictSentence(verdict: Verdict): string {
   return cut(sentenceOf(verdict))
 }
@@ -37,12 +37,12 @@ function sentenceOf({ outcome, ms, parts, failures }: Verdict): string {
 }
 
 /**
- * Names the largest parts, and sums up the others: those that make it longer apart from those that make it shorter. What is named explains the whole within
- * a tenth, as less than `leastShare` of either sign is left out.
+ * Names the largest parts and sums the others. Parts that lengthen the duration are summed separately from parts that shorten it. The named parts
+ * explain the whole to within a tenth, because less than `leastShare` of either sign is omitted.
  */
 function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isCompared: boolean): string {
   const all = runnersAsOne(parts).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
-  // Without a run to compare with, nothing is explained.
+  // If there is no run to compare with, the difference cannot be explained.
   if (all.every(({ kind }) => kind === 'other')) return whole
   const isGreat = (sum: number): boolean => sum !== 0 && Math.abs(sum) >= Math.abs(ms) * leastShare
   const named = all.slice(0, maxParts).filter(part => isGreat(part.ms))
@@ -50,7 +50,7 @@ function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isC
   const sums = [others.filter(part => part.ms > 0), others.filter(part => part.ms < 0)]
     .filter(some => isGreat(sumOf(some)))
     .sort((a, b) => Math.abs(sumOf(b)) - Math.abs(sumOf(a)))
-  // Parts of both signs may be much larger than the whole.
+  // Durations are exact, because lengthening and shortening parts may both be much larger than the whole.
   const text = isCompared && Math.abs(ms) < 3_600_000 ? exactDurationText : durationText
   const style: Style = { isCompared, text }
   const phrases = [
@@ -64,7 +64,7 @@ function sumOf(parts: readonly VerdictPart[]): number {
   return parts.reduce((sum, { ms }) => sum + ms, 0)
 }
 
-/** Parts of one sign. */
+/** Describes the sum of several parts, all of which are positive or all negative. */
 function sumPhrase(parts: readonly VerdictPart[], style: Style): string {
   const [first, ...others] = parts
   if (first !== undefined && others.length === 0) return phrase(first, undefined, style)
@@ -77,18 +77,18 @@ function sumPhrase(parts: readonly VerdictPart[], style: Style): string {
 }
 
 interface Style {
-  /** Whether the run is compared with what is usual. */
+  /** Whether the run is compared with the usual duration. */
   readonly isCompared: boolean
   readonly text: (ms: number) => string
 }
 
-/** `20 s`; compared with the usual `20 s more`. */
+/** Formats a duration: `20 s`, or `20 s more` if it is compared with the usual duration. */
 function figure(ms: number, { isCompared, text }: Style): string {
   const took = text(Math.abs(ms))
   return isCompared ? `${took} ${ms < 0 ? 'less' : 'more'}` : took
 }
 
-/** The waits for runners as one part, the name of the job only if it was a single one. */
+/** Sums the waits for runners as one part. It names the job only if there was a single wait. */
 function runnersAsOne(parts: readonly VerdictPart[]): VerdictPart[] {
   const waits = parts.filter(({ kind }) => kind === 'runner')
   if (waits.length < 2) return [...parts]
@@ -98,7 +98,7 @@ function runnersAsOne(parts: readonly VerdictPart[]): VerdictPart[] {
 
 function phrase({ kind, name, times, ms }: VerdictPart, before: string | undefined, style: Style): string {
   const compared = figure(ms, style)
-  // The usual run rarely has these, so all of their time is extra.
+  // The usual run rarely has failed attempts and retries, so all of their time is extra.
   const took = ms < 0 ? compared : style.text(ms)
   switch (kind) {
     case 'ran':
@@ -141,11 +141,14 @@ function failed(failures: readonly Failure[], when: string): string {
 
 function placeOf({ job, section, tests }: Failure): string {
   if (job !== undefined) return ` in ${job}`
-  // Failed tests explain more than the section that runs them.
+  // If failed tests are known, the section is not named, because the tests explain more than the section that runs them.
   return section === undefined || tests !== undefined ? '' : ` in section ${section}`
 }
 
-/** The failed tests, else the reason. Most jobs fail by their script: that reason explains nothing. */
+/**
+ * Why a job failed: the failed tests, or else the failure reason. The reason `script_failure` is omitted, because most jobs fail in their script and
+ * it explains nothing.
+ */
 function reasonOf({ tests, reason }: Failure): string | undefined {
   if (tests !== undefined && tests.failed > 0) return testsText(tests)
   return reason === undefined || reason === 'script_failure' ? undefined : reason.replaceAll('_', ' ')
@@ -158,12 +161,12 @@ function testsText({ total, failed: count, flaky = 0 }: FailedTests): string {
   return `${text}, ${count === 1 ? '' : count === 2 ? 'both ' : 'all '}flaky before`
 }
 
-/** `12,345`. */
+/** Formats a number with separators, such as `12,345`. */
 function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
-/** Cuts at a word. */
+/** Cuts a text at the end of a word. */
 function cut(text: string): string {
   if (text.length <= maxSentence) return text
   const begin = text.slice(0, maxSentence - 1)

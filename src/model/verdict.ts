@@ -1,26 +1,27 @@
-// The verdict about a finished pipeline or job: why it took as long as it did, or where it failed. `verdict-sentence.ts` writes it. Pure.
+// Determines the verdict about a finished pipeline or job: why it took as long as it did, or where it failed. `verdict-sentence.ts` writes the
+// verdict as a sentence. Pure.
 import { explained, shown, timelineOf, type JudgedJob, type Timeline, type VerdictPart } from './verdict-parts.ts'
 import { hasFailed, isFinished, wasCanceled } from './status.ts'
 import type { Millis } from './instant.ts'
 
-/** `took`: it passed, and what is usual is not known. */
+/** The outcomes of a verdict. `took`: the run passed, and its usual duration is not known. */
 export const verdictOutcomes = ['failed', 'canceled', 'slower', 'faster', 'usual', 'took'] as const
 
 export interface Verdict {
   readonly outcome: (typeof verdictOutcomes)[number]
-  /** For `slower`, `faster` and `usual` the difference from the usual duration; else the duration. The sum of the parts. */
+  /** The difference from the usual duration for `slower`, `faster` and `usual`; otherwise the duration, ms. It is the sum of the parts. */
   readonly ms: Millis
-  /** The longest first. */
+  /** The parts of the verdict, longest first. */
   readonly parts: readonly VerdictPart[]
-  /** What made it fail. */
+  /** The failures that made the pipeline or job fail. */
   readonly failures: readonly Failure[]
 }
 
 export interface Failure {
-  /** The name of the job; undefined in the verdict of a job. */
+  /** The name of the failed job; undefined in the verdict of a single job. */
   readonly job?: string | undefined
   readonly reason?: string | undefined
-  /** The section of its log in which it failed. */
+  /** The section of the job's log in which the job failed. */
   readonly section?: string | undefined
   readonly tests?: FailedTests | undefined
 }
@@ -28,13 +29,13 @@ export interface Failure {
 export interface FailedTests {
   readonly total: number
   readonly failed: number
-  /** How many of the failed ones had been flaky before; undefined if that is not known. */
+  /** Number of failed tests that were flaky before; undefined if it is not known. */
   readonly flaky?: number | undefined
 }
 
-/** A run that ended. */
+/** A run that has ended. */
 export interface RanOnce {
-  /** The first known time, and the end. */
+  /** The first known time of the run. `end`: its end. */
   readonly start: Millis
   readonly end: Millis
   readonly jobs: readonly JudgedJob[]
@@ -42,18 +43,21 @@ export interface RanOnce {
 
 export interface JudgedRun extends RanOnce {
   readonly status: string
-  /** Undefined if the usual duration is not known. `run`: one that took as long as usual, which explains the difference; it is compared with that one. */
+  /**
+   * The usual duration; undefined if it is not known. `run`: a run that took as long as usual. This run is compared with it to explain the
+   * difference.
+   */
   readonly usual?: { readonly ms: Millis; readonly run?: RanOnce | undefined } | undefined
-  /** The failed tests by job id, where a report was read. */
+  /** The failed tests by job ID, for jobs whose test report was read. */
   readonly tests?: ReadonlyMap<number, FailedTests> | undefined
 }
 
-/** Durations within this factor count as equal, because usual durations are known to 5 %. */
+/** Two durations count as equal if they differ by less than this factor, because usual durations are only known to within 5 %. */
 const slack = 1.1
-/** Durations that differ by less than this count as equal, too, ms: webhooks report whole seconds. */
+/** Two durations also count as equal if they differ by less than this, ms, because webhooks report whole seconds. */
 const leastDifference = 1_000
 
-/** Undefined while it has not ended. */
+/** The verdict about a pipeline; undefined until the pipeline has ended. */
 export function pipelineVerdict(run: JudgedRun): Verdict | undefined {
   const { status, jobs, usual, tests } = run
   if (!isFinished(status)) return undefined
@@ -75,7 +79,7 @@ function timelineOfRun({ start, end, jobs }: RanOnce): Timeline {
   return timelineOf(jobs, from, Math.max(from, Math.round(end)))
 }
 
-/** The usual duration of a job, and its usual wait for a runner. */
+/** The usual duration of a job and its usual wait for a runner, ms. */
 export interface UsualJob {
   readonly ms?: Millis | undefined
   readonly queueMs?: Millis | undefined
@@ -83,9 +87,9 @@ export interface UsualJob {
 
 export interface JudgedRunOfJob extends Omit<JudgedJob, 'id' | 'retried' | 'name'> {
   readonly usual?: UsualJob | undefined
-  /** The outermost sections of its log; the others are parts of these. */
+  /** The outermost sections of the job's log. All other sections are within these. */
   readonly sections?: readonly JudgedSection[] | undefined
-  /** The section in which it failed, outermost or not. */
+  /** The section in which the job failed, which may be within another section. */
   readonly failedIn?: string | undefined
   readonly tests?: FailedTests | undefined
 }
@@ -96,7 +100,10 @@ interface JudgedSection {
   readonly end: Millis
 }
 
-/** Undefined while it has not ended, and for a job that never ran. Its time begins when it waits for a runner, if that is known. */
+/**
+ * The verdict about a job; undefined until the job has ended, and for a job that never ran. The job's time includes its wait for a runner, if that is
+ * known.
+ */
 export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
   const {
     status,
@@ -119,7 +126,7 @@ export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
     const parts = [runner, ...inSections(sections, start, end)]
     return judged(status, { ms: queued + end - start, parts }, failures)
   }
-  // Where the usual wait is not known, the whole wait is left out.
+  // If the usual wait for a runner is not known, the job's wait is left out of the comparison.
   const waits: VerdictPart[] = usual.queueMs === undefined ? [] : [runner]
   const ran: VerdictPart = { kind: 'ran', times: 1, ms: end - start }
   const spent = { ms: end - start + waits.reduce((sum, { ms }) => sum + ms, 0), parts: [...waits, ran] }
@@ -130,13 +137,16 @@ export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
   ])
 }
 
-/** Time that was spent, and on what: parts that add up to it. */
+/** The time that was spent, and the parts whose sum it is. */
 interface Spent {
   readonly ms: Millis
   readonly parts: readonly VerdictPart[]
 }
 
-/** A run that did not pass ended early, so it is not compared with the usual. `explain`: parts that add up to its difference from the usual. */
+/**
+ * Makes the verdict. A run that did not pass ended early, so it is not compared with the usual duration. `explain`: returns the parts whose sum is
+ * the difference from the usual duration.
+ */
 function judged(
   status: string,
   spent: Spent,
@@ -158,12 +168,12 @@ function outcomeOf(spent: Millis, usual: Millis): 'slower' | 'faster' | 'usual' 
   return spent * slack < usual ? 'faster' : 'usual'
 }
 
-/** It made the pipeline fail. */
+/** True if this job made the pipeline fail. */
 function isDecisive({ status, allowFailure, retried }: JudgedJob): boolean {
   return hasFailed(status) && allowFailure !== true && !retried
 }
 
-/** The sections in turn, and what the job did outside of them; they add up to its duration. */
+/** The sections of a job one after another, and the time that the job spent outside of them. Their sum is the job's duration. */
 function inSections(sections: readonly JudgedSection[], start: Millis, end: Millis): VerdictPart[] {
   const parts: VerdictPart[] = []
   let at = start

@@ -1,23 +1,23 @@
-// Merges records field by field, last writer wins: each field keeps the version of the observation that it came from, so that any order
-// of merging gives the same result.
+// Merges records field by field; the last writer wins. Each field keeps the version of the observation that it was taken from, so that merging gives
+// the same result in any order.
 //
-// A version is a string that sorts by how new an observation is, such as `001479310008:000000000001:…`. Of each field the value with
-// the greater version wins; an unknown value never replaces a known one. Of two equal versions the greater value (as JSON) wins. So merging is
+// A version is a string that sorts by how new an observation is, such as `001479310008:000000000001:…`. For each field the value with the greater
+// version wins, and an unknown value never replaces a known one. If two versions are equal, the greater value (as JSON) wins. So merging is
 // commutative, associative and idempotent.
 
 export type Version = string
 
-/** A record merged from observations. `older` holds the versions of fields that the newest observation did not know. */
+/** A record that was merged from observations. `older` contains the versions of fields that the newest observation did not report. */
 export interface Versioned<F extends object> {
   readonly version: Version
   readonly facts: F
   readonly older?: Readonly<Record<string, Version>> | undefined
 }
 
-/** A rule for one field: true when `a` must be kept over `b`, undefined when the versions decide. */
+/** A rule for one field. Returns true if `a` must be kept over `b`, and undefined if the versions decide. */
 export type Owner = (a: unknown, b: unknown) => boolean | undefined
 
-/** Joins the parts of a version, the most important first; numbers are padded so that they sort as numbers. */
+/** Joins the parts of a version, the most important part first. Numbers are padded so that they sort as numbers. */
 export function versionOf(...parts: readonly (number | string)[]): Version {
   return parts.map(part => (typeof part === 'number' ? String(part).padStart(12, '0') : part)).join(':')
 }
@@ -27,18 +27,18 @@ export function newestSecondOf(version: Version): number {
   return Number(version.slice(0, 12))
 }
 
-/** The version of the observation that this field came from; undefined when the field is unknown. */
+/** The version of the observation that a field was taken from; undefined if the field is unknown. */
 export function versionOfField<F extends object>(record: Versioned<F>, field: keyof F & string): Version | undefined {
   if (record.facts[field] === undefined) return undefined
   return record.older?.[field] ?? record.version
 }
 
-/** One observation's facts with their version, without undefined fields: they are unknown. */
+/** The facts of one observation with their version. Undefined fields are removed, because they are unknown. */
 export function versioned<F extends object>(version: Version, facts: F): Versioned<F> {
   return { version, facts: knownOf(facts) }
 }
 
-/** The record without its undefined fields; itself where it has none. */
+/** Removes undefined fields from a record. Returns the record itself if it has none. */
 export function knownOf<F extends object>(facts: F): F {
   let isKnown = true
   for (const field in facts) if (facts[field] === undefined) isKnown = false
@@ -48,18 +48,18 @@ export function knownOf<F extends object>(facts: F): F {
   return known as F
 }
 
-/** The same; undefined if no field is left. */
+/** Removes undefined fields from a record. Returns undefined if no field is left. */
 export function anyKnown<F extends object>(facts: F): F | undefined {
   const known = knownOf(facts)
   return Object.keys(known).length === 0 ? undefined : known
 }
 
-/** The known one of two, or both merged. */
+/** Returns the known one of two values, or both merged if both are known. */
 export function either<T>(a: T | undefined, b: T | undefined, merge: (a: T, b: T) => T): T | undefined {
   return a === undefined || b === undefined ? (a ?? b) : merge(a, b)
 }
 
-/** Merges two records. Returns `known` itself when `observed` adds nothing. */
+/** Merges two versioned records. Returns `known` itself if `observed` adds nothing. */
 export function mergeVersioned<F extends object>(
   known: Versioned<F>,
   observed: Versioned<F>,
@@ -77,7 +77,7 @@ export function mergeVersioned<F extends object>(
     const bVersion = versionOfField(observed, field)
     if (aVersion === undefined && bVersion === undefined) continue
     const keepA = aVersion !== undefined && (bVersion === undefined || wins(a, aVersion, b, bVersion, owners?.[field]))
-    // `b` wins only with a greater version or another value, so it always adds something.
+    // `b` wins only if it has a greater version or another value, so the merge always changes the record.
     isNew ||= !keepA
     facts[field] = keepA ? a : b
     const from = (keepA ? aVersion : bVersion) ?? version
@@ -95,7 +95,7 @@ function wins(a: unknown, aVersion: Version, b: unknown, bVersion: Version, owne
   return canonical(a) >= canonical(b)
 }
 
-/** A cheap check before comparing JSON, as most observations repeat what is known. True only for equal values. */
+/** Compares two values cheaply before JSON is compared, because most observations repeat known values. True only if the values are equal. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -106,7 +106,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return fields.every(field => field in b && isSame(left?.[field], right?.[field]))
 }
 
-/** JSON with sorted keys: equal for equal values, whatever order they were built in. */
+/** JSON with sorted keys. Equal values give equal JSON, in whatever order they were built. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner

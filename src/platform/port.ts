@@ -1,6 +1,7 @@
-// Declares the port to the platform: the calls that other rooms make and their answers, in the model's words. The files in `port/` declare what only
-// some rooms need. This room implements the port; `daemon/`, and `commands/platform.ts` for commands, hand out the implementation. Other rooms import nothing
-// else of this room, so that a second platform would only be a second implementation of these declarations.
+// Declares the port to the platform: the calls that other folders make and their answers, in the model's words. The files in `port/` declare what
+// only some folders need. This folder implements the port. `daemon/` passes on the implementation, and `commands/platform.ts` does so for commands.
+// Other folders import nothing else from this folder, so that supporting a second platform would only require a second implementation of these
+// declarations.
 import type { PlatformError } from './port/error.ts'
 import type { Headers } from './port/webhook.ts'
 import type { Asking, Listed } from './port/asking.ts'
@@ -15,13 +16,13 @@ export type { Listed } from './port/asking.ts'
 export { PlatformError, type PlatformErrorFacts, type PlatformErrorKind } from './port/error.ts'
 
 /**
- * Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. A list fetches its next page when the reader
- * asks for it.
+ * The client for one platform. Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. A list fetches its
+ * next page when the reader asks for it.
  */
 export interface PlatformClient {
-  /** Normalised base URL. It is part of the key of every run that this client observes. */
+  /** The platform's base URL, normalised. It is part of the key of every run that this client observes. */
   readonly instance: string
-  /** The pipelines that the token's user has triggered, in all projects, newest first (keyset). */
+  /** The pipelines that the token's user has triggered in all projects, newest first (keyset pagination). */
   ownPipelines(
     query: {
       readonly source?: string | undefined
@@ -31,8 +32,7 @@ export interface PlatformClient {
     options: ListOptions,
   ): Pages<ListedPipeline>
   /**
-   * A project's pipelines that changed at or after `updatedAfter`, oldest change first. Child pipelines are only listed if `source` asks for
-   * them.
+   * A project's pipelines that changed at or after `updatedAfter`, oldest change first. Child pipelines are listed only if `source` asks for them.
    */
   projectPipelines(
     project: ResourceId,
@@ -44,11 +44,11 @@ export interface PlatformClient {
     },
     options: ListOptions,
   ): Pages<ListedPipeline>
-  /** Prepares requests about one pipeline. The caller must know only its project and its ID. */
+  /** Prepares requests about one pipeline. The caller only needs its project and its ID. */
   about(pipeline: AskedPipeline): PipelineAnswers
   project(project: ResourceId, options: CallOptions): Promise<PlatformProject>
   /**
-   * Projects that are not archived. `all`: those that the token can see; `maintained`: those that its user maintains; both are sorted by ID.
+   * Lists projects that are not archived. `all`: those that the token can read; `maintained`: those that its user maintains; both are sorted by ID.
    * `member`: those that its user is a member of, directly or through a group; `group`: those of a group and its subgroups; both are sorted by
    * activity, most recent first.
    */
@@ -57,21 +57,24 @@ export interface PlatformClient {
     query: { readonly activeAfter?: Millis | undefined },
     options: ListOptions,
   ): Pages<PlatformProject>
-  /** Whether the token's user is an administrator; false if the answer does not say so. */
+  /** Whether the token's user is an administrator; false if the answer does not show it. */
   isAdministrator(options: CallOptions): Promise<boolean>
-  /** Whether the token's user owns the group, which shows in the answer: only owners see the group's runner token. */
+  /** Whether the token's user owns the group. The answer shows this, because only owners can read the group's runner token. */
   ownsGroup(group: ResourceId, options: CallOptions): Promise<boolean>
   hooks(owner: HookOwner, options: CallOptions): Promise<Listed<PlatformHook>>
-  /** After an error of kind `network`, `timeout` or `unavailable` the hook may exist nevertheless: list the hooks again before you retry. */
+  /**
+   * Creates a hook. After an error of kind `network`, `timeout` or `unavailable` the hook may have been created nevertheless, so list the hooks again
+   * before you retry.
+   */
   createHook(owner: HookOwner, wish: HookWish, options: CallOptions): Promise<PlatformHook>
   editHook(owner: HookOwner, hookId: number, wish: HookWish, options: CallOptions): Promise<PlatformHook>
-  /** Deliveries of the past seven days, newest first. */
+  /** Lists the deliveries of a hook in the past seven days, newest first. */
   hookDeliveries(owner: HookOwner, hookId: number, options: ListOptions): Pages<HookDelivery>
-  /** Audit events of a period of at most 30 days, both ends included, highest ID first (keyset). */
+  /** Lists audit events of a period of at most 30 days, both ends included, highest ID first (keyset pagination). */
   auditEvents(source: AuditSource, query: AuditQuery, options: ListOptions): Pages<AuditEvent>
-  /** Incidents that changed at or after `updatedAfter`, in all projects that the token can see, oldest change first. */
+  /** Lists incidents that changed at or after `updatedAfter` in all projects that the token can read, oldest change first. */
   incidents(query: { readonly updatedAfter: Millis }, options: ListOptions): Pages<ListedIncident>
-  /** The commits that are reachable from `to` and not from `from`, newest first. `firstParent`: follows first parents only. */
+  /** Lists commits that are reachable from `to` and not from `from`, newest first. `firstParent`: follows first parents only. */
   commits(
     project: ResourceId,
     query: { readonly from: string; readonly to: string; readonly firstParent?: boolean | undefined },
@@ -79,21 +82,21 @@ export interface PlatformClient {
   ): Pages<Commit>
   /** Streams a job's log from its beginning. */
   jobLog(project: ResourceId, jobId: number, options: JobLogOptions): Promise<JobLogRead>
-  /** The project or group that is named. Rejects with a PlatformError if it does not exist, or the token may not see it. */
+  /** Finds a project or group by its name. Rejects with a PlatformError if it does not exist or the token may not read it. */
   owner(named: NamedOwner, options: CallOptions): Promise<Owner>
-  /** Requests to any path of the API, for what features ask of the platform. */
+  /** Prepares requests to any path of the API, for the platform data that features need. */
   asking(options: CallOptions): Asking
   /** Aborts all unfinished requests. */
   close(): Promise<void>
 }
 
-/** An issue of the type incident. */
+/** An incident, which is an issue of the type `incident`. */
 export interface ListedIncident {
   readonly instance: string
   readonly project: ProjectFacts
   readonly iid: number
   readonly state: 'opened' | 'closed'
-  /** When it changed last. */
+  /** When the incident last changed. */
   readonly at: Millis
   readonly severity?: string | undefined
   readonly openedAt?: Millis | undefined
@@ -108,7 +111,7 @@ export interface Page<T> {
   readonly next?: string | undefined
   /** The time on the platform's clock when it served this page. */
   readonly servedAt?: Millis | undefined
-  /** Set if reading stops after this page although the list goes on: the minimum number of items that are not read. */
+  /** Set if reading stops after this page although the list continues: the minimum number of items that are not read. */
   readonly left?: number | undefined
 }
 
@@ -121,28 +124,28 @@ export type Priority = (typeof priorities)[number]
 
 export interface CallOptions {
   readonly priority: Priority
-  /** Aborts the call, whether it waits or sends; the call then rejects with the signal's reason. */
+  /** A signal that aborts the call, whether it is waiting or has been sent. The call then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Called when the budget has granted the request. A timeout for the answer must start now and not earlier. */
+  /** Called when the budget has granted the request. A timeout for the answer must start at this time and not earlier. */
   readonly onSend?: (() => void) | undefined
 }
 
 export interface ListOptions extends CallOptions {
-  /** The `next` of an earlier page: the list continues there, with its original query. */
+  /** The `next` cursor of an earlier page. The list continues there, with its original query. */
   readonly from?: string | undefined
-  /** Maximum number of items that are read; default `maxItems`. */
+  /** Maximum number of items that are read of the list; default `maxItems`. */
   readonly max?: number | undefined
 }
 
 export interface JobLogOptions extends CallOptions {
   /** Maximum number of bytes that are read of the log. */
   readonly maxBytes: number
-  /** Called with each window of bytes, which is only valid during the call. */
+  /** Called with each window of the log's bytes. The window is only valid during the call. */
   readonly onWindow: (window: Uint8Array) => void
 }
 
 export interface JobLogRead {
-  /** Number of bytes that were passed to `onWindow`. */
+  /** Number of bytes of the log that were passed to `onWindow`. */
   readonly bytes: number
   /** False if the log is longer than `maxBytes`. */
   readonly isWhole: boolean
@@ -151,7 +154,10 @@ export interface JobLogRead {
 /** Identifies a project or a group: its number, or its full path without URL encoding (`group/sub/project`). */
 export type ResourceId = number | string
 
-/** A pipeline as an item of a list: enough to see whether it has changed. It is exported only if the platform does not answer for the pipeline itself. */
+/**
+ * A pipeline as an item of a list, with enough facts to detect whether it has changed. These facts are exported only if the platform does not answer
+ * a request for the pipeline itself.
+ */
 export interface ListedPipeline {
   readonly id: number
   readonly status: string
@@ -159,28 +165,31 @@ export interface ListedPipeline {
   readonly finishedAt?: Millis | undefined
   readonly updatedAt?: Millis | undefined
   readonly facts?: PipelineFacts | undefined
-  /** Only in the cross-project list, and only if the merge request is visible. */
+  /** The pipeline's merge request. Only the cross-project list contains it, and only if the token may read it. */
   readonly mergeRequest?: MergeRequest | undefined
-  /** Path and URL, taken from the pipeline's own URL. Only the cross-project list has the other facts. */
+  /** The pipeline's project. Path and URL are taken from the pipeline's own URL, and only the cross-project list contains the other facts. */
   readonly project: ProjectFacts
 }
 
 export interface AskedPipeline {
   readonly pipelineId: number
   readonly project: ProjectFacts
-  /** Taken from the list, because no other answer contains the whole merge request. */
+  /** The pipeline's merge request. It is taken from the list, because no other answer contains the whole merge request. */
   readonly mergeRequest?: MergeRequest | undefined
 }
 
-/** Requests about one pipeline: each part is one request or one list. */
+/** Requests about one pipeline. Each part is one request or one list. */
 export interface PipelineAnswers {
   /**
-   * `jobs`: the jobs of all attempts, without bridges. `traceparent`: the valid W3C traceparent among the variables. `variables`: those that rules for
-   * attributes name. No other variable is read.
-   * Resolves to false if there are more jobs than are read. For `jobs` and `bridges`, a PlatformError says which scope or role the token lacks.
+   * Requests one part of a pipeline's facts. `jobs`: the jobs of all attempts, without bridges. `traceparent`: the valid W3C traceparent among the
+   * variables. `variables`: those that rules for attributes name; no other variable is read. Resolves to false if there are more jobs than are read.
+   * For `jobs` and `bridges`, a PlatformError names the scope or role that the token lacks.
    */
   ask(part: 'pipeline' | 'jobs' | 'bridges' | 'traceparent' | 'variables', options: CallOptions): Promise<boolean>
-  /** Asks for the labels of the pipeline's merge request that rules for attributes want. They belong to the pipeline, so `pipeline` must be asked, too. */
+  /**
+   * Requests the labels of the pipeline's merge request that rules for attributes use. They belong to the pipeline, so the part `pipeline` must be
+   * requested too.
+   */
   askLabels(of: MergeRequest, options: CallOptions): Promise<void>
   /** Everything that the platform has answered so far. */
   observation(): Observation
@@ -188,44 +197,47 @@ export interface PipelineAnswers {
 
 /** A project with the facts that polling needs. */
 export interface PlatformProject extends ProjectFacts {
-  /** The platform updates it on actions of users, at most once an hour, and not on schedules or retries. */
+  /**
+   * When the project was last active. The platform updates this time when a user does something, at most once an hour, and not for schedules or
+   * retries.
+   */
   readonly lastActivityAt?: Millis | undefined
   readonly archived: boolean
 }
 
-/** A hook belongs to a project or to a group. */
+/** The project or group that a hook belongs to. */
 export type HookOwner = { readonly project: ResourceId } | { readonly group: ResourceId }
 
 /**
- * The wanted settings of a hook. An undefined setting keeps its value; in a new hook it has the platform's default. A new hook has only these
- * events.
+ * The wanted settings of a hook. If a setting is undefined, an existing hook keeps its value, and a new hook gets the platform's default. A new hook
+ * has only the events that are set here.
  */
 export interface HookWish {
-  /** Undefined keeps the URL of an existing hook. */
+  /** The URL of the hook. If undefined, an existing hook keeps its URL. */
   readonly url?: string | undefined
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
-  /** Further flags to set, see `PlatformHook.events`. */
+  /** Further events to enable, see `PlatformHook.events`. */
   readonly events?: readonly string[] | undefined
-  /** Secrets cannot be read back: the platform only says whether one is set. */
+  /** The secret token of the hook. It cannot be read back: the platform only reports whether one is set. */
   readonly token?: Secret | undefined
-  /** `whsec_…`. A platform that does not sign ignores it. */
+  /** The signing token, `whsec_…`. A platform that does not sign deliveries ignores it. */
   readonly signingToken?: Secret | undefined
 }
 
 export interface PlatformHook {
   readonly id: number
-  /** Contains `{name}` in place of each masked part. */
+  /** The URL of the hook. Each masked part is replaced by `{name}`. */
   readonly url: string
-  /** Whether the hook's URL, with its masked parts, may be this URL. False for a URL without masked parts. */
+  /** Whether the hook's URL, which has masked parts, may be this URL. False if it has no masked parts. */
   mayBeAt(url: string): boolean
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
-  /** The hook's other flags, by name. An older platform has fewer. */
+  /** The hook's event flags, by name. An older platform has fewer. */
   readonly events: Readonly<Record<string, boolean>>
-  /** Undefined on older platforms. */
+  /** Whether the hook has a secret token. Undefined on older platforms. */
   readonly tokenPresent?: boolean | undefined
-  /** Undefined on platforms that do not sign. */
+  /** Whether the hook has a signing token. Undefined on platforms that do not sign deliveries. */
   readonly signingTokenPresent?: boolean | undefined
   readonly alertStatus?: string | undefined
   readonly disabledUntil?: Millis | undefined
@@ -233,28 +245,28 @@ export interface PlatformHook {
   readonly hasTemplate: boolean
 }
 
-/** A stored delivery of a hook. */
+/** A delivery of a hook that the platform has stored. */
 export interface HookDelivery {
   readonly id: number
-  /** The platform redacts the secret among them. */
+  /** The headers of the delivery. The platform has redacted the secret in them. */
   readonly headers: Headers
   /** Encodes the payload without its variables. Undefined if no payload was recorded. */
   readonly body?: (() => Uint8Array) | undefined
-  /** True if the payload was too large to be recorded. */
+  /** True if the payload was too large for the platform to record it. */
   readonly isOversize: boolean
-  /** A status code, or a text if there was no answer (`internal error`). */
+  /** The status code of the receiver's answer, or a text if there was no answer (`internal error`). */
   readonly responseStatus?: string | undefined
-  /** Duration of the delivery, s. */
+  /** How long the delivery took, s. */
   readonly duration?: number | undefined
 }
 
-/** Where audit events are read: the whole instance, one group with its projects, or one project. */
+/** The source of audit events: the whole instance, one group with its projects, or one project. */
 export type AuditSource = 'instance' | { readonly group: ResourceId } | { readonly project: ResourceId }
 
 export interface AuditQuery {
   readonly createdAfter: Millis
   readonly createdBefore?: Millis | undefined
-  /** Whether the addresses of users are read, too. Default: no. */
+  /** Whether the IP addresses of users are also read. Default: no. */
   readonly withAddress?: boolean | undefined
 }
 
@@ -268,9 +280,9 @@ export interface Commit {
   readonly committedAt?: Millis | undefined
 }
 
-/** Logs an error of the platform once and not in every round, and logs when the error is over. */
+/** Logs an error of the platform once instead of in every round, and logs when the error is over. */
 export interface ErrorThrottle {
-  /** Answers `stop` if other requests would fail too, so that the caller sends none in this round. */
+  /** Records a failed request. Returns `stop` if other requests would also fail, so that the caller sends none in this round. */
   failed(subject: string, error: PlatformError): 'go-on' | 'stop'
   answered(subject: string): void
   /** The current error that affects the whole platform, if there is one. */

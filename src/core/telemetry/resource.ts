@@ -1,5 +1,5 @@
-// The resource of a project: the attributes of the table, then the configured ones. And the instrumentation scopes: of pipelines, of job logs and
-// reports, of spans that a job made itself, and of events.
+// Makes the OpenTelemetry resource of a project from the attributes in the table and then the configured ones. Also declares the instrumentation
+// scopes: of pipelines, of job logs and reports, of spans that a job recorded itself, and of events.
 import { attributesOf, namedAttributes, type AttributeStyle } from './attributes.ts'
 import { resourceAttributes, type ResourceOwner } from './mapping/resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
@@ -10,7 +10,7 @@ import type { Resource, Scope } from './otlp/messages.ts'
 import { version } from '../../lib/version.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
-/** Names that configured attributes must not use, in addition to those of the table and the vendor. */
+/** Names that configured attributes must not use, in addition to the names in the table and in the vendor's namespace. */
 const contractNames = /^(?:vcs\.|service\.version$)/
 
 /** A resource message with these attributes. */
@@ -19,8 +19,8 @@ export function resourceWith(attributes: readonly AttributeSet[]): Resource {
 }
 
 /**
- * The resource of a chunk's spans and records. It also has what the operator's rules set, which override the configured attributes. Metrics do
- * without, so that all series of a project have the same resource.
+ * The resource of a chunk's spans and log records. It also contains the attributes that the operator's rules set, which override the configured
+ * attributes. The resource of metrics lacks them, so that all series of a project have the same resource.
  */
 export function signalResourceOf(chunk: AnyChunk, settings: TelemetrySettings): AttributeSet[] {
   return resourceAttributesOf(chunk, settings, settings.custom?.(chunk).values)
@@ -50,16 +50,16 @@ const tableNames = new Set(resourceAttributes.flatMap(({ keys }) => keys as read
 
 export const scope: Scope = { name: 'pipespan', version }
 
-/** For job logs and reports. */
+/** The instrumentation scope of job logs and reports. */
 const jobScope: Scope = { name: 'pipespan.job', version }
 
-/** For spans that a job made itself: whatever they are called, Pipespan did not make them. */
+/** The instrumentation scope of spans that a job recorded itself. Whatever their names are, Pipespan did not make them. */
 const ownScope: Scope = { name: 'pipespan.job.own', version }
 
-/** For events that are about no pipeline. */
+/** The instrumentation scope of events that are not about a pipeline. */
 export const eventScope: Scope = { name: 'pipespan.events', version }
 
-/** The scope of a chunk's spans and log records; metrics are always in `scope`. */
+/** The instrumentation scope of a chunk's spans and log records. Metrics always have `scope`. */
 export function scopeOf({ kind, inside }: Pick<Chunk, 'kind' | 'inside'>): Scope {
   if (inside?.ownSpans !== undefined) return ownScope
   return kind === 'job' ? jobScope : scope

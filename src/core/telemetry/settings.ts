@@ -1,4 +1,4 @@
-// The settings of telemetry, prepared once from the configuration and used for all pipelines.
+// The settings of telemetry. They are prepared once from the configuration and used for all pipelines.
 import { globs, type PlatformOf } from '../../lib/chooser.ts'
 import {
   attributePolicy,
@@ -22,15 +22,15 @@ import type { LogRecord, Span } from './otlp/messages.ts'
 import type { AttributeValue } from './otlp/attribute-value.ts'
 import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
-/** A platform's names in telemetry. */
+/** The names that telemetry uses for one platform. */
 export interface TelemetryProfile {
-  /** Prefix of the vendor's own attributes, with its dot. */
+  /** Prefix of the vendor's own attributes, including the dot. */
   readonly namespace: string
-  /** `vcs.provider.name`. */
+  /** The value of `vcs.provider.name`. */
   readonly provider: string
 }
 
-/** How a feature turns what was read about the inside of a job into telemetry. */
+/** Turns what was read about the inside of a job into telemetry. A feature implements it. */
 export interface InsideTelemetry {
   readonly spans: (chunk: Chunk, inside: JobInside, settings: TelemetrySettings) => Span[]
   readonly records: (chunk: Chunk, inside: JobInside, settings: TelemetrySettings) => LogRecord[]
@@ -38,43 +38,43 @@ export interface InsideTelemetry {
 }
 
 export interface TelemetryOptions extends AttributePolicyOptions {
-  /** The profiles by name. A chunk is sent with the profile of its snapshot, even if another one is configured now. */
+  /** The telemetry profiles by name. A chunk is sent with the profile of its snapshot, even if another one is configured now. */
   readonly profiles?: Readonly<Record<string, TelemetryProfile>> | undefined
-  /** `service.name`; by default the project's name. */
+  /** The value of `service.name`; default: the project's name. */
   readonly serviceName?: string | undefined
-  /** The configured resource attributes, except for reserved names. */
+  /** The configured resource attributes, except those with reserved names. */
   readonly resourceAttributes?: Readonly<Record<string, AttributeValue>> | undefined
-  /** The rules by which the operator sets attributes; the last one wins. */
+  /** The rules by which the operator sets attributes. If several rules set the same attribute, the last one wins. */
   readonly attributeRules?: readonly AttributeSetter[] | undefined
-  /** For rules whose patterns name a platform. */
+  /** Finds the platform of an instance, for rules whose patterns name a platform. */
   readonly platformOf?: PlatformOf | undefined
-  /** How pipeline spans are named: `pipeline: {name or ref}`, or `RUN {name}` as in the conventions. */
+  /** The format of a pipeline span's name: `pipeline: {name or ref}`, or `RUN {name}` as in the semantic conventions. */
   readonly spanNames?: 'legacy' | 'conventions' | undefined
-  /** `contract` by default. */
+  /** The set of attribute names; default: `contract`. */
   readonly conventions?: Conventions | undefined
-  /** The refs that keep their names in metrics; `branches` by default. */
+  /** The refs that keep their names in metrics; default: `branches`. */
   readonly metricRefs?: MetricRefs | undefined
-  /** The pipelines whose jobs are measured by name: those of the default branch, all, or none. */
+  /** The pipelines whose jobs have metrics by job name: those of the default branch, all, or none. */
   readonly jobMetrics?: 'default-branch' | 'all' | 'off' | undefined
-  /** Upper bounds of the histograms' buckets, ascending, seconds. */
+  /** Upper bounds of the buckets of histograms, ascending, seconds. */
   readonly histogramBounds?: readonly number[] | undefined
-  /** The unit of prices; `min` by default. */
+  /** The unit of prices; default: `min`. */
   readonly costUnit?: string | undefined
-  /** Most series of one metric of a project; 2000 by default, as in the OpenTelemetry SDKs. */
+  /** Maximum number of series of one metric of a project; default: 2000, as in the OpenTelemetry SDKs. */
   readonly maxSeries?: number | undefined
-  /** The gauges of the inventory, without their points. */
+  /** The gauges of the inventory, without their data points. */
   readonly gauges?: readonly GaugeHead[] | undefined
-  /** The metrics of what features count. */
+  /** The metrics for what features count. */
   readonly figures?: readonly FiguresTable[] | undefined
-  /** Undefined: chunks of the insides of jobs have no telemetry. */
+  /** If undefined, chunks about the inside of jobs have no telemetry. */
   readonly insides?: InsideTelemetry | undefined
-  /** Write an event's name as an attribute too. */
+  /** Whether an event's name is also written as an attribute. */
   readonly eventNameAttribute?: boolean | undefined
-  /** Whether gauges of groups and of a whole platform name its instance; false by default. */
+  /** Whether gauges about a group or a whole platform name its instance; default: false. */
   readonly namesInstances?: boolean | undefined
 }
 
-/** Options that are prepared, or have no default. */
+/** The options that are prepared in another form or have no default. */
 type Prepared =
   | keyof AttributePolicyOptions
   | 'serviceName'
@@ -85,22 +85,22 @@ type Prepared =
   | 'gauges'
   | 'figures'
 
-/** The other options, or their defaults. */
+/** All other options. Each has its configured value or its default. */
 type Defaulted = {
   readonly [Name in Exclude<keyof TelemetryOptions, Prepared>]-?: NonNullable<TelemetryOptions[Name]>
 }
 
 export interface TelemetrySettings extends Defaulted, Pick<TelemetryOptions, 'serviceName' | 'insides'> {
   readonly policy: AttributePolicy
-  /** Undefined without rules. */
+  /** Computes the attributes that rules set. Undefined if there are no rules. */
   readonly custom?: CustomAttributesOf | undefined
-  /** Undefined without rules that also count on metrics. */
+  /** Adds attributes to the data points of a project. Undefined if no rule applies to metrics. */
   readonly projectPoints?: ProjectPoints | undefined
-  /** The rows of the tables that only some settings have. */
+  /** The variants of attribute tables that are enabled. Some rows exist only in some variants. */
   readonly variants: ReadonlySet<RowVariant>
   readonly foldRef: FoldRef
   readonly gauges: ReadonlyMap<string, GaugeHead>
-  /** The tables by the kind of their events. */
+  /** The rows of the metric tables, by the kind of event that they are for. */
   readonly figures: ReadonlyMap<string, readonly FiguresRow<never>[]>
 }
 
@@ -110,7 +110,7 @@ function variantsOf({ spanNames, conventions = 'contract' }: TelemetryOptions): 
   return new Set([conventions, ...(spanNames === 'conventions' ? (['run'] as const) : [])])
 }
 
-/** For a snapshot with a profile that this version does not have: the names as in the tables. */
+/** The profile for a snapshot whose own profile this version does not have. It uses the names in the tables unchanged. */
 const unnamedProfile: TelemetryProfile = { namespace: vendorPrefix, provider: 'platform' }
 
 export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySettings {
@@ -143,7 +143,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
   }
 }
 
-/** Something made with a profile. */
+/** A chunk, or another object that was made with a telemetry profile. */
 export interface Profiled {
   readonly trace: { readonly profile: string }
 }
@@ -153,7 +153,7 @@ export function profileOf({ trace }: Profiled, settings: TelemetrySettings): Tel
   return (Object.hasOwn(profiles, trace.profile) ? profiles[trace.profile] : undefined) ?? unnamedProfile
 }
 
-/** The style of this chunk's attributes; the same object for all chunks of a profile, as tables are cached by it. */
+/** The style of a chunk's attributes. All chunks of a profile get the same object, because tables are cached by it. */
 export function styleOf(chunk: Profiled, settings: TelemetrySettings): AttributeStyle {
   const { namespace } = profileOf(chunk, settings)
   const styles = stylesOf.get(settings) ?? new Map<string, AttributeStyle>()
@@ -164,12 +164,15 @@ export function styleOf(chunk: Profiled, settings: TelemetrySettings): Attribute
 
 const stylesOf = new WeakMap<TelemetrySettings, Map<string, AttributeStyle>>()
 
-/** The refs that keep their names. `branches`: all except those of merge requests; `all`: these too; `default`: the default branch; or globs. */
+/**
+ * The refs that keep their names in metrics. `branches`: all refs except those of merge requests; `all`: all refs; `default`: only the default
+ * branch; a list: the refs that match its globs.
+ */
 export type MetricRefs = 'branches' | 'all' | 'default' | readonly string[]
 
-/** Replaces all refs of merge requests. No real ref contains a `*` (git-check-ref-format). */
+/** The value that replaces all refs of merge requests in metrics. No real ref contains a `*` (git-check-ref-format). */
 export const mergeRequestRefs = 'refs/merge-requests/*'
-/** Replaces other refs that are folded. */
+/** The value that replaces the other refs that do not keep their names in metrics. */
 export const otherRefs = '*'
 
 export type FoldRef = (chunk: {

@@ -1,4 +1,4 @@
-// A span as pages show it: with plain numbers, and the legacy names of its attributes beside those of the conventions.
+// Prepares a span for a page, with plain numbers. Beside the attribute names of the conventions it shows the legacy names.
 import { jobAttributes } from './mapping/job.ts'
 import { pipelineAttributes } from './mapping/pipeline.ts'
 import { plainAttributes } from './otlp/attribute.ts'
@@ -22,7 +22,7 @@ export interface ShownSpan {
   readonly attributes: Attributes
 }
 
-/** The spans of a chunk, as exported. */
+/** The spans of a chunk, as they are exported. */
 export function shownSpans(chunk: Chunk, settings: TelemetrySettings): ShownSpan[] {
   return toSpans(chunk, settings).map(span => ({
     name: span.name,
@@ -42,7 +42,7 @@ function statusWord(code: number): ShownSpan['status'] {
   return code === statusCodes.error ? 'error' : 'unset'
 }
 
-/** Names from before there were conventions for pipelines. */
+/** Matches attribute names that are older than the semantic conventions for pipelines. */
 export const legacy = /^(?:pipeline|job)\./
 
 const legacyOf: Readonly<Record<ShownSpan['kind'], ReadonlyMap<string, string>>> = {
@@ -58,7 +58,7 @@ function paired(rows: readonly { readonly keys: readonly [string, ...string[]] }
   )
 }
 
-/** The legacy name with the same value as an attribute of a span, in any vendor's namespace; undefined if there is none. */
+/** The legacy attribute that has the same value as an attribute of a span, in any vendor's namespace; undefined if there is none. */
 export function legacyNameOf(kind: ShownSpan['kind'], name: string): string | undefined {
   return legacyOf[kind].get(name) ?? legacyOf[kind].get(name.replace(/^[^.]+\./, vendorPrefix))
 }

@@ -1,4 +1,5 @@
-// The times of spans: never the epoch, never an end before the start, never beyond what backends can store.
+// Computes the start and end of spans. A span's time is never the epoch and never beyond what backends can store, and its end is never before its
+// start.
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -7,7 +8,10 @@ export interface SpanTimes {
   readonly end: Millis
 }
 
-/** 2^63 nanoseconds after the epoch, in the year 2262: the limit of backends with signed integers. */
+/**
+ * The latest time that a span may have, ms: 2^63 nanoseconds after the epoch, in the year 2262. Backends that use signed integers cannot store a
+ * later one.
+ */
 const lastInstant = 9_223_372_036_854
 
 /** When a pipeline's span starts and ends; undefined if no time is known. */
@@ -15,7 +19,7 @@ export function pipelineTimes({ pipeline, jobs }: Chunk): SpanTimes | undefined 
   return spanTimes(pipeline.start, pipeline.end, () => [pipeline.createdAt, ...jobs.map(({ end }) => end)])
 }
 
-/** The jobs with a known time, by start and id. */
+/** The jobs that have a known time, sorted by start and ID. */
 export function timedJobs(chunk: Chunk): { readonly job: JobSnapshot; readonly times: SpanTimes }[] {
   const timed = []
   for (const job of chunk.jobs) {
@@ -25,14 +29,14 @@ export function timedJobs(chunk: Chunk): { readonly job: JobSnapshot; readonly t
   return timed.sort((a, b) => a.times.start - b.times.start || a.job.id - b.job.id)
 }
 
-/** A job that never ran starts and ends at its finish, or else at the pipeline's. */
+/** The times of a job's span. A job that never ran starts and ends at its finish; if that is unknown, at the pipeline's finish. */
 function jobTimes({ pipeline }: Chunk, job: JobSnapshot): SpanTimes | undefined {
   return spanTimes(job.start, job.end, () => [pipeline.finishedAt, pipeline.end, pipeline.start, pipeline.createdAt])
 }
 
 /**
- * A span's times. Implausible times count as unknown. If only one of start and end is known, both are that; if neither is, both are the first known
- * fallback. Undefined if no time is known.
+ * The start and end of a span. Implausible times count as unknown. If only one of start and end is known, it is used for both. If neither is known,
+ * the first known fallback is used for both. Undefined if no time is known.
  */
 function spanTimes(
   start: Millis | undefined,
@@ -45,12 +49,12 @@ function spanTimes(
   return { start: first, end: isInstant(end) ? Math.max(first, Math.round(end)) : first }
 }
 
-/** True for a span whose times are both plausible. */
+/** True if both times of a span are plausible. */
 export function isTimed({ start, end }: SpanTimes): boolean {
   return isInstant(start) && isInstant(end)
 }
 
-/** True for a plausible time. */
+/** True if a time is plausible. */
 export function isInstant(at: Millis | undefined): at is Millis {
   return at !== undefined && at >= 1 && at <= lastInstant
 }

@@ -33,12 +33,12 @@ import { withCustom, type CustomAttributes } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Status } from '../../model/status.ts'
 
-// The attribute of a link: why a span points at another one.
+// The attribute of a link: the reason why a span links to another one.
 export const linkAttributes: readonly AttributeRow<LinkType>[] = [
   { keys: ['platform.cicd.link.type'], type: 'string', when: 'always', value: type => type },
 ]
 
-/** The spans of a chunk with their resource; undefined if it has none. */
+/** The spans of a chunk with their resource; undefined if the chunk has no spans. */
 export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpans | undefined {
   const spans = toSpans(chunk, settings)
   if (spans.length === 0) return undefined
@@ -47,8 +47,8 @@ export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpa
 }
 
 /**
- * The spans of a chunk: the pipeline's, if the chunk carries it, then the jobs' by start and id; or those of a job's log or report. A span without
- * any known time is left out.
+ * The spans of a chunk. A chunk of jobs has the pipeline's span, if it carries the pipeline, and then the spans of its jobs, sorted by start and ID.
+ * Other chunks have the spans of a job's log or report. A span without any known time is left out.
  */
 export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
   if (chunk.inside !== undefined) return settings.insides?.spans(chunk, chunk.inside, settings) ?? []
@@ -63,7 +63,10 @@ export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
   return times === undefined ? jobs : [pipelineSpan(chunk, times, pipeline, looks), ...jobs]
 }
 
-/** `pipeline: {name or ref}`, or as in the conventions `RUN {name}`, and `RUN` for a pipeline without a name. */
+/**
+ * The name of a pipeline's span: `pipeline: {name or ref}`. In the style of the conventions it is `RUN {name}`, or `RUN` for a pipeline without a
+ * name.
+ */
 function pipelineSpanName({ key, pipeline }: Chunk, style: TelemetrySettings['spanNames']): string {
   const name = notBlank(pipeline.facts.name)
   if (style === 'legacy') return `pipeline: ${name ?? notBlank(pipeline.facts.ref) ?? key.pipelineId}`.toWellFormed()
@@ -102,10 +105,10 @@ function pipelineSpan(
   }
 }
 
-/** One empty list for all spans. */
+/** An empty list that all spans share. */
 const none: readonly never[] = []
 
-/** `pipeline`: the context of the pipeline's span, in this chunk or an earlier one. */
+/** Makes the span of a job. `pipeline`: the context of the pipeline's span, which may be in an earlier chunk. */
 function jobSpan(
   subject: JobSubject,
   times: SpanTimes,
@@ -142,18 +145,25 @@ function toLink({ type, context }: SpanLink, style: AttributeStyle): Link {
   }
 }
 
-/** Cut here, as a status message is not subject to the attribute policy. */
+/**
+ * The status message of a pipeline whose configuration is invalid. It is cut here, because the attribute policy does not apply to status messages.
+ */
 function refusalOf({ pipeline }: Chunk): string | undefined {
   const said = notBlank(pipeline.facts.yamlErrors)
   return said === undefined ? undefined : cut(said, defaultValueLengthLimit)
 }
 
-/** The conventions advise against repeating `error.type`, which is the reason. */
+/**
+ * The reason of a failure, for the status message of a span. With `strict` conventions the message is omitted: the conventions advise against
+ * repeating `error.type`, which contains the same reason.
+ */
 function shownReason({ reason }: Outcome, { conventions }: TelemetrySettings): string | undefined {
   return conventions === 'strict' ? undefined : reason
 }
 
-/** `success`: OK; `failed` and `canceled`: ERROR, with the reason if there is one; others: UNSET. */
+/**
+ * The status of a span. `success` becomes OK; `failed` and `canceled` become ERROR, with the reason if there is one; all other statuses become UNSET.
+ */
 function statusOf(status: Status, reason: string | undefined): SpanStatus {
   switch (status) {
     case 'success':

@@ -1,5 +1,5 @@
-// Declares a collector: it reads one kind of thing from the platform and exports it as gauges. Each has a file beside this one and a place in
-// `collectors.ts`. The options, the reference, the doctor and the sources page are made from these rows.
+// Declares a collector, which reads one kind of object from the platform and exports it as gauges. Each collector has its own file in this folder and
+// an entry in `collectors.ts`. The options, the reference, the doctor and the sources page are made from these rows.
 import { segmentOf } from '../rest/api.ts'
 import { PlatformError, type PlatformErrorKind } from '../port.ts'
 import type { Asking } from '../port/asking.ts'
@@ -11,11 +11,11 @@ export interface CollectorHead {
   readonly kind: string
   /** What the configuration lists for this collector: projects, groups or both. */
   readonly of: OwnerKind
-  /** True if the list may also contain `*`: the whole instance. */
+  /** True if the list in the configuration may also contain `*`, which stands for the whole instance. */
   readonly hasInstance?: boolean
   /** A sentence that says what the collector reports. */
   readonly description: string
-  /** The API paths that the collector reads, for the reference. */
+  /** The API paths that the collector reads, as the reference lists them. */
   readonly paths: readonly string[]
   /** Interval between the starts of two rounds, ms. */
   readonly every: Millis
@@ -25,30 +25,32 @@ export interface CollectorHead {
   readonly role: string
 }
 
-/** Which requests are sent, and which gauges are made of the answers. */
+/** A collector's requests, and the gauges that are made from the answers. */
 interface CollectorRow<Answer> extends CollectorHead {
   /** Minimum number of requests in one round; default 1. */
   readonly atLeast?: number
-  /** Answers what the gauges need, and the fields of `Collected` other than its points. */
+  /** Returns the data for the gauges, and all fields of `Collected` other than its points. */
   readonly read: (round: Round) => Promise<Answer & Omit<Collected, 'points'>>
   readonly metrics: readonly MetricRow<Answer>[]
 }
 
 interface MetricRow<Answer> extends Omit<InventoryMetric, 'number' | 'attributes'> {
-  /** Default: `double` for seconds, else `int`. */
+  /** The type of the metric's values. Default: `double` for seconds, otherwise `int`. */
   readonly number?: 'int' | 'double'
-  /** Default: none. */
+  /** The names of the attributes. Default: none. */
   readonly attributes?: readonly string[]
-  /** For each point its value, then the values of its attributes in their order. Points and attributes without a value are omitted. */
+  /** Each data point is its value, followed by the values of its attributes in their order. Points and attributes without a value are omitted. */
   readonly points: (answer: Answer) => readonly Point[]
 }
 
 type Point = readonly [value: CollectedPoint['value'] | undefined, ...attributes: (string | boolean | undefined)[]]
 
 export interface InventoryMetric {
-  /** A convention's name, or one that begins with `platform.`, which is replaced by the profile's namespace. */
+  /**
+   * The name of the metric. It is a name of the semantic conventions, or it begins with `platform.`, which is replaced by the profile's namespace.
+   */
   readonly name: string
-  /** Default: a gauge. */
+  /** The type of the instrument. Default: a gauge. */
   readonly type?: 'updowncounter'
   readonly unit: string
   readonly number: 'int' | 'double'
@@ -57,7 +59,7 @@ export interface InventoryMetric {
   readonly attributes: readonly string[]
 }
 
-/** One reading of one project or group. */
+/** One reading of a project, a group or the instance. */
 export interface Round {
   readonly ask: Asking
   readonly owner: Owner
@@ -97,7 +99,7 @@ export function collector<Answer extends object>({ read, ...row }: CollectorRow<
   }
 }
 
-/** The time since an instant, and the time until one, as values of points. */
+/** The value of a point that is the time since an instant, or the time until an instant. */
 export function since(at: Millis | undefined): Point[0] {
   return at === undefined ? undefined : { since: at }
 }
@@ -106,7 +108,7 @@ export function until(at: Millis | undefined): Point[0] {
   return at === undefined ? undefined : { until: at }
 }
 
-/** The list entry that names the whole instance. */
+/** The entry in a configured list that stands for the whole instance. */
 export const wholeInstance = '*'
 
 function pathOf({ project, group }: Owner): string {
@@ -114,7 +116,10 @@ function pathOf({ project, group }: Owner): string {
   return group === undefined ? '' : `/groups/${segmentOf(group.path)}`
 }
 
-/** Undefined if the answer is an error of one of these kinds: a thing may be deleted after it was listed, or need a higher role. */
+/**
+ * Returns undefined if the platform answers with an error of one of these kinds. For example, an object may be deleted after it was listed, or
+ * require a higher role.
+ */
 export async function unless<T>(kinds: readonly PlatformErrorKind[], answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
@@ -124,7 +129,7 @@ export async function unless<T>(kinds: readonly PlatformErrorKind[], answer: Pro
   }
 }
 
-/** The kinds of errors for things that do not exist, or are not shown to the token. */
+/** The kinds of errors for objects that do not exist or are not visible to the token. */
 export const hidden = ['not-found', 'forbidden'] as const
 
 export const minute = 60_000

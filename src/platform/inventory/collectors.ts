@@ -1,4 +1,4 @@
-// The table of collectors. To add one, write its row in a file beside this one, and add it here.
+// The table of collectors. To add a collector, write its row in a file in this folder and add it to this table.
 import { agents } from './agents.ts'
 import { dependencies } from './dependencies.ts'
 import { dependencyFirewall } from './dependency-firewall.ts'

@@ -31,14 +31,14 @@ const memoryShape = z.object({
 type Memory = z.infer<typeof memoryShape>
 type Export = NonNullable<Memory['export']>
 
-/** `counts`: components by ecosystem, once the bill was read. */
+/** The answer of the collector. `counts`: number of components by ecosystem, set once the bill of materials was read. */
 type Answer = Omit<Collected, 'points'> & { readonly counts?: ReadonlyMap<string, number> }
 
 const nextTry =
   'Pipespan makes another one tomorrow. If this lasts, check whether the platform keeps and serves such exports.'
-/** Interval between two checks of an unfinished export, ms. */
+/** Interval between two checks whether an export is finished, ms. */
 const checkInterval = 15_000
-/** After this many checks the collector gives up until the next day. */
+/** Maximum number of checks whether an export is finished. After these the collector waits until the next day. */
 const maxChecks = 40
 /** Maximum number of components that are compared with the previous bill's. */
 const maxComponents = 50_000
@@ -79,7 +79,7 @@ async function startExport({ ask, path }: Round, last: Memory, isSecond = false)
 }
 
 async function checkExport(round: Round, last: Memory, { id, looks, isSecond = false }: Export): Promise<Answer> {
-  /** The gauges keep their values until the next day. */
+  /** If an export fails, the gauges keep their values until the next day. */
   const failed = (what: string): Answer => ({ memory: last, goesOnIn: day, problem: `${what} ${nextTry}` })
   const path = `/dependency_list_exports/${id}`
   try {
@@ -95,7 +95,7 @@ async function checkExport(round: Round, last: Memory, { id, looks, isSecond = f
       : await answerOf(components, last, id)
   } catch (error) {
     if (!(error instanceof PlatformError) || error.kind !== 'not-found') throw error
-    // The export expired, or belongs to another token. If the platform loses another one, a third would not help.
+    // The export expired, or it belongs to another token. If the platform loses the second export too, a third one would not help.
     if (!isSecond) return startExport(round, last, true)
     return failed(`The bill of materials is gone before it was read (404 at ${error.endpoint}).`)
   }
@@ -127,7 +127,7 @@ async function answerOf(components: readonly unknown[], last: Memory, exportId: 
       'platform.sbom.removed': [...before].filter(one => !now.has(one)).length,
     }),
   }
-  // The digest would be a wrong key: when a change is reverted, that is a new change with an old digest.
+  // The digest of the components cannot be the event's key: a change that reverts another one is a new change, but it has an old digest.
   const event = { key: String(exportId), name: 'platform.sbom', body: `${sorted.length} components`, attributes }
   return { counts, memory, events: [event] }
 }

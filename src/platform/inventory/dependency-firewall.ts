@@ -29,14 +29,15 @@ export const dependencyFirewall = collector({
   ],
 })
 
-/** `project`: its ID or path. */
+/** Whether the dependency firewall is on for a project. `project`: its ID or path. */
 export async function isFirewallOn(project: string, ask: Pick<Asking, 'one'>): Promise<boolean> {
   return isOnAt(`/projects/${segmentOfNamed(project)}`, ask)
 }
 
 /**
- * The keys in the body of a 404 decide, never its text. `enabled`: the firewall is off. `error`: the platform has no firewall. `message`: the
- * platform refuses to say, which must not be mistaken for "off". Rejects with a PlatformError in the last two cases.
+ * Whether the dependency firewall is on, according to an API path. For a 404, the keys in its body decide, never its text. `enabled`: the firewall is
+ * off. `error`: the platform has no firewall. `message`: the platform refuses to say, which must not be mistaken for "off". Rejects with a
+ * PlatformError in the last two cases.
  */
 async function isOnAt(path: string, ask: Pick<Asking, 'one'>): Promise<boolean> {
   try {
@@ -63,8 +64,8 @@ async function isOnAt(path: string, ask: Pick<Asking, 'one'>): Promise<boolean> 
 }
 
 /**
- * Answers why the policy store is not on, or why that is not known; undefined: it is on. The policy store is experimental, and nothing of it is
- * exported, because its decisions arrive as audit events.
+ * Returns the reason why the policy store is not on, or why its state is unknown; undefined if it is on. The policy store is experimental. Nothing of
+ * it is exported, because its decisions arrive as audit events.
  */
 export async function whyNoPolicyStore(ask: Pick<Asking, 'one'>): Promise<string | undefined> {
   try {
@@ -72,7 +73,7 @@ export async function whyNoPolicyStore(ask: Pick<Asking, 'one'>): Promise<string
     return undefined
   } catch (error) {
     if (!(error instanceof PlatformError)) return `The policy store could not be asked: ${reasonOf(error)}.`
-    // As for the firewall, the keys of a 404 decide: with `error` alone the platform has no such endpoint.
+    // As for the firewall, the keys in the body of a 404 decide: if `error` is the only key, the platform has no such endpoint.
     const { status, code, keys } = error
     if (status === 404 && keys.includes('error') && !keys.includes('message'))
       return 'This platform has no policy store.'

@@ -1,4 +1,4 @@
-// Collects feature flags: the share of users for whom each is on, by environment, and its age (REST document, "Feature flags").
+// Collects feature flags: for each flag, its age and the share of users for whom it is on, by environment (REST document, "Feature flags").
 import { z } from 'zod'
 import { maybe, wireFlag, wireList, wirePercent, wireText, wireTime } from '../rest/wire-field.ts'
 import { collector, minute, since } from './collector.ts'
@@ -6,7 +6,7 @@ import { collector, minute, since } from './collector.ts'
 /** Maximum number of environment scopes that are exported for one flag. */
 export const maxScopes = 100
 
-/** The first items of a list, and how many more the list has. */
+/** The first items of a list, and the number of further items. */
 function firstOf<T extends z.ZodType>(item: T) {
   return wireList.transform(all => ({
     items: all.slice(0, maxScopes).flatMap(one => item.safeParse(one).data ?? []),
@@ -92,7 +92,10 @@ function largestShare(all: readonly Strategy[] = []): number {
   return all.length === 0 ? 1 : Math.max(...all.map(shareOf))
 }
 
-/** From 0 to 1 (all users). A strategy with a list of users counts as 0, because the list does not show which share of all users it is. */
+/**
+ * The share of users that a strategy selects, from 0 to 1 (all users). A strategy with a list of users counts as 0, because the list does not show
+ * which share of all users it is.
+ */
 function shareOf({ name, parameters }: Strategy): number {
   if (name === 'default' || name === undefined) return 1
   if (name !== 'gradualRolloutUserId' && name !== 'flexibleRollout') return 0

@@ -28,7 +28,7 @@ export const includes = collector({
     const lacking = found === undefined ? 'includes' : unnamed && `includes.${unnamed}`
     const read = (found ?? []).map(readInclude).filter(one => one !== undefined)
     return {
-      // Each include once, although several files may have the same one.
+      // Several files may include the same file. Each include is listed once.
       all: [...new Map(read.map(one => [JSON.stringify(one), one] as const)).values()],
       problem:
         lacking && `The answer about the CI configuration has no usable ${lacking}. Check the version of the platform.`,
@@ -45,7 +45,7 @@ export const includes = collector({
   ],
 })
 
-/** Undefined for a file of the project itself, and for an unknown type. `version` is empty if the include has none. */
+/** Parses one include. Undefined for a file of the project itself and for an unknown type. `version` is empty if the include has none. */
 export function readInclude({
   type: kind,
   location: given = '',
@@ -55,7 +55,8 @@ export function readInclude({
   const location = given.includes('://') || kind === 'remote' ? withoutSecrets(given) : given
   switch (kind) {
     case 'component': {
-      // `git.example.com/group/components/sast@1.2.0`; the version may be a tag, a branch, a revision or `~latest`.
+      // A component's location is, for example, `git.example.com/group/components/sast@1.2.0`. The version may be a tag, a branch, a revision or
+      // `~latest`.
       const at = location.lastIndexOf('@')
       const whole = { type: kind, name: location, version: '' }
       return at <= 0 ? whole : { ...whole, name: location.slice(0, at), version: location.slice(at + 1) }
@@ -70,7 +71,9 @@ export function readInclude({
   }
 }
 
-/** Removes user, query and fragment, which may contain a token, also from an address that is not valid, such as one with variables. */
+/**
+ * Removes the user, query and fragment of an address, which may contain a token. This also works for an invalid address, such as one with variables.
+ */
 function withoutSecrets(address: string): string {
   return redact(address.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//'))
 }

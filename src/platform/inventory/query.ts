@@ -9,25 +9,25 @@ import type { Asking } from '../port/asking.ts'
 import type { Collected, CollectedPoint } from '../../model/inventory.ts'
 
 export interface QuerySpec {
-  /** Name of the gauge. */
+  /** Name of the gauge that the query's result is exported as. */
   readonly metric: string
   /** The query, in the platform's query language. */
   readonly query: string
-  /** The scope: a project, a group or neither. */
+  /** The scope of the query: a project, a group or neither. */
   readonly project?: string | undefined
   readonly group?: string | undefined
-  /** `count` makes the number of results the value. Any other text names the field of each row that is the point's value. */
+  /** If this is `count`, the value is the number of results. Any other text names the field of each row that becomes the value of the row's point. */
   readonly value: string
   /** Further fields of each row, which become attributes. */
   readonly fields: readonly string[]
-  /** Attributes of every point. */
+  /** Attributes that every point gets. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** The platform's limits for one request. */
+/** The platform's limits for one request: the length of a query in bytes, and the number of rows. */
 export const maxQueryBytes = 10_000
 export const maxRows = 100
-/** Maximum number of pages that are read of one answer. */
+/** Maximum number of pages that are read of one query's result. */
 export const maxPages = 20
 
 const field = z.object({ key: wireText, field: maybe(wireText), name: maybe(wireText), type: maybe(wireText) })
@@ -45,7 +45,7 @@ const answer = z.object({
 })
 type Answer = z.infer<typeof answer>
 
-/** The text that is sent for a query: YAML. */
+/** The request text for a query, in YAML. */
 export function queryText({ query, project, group, value, fields }: Omit<QuerySpec, 'metric' | 'attributes'>): string {
   const isCount = value === 'count'
   const named = isCount ? fields : [...fields, value]
@@ -57,7 +57,7 @@ export function queryText({ query, project, group, value, fields }: Omit<QuerySp
   })
 }
 
-/** Rejects with a PlatformError, also if the platform does not understand the query. */
+/** Sends a query and returns its points. Rejects with a PlatformError, also if the platform cannot parse the query. */
 export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected> {
   const { metric, attributes, value } = spec
   const first = await send(spec, undefined, ask)
@@ -79,7 +79,7 @@ export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected>
     const unread = Math.max(0, all - rows)
     const next = pageInfo?.hasNextPage === true ? pageInfo.endCursor : undefined
     if (next === undefined || pages >= maxPages) {
-      // An answer that does not say whether there are further pages may be only the first page.
+      // If the answer does not show whether there are further pages, it may be only the first page.
       const omitted = next !== undefined ? Math.max(1, unread) : pageInfo === undefined ? unread : 0
       return {
         points: [...points.values()],
@@ -104,7 +104,7 @@ async function send(spec: QuerySpec, after: string | undefined, ask: Asking): Pr
   })
 }
 
-/** The configured fields that no row has, and the value if no row has a number for it. Empty if there are no rows. */
+/** The configured fields that no row contains, including the value field if no row has a number in it. Empty if there are no rows. */
 function absentFields(page: Answer, { value, fields }: QuerySpec): string[] {
   const rows = (page.data?.nodes ?? []).filter(node => node !== undefined)
   const isWord = (found: unknown): boolean => found !== null && numberOf(found) === undefined
@@ -124,13 +124,16 @@ function errorOfFields({ metric }: QuerySpec, absent: readonly string[], { field
   })
 }
 
-/** The key in the rows for a field of the query. The answer contains it, such as `dueDate` for `due`. */
+/**
+ * The key under which the rows contain a field of the query. It may differ from the field's name, such as `dueDate` for `due`. The answer lists the
+ * keys.
+ */
 function keyOf(name: string, { fields = [] }: Answer): string {
   const found = fields.find(one => one.key === name) ?? fields.find(one => one.field === name || one.name === name)
   return found?.key ?? name
 }
 
-/** The points of one page. A row whose value is not a number has no point. */
+/** The points of one page of results. A row without a number as its value has no point. */
 function pointsOf(page: Answer, spec: QuerySpec): CollectedPoint[] {
   const { data, fields = [] } = page
   const keys = new Map([spec.value, ...spec.fields].map(name => [keyOf(name, page), name]))
@@ -153,7 +156,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** A value as text. An object is represented by the field that names it. */
+/** Converts a value to text. For an object, the field that contains its name is used. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

@@ -1,21 +1,21 @@
-// Collects a project's pipeline schedules: when each is due next, and how its last pipeline ended (the platform's API, "Pipeline schedules"). Also reports
-// which schedules have missed a run, and which have a blocked owner.
+// Collects a project's pipeline schedules: when each is due next, and how its last pipeline ended (the platform's API, "Pipeline schedules"). Also
+// reports which schedules have missed a run, and which have a blocked owner.
 //
-// A schedule is missed if it was due, `grace` has passed, and it has made no pipeline. To detect this, the memory keeps two facts of each active
-// schedule: when it is due, and its last pipeline.
+// A schedule has missed a run if it was due, `grace` has passed, and it has made no pipeline. To detect this, the collector remembers two facts of
+// each active schedule: when it is due, and its last pipeline.
 //
-// 1. Both are recorded in the first round in which the schedule is seen or its plan has changed.
-// 2. If there is a newer pipeline, the due time is fulfilled, and the next one replaces it.
-// 3. If a due time passes without a pipeline, it is reported once, and the next one replaces it.
+// 1. Both are recorded in the first round in which the schedule is observed or its plan has changed.
+// 2. If there is a newer pipeline, the run was not missed, and the next due time replaces the old one.
+// 3. If a due time passes without a pipeline, it is reported once, and the next due time replaces it.
 //
-// The owner of a schedule is reported once for each time that the platform blocks the account: a blocked owner's schedules make no pipelines.
+// A blocked owner is reported once for each time that the platform blocks the account, because a blocked owner's schedules make no pipelines.
 import { z } from 'zod'
 import { collector, hidden, minute, since, unless, until } from './collector.ts'
 import { maybe, wireFlag, wireId, wireText, wireTime } from '../rest/wire-field.ts'
 import type { CollectedEvent } from '../../model/inventory.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** How late a scheduled pipeline may be, ms. The platform looks for due schedules every few minutes. */
+/** How late a scheduled pipeline may be, ms. The platform only checks for due schedules every few minutes. */
 export const grace = 15 * minute
 
 const schedule = z.object({
@@ -33,24 +33,24 @@ const schedule = z.object({
 type Schedule = z.infer<typeof schedule>
 
 const known = z.object({
-  /** Cron line, time zone and ref: a changed plan has another due time. */
+  /** The schedule's cron line, time zone and ref. If they change, the schedule has another due time. */
   plan: z.string(),
   due: z.number().optional(),
-  /** The due time that was reported as missed. */
+  /** The due time whose missed run was reported. */
   missed: z.number().optional(),
   pipeline: z.number().optional(),
   isOwnerBlocked: z.boolean(),
-  /** How often the owner was found blocked, for the key of the event. */
+  /** How many times the owner's account was observed to be blocked. The number is part of the event's key. */
   blocks: z.number(),
 })
 type Known = z.infer<typeof known>
 
-/** By the IDs of schedules. */
+/** The remembered facts of schedules, by schedule ID. */
 const knownSchedules = z.record(z.string(), known)
 
 /**
- * Decides what to report about a schedule, and what to remember of it. `showsPipeline`: false if the token may not see the last pipeline, so that
- * nothing can be missed. Pure.
+ * Decides what to report about a schedule, and what to remember of it. `showsPipeline`: false if the token may not read the schedule's last pipeline;
+ * then no run is reported as missed. Pure.
  */
 export function judge(
   found: Schedule,
@@ -67,13 +67,14 @@ export function judge(
   const blocked = isNewlyBlocked ? [ownerBlocked(found, blocks)] : []
   const isComparable = before?.plan === plan && showsPipeline && before.due !== undefined
   if (!isComparable || before.pipeline !== last?.id) {
-    // Without its last pipeline, a schedule cannot be judged; inactive ones are not asked for it. A new pipeline has fulfilled the due time.
+    // A missed run cannot be detected without the schedule's last pipeline, which is not requested for inactive schedules. A new pipeline means that
+    // the run was not missed.
     return { memory: { ...memory, due: showsPipeline ? next : undefined }, events: blocked }
   }
   const { due = now, missed } = before
   if (now < due + grace) return { memory: { ...memory, due, missed }, events: blocked }
   const following = next === undefined || next < due ? due : next
-  // While the platform itself still shows the missed due time as the next one, it is not reported again.
+  // The platform may still return the missed due time as the next one. Then it is not reported again.
   const events = missed === due ? blocked : [...blocked, missedRun(found, due)]
   return { memory: { ...memory, due: following, missed: due }, events }
 }

@@ -4,12 +4,12 @@ import type { ReadLine } from './log-reader.ts'
 
 export interface KeptLine {
   readonly number: number
-  /** ms of Unix time: the line's timestamp. If it has none, the latest one before it; undefined if there is none. */
+  /** The line's timestamp, in ms of Unix time. If the line has none, the latest timestamp before it; undefined if there is none. */
   readonly at: number | undefined
-  /** Undefined if the line has no timestamp. */
+  /** The stream that the line was written to; undefined if the line has no timestamp. */
   readonly stream: 'stdout' | 'stderr' | undefined
   readonly place: Place | undefined
-  /** The stretch of the log (`sections.ts`), and the number of its lines before this one. */
+  /** The stretch of the log that contains the line (`sections.ts`). `index`: the number of lines in the stretch before this one. */
   readonly stretch: number
   readonly index: number
   readonly text: string
@@ -33,22 +33,22 @@ export class KeptLines {
   readonly #head: KeptLine[] = []
   #headBytes = 0
   #isHeadFull = false
-  /** The last lines begin at `#first`; those before were dropped. */
+  /** The last lines of the log. They begin at index `#first`; the entries before it were dropped. */
   readonly #tail: (Sized | undefined)[] = []
   #first = 0
   #tailBytes = 0
   readonly #missing = { lines: 0, bytes: 0, number: 0 }
   readonly #linesIn: number[] = []
-  /** The latest timestamp. */
+  /** The latest timestamp that was read. */
   #stamped: number | undefined
 
-  /** `maxBytes`: limit of the first and the last lines together. */
+  /** `maxBytes`: maximum size of the first and the last lines together, bytes. */
   constructor(maxBytes: number) {
     const head = Math.floor(maxBytes * headShare)
     this.#limits = { head, tail: maxBytes - head }
   }
 
-  /** `stretch`: of the log, see `sections.ts`. */
+  /** Adds a line. `stretch`: the stretch of the log that contains the line, see `sections.ts`. */
   add({ number, stamp, text }: ReadLine, place: Place | undefined, stretch = 0): void {
     const index = this.#linesIn[stretch] ?? 0
     this.#linesIn[stretch] = index + 1
@@ -74,12 +74,12 @@ export class KeptLines {
   get tail(): readonly KeptLine[] {
     return this.#tail.slice(this.#first).flatMap(one => one?.line ?? [])
   }
-  /** Undefined if no line was dropped. */
+  /** The dropped lines; undefined if no line was dropped. */
   get missing(): Missing | undefined {
     return this.#missing.lines === 0 ? undefined : this.#missing
   }
 
-  /** The number of lines in a stretch, dropped ones included. */
+  /** The number of lines in a stretch of the log, including dropped lines. */
   linesIn(stretch: number): number {
     return this.#linesIn[stretch] ?? 0
   }
@@ -100,7 +100,9 @@ export class KeptLines {
   }
 }
 
-/** Dropped lines are removed from the list in batches of this many, because each removal moves all lines that follow. */
+/**
+ * Number of dropped lines that are removed from the list at a time. They are removed in batches, because each removal moves all lines that follow.
+ */
 const maxDropped = 10_000
 
 interface Sized {

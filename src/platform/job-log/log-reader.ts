@@ -1,12 +1,12 @@
 // Parses a job's log while it arrives: the section markers, with the timestamp of their line, and the lines as people read them. The result does not
-// depend on how the bytes are divided.
+// depend on how the bytes of the log are divided.
 //
 // 1. `LogText` divides the bytes into lines, and long lines into pieces.
 // 2. Each piece is searched for markers. A marker erases the text before it in its line, as on a terminal, and the text after a start marker is the
-//    title.
-// 3. A CR erases the text before it, too, unless it is at the end of the line.
-// 4. A possible marker at the end of a line is undecided until the next line arrives. It was a marker if that line begins with ESC[0K, or if the
-//    line of the possible marker ended with a CR and has a timestamp. Otherwise it is text.
+//    section's title.
+// 3. A CR also erases the text before it, unless the CR is at the end of the line.
+// 4. If a possible marker is at the end of a line, the next line decides. It is a marker if the next line begins with ESC[0K, or if its own line
+//    ended with a CR and has a timestamp. Otherwise it is text.
 import { maxSecret } from '../../lib/text-redaction.ts'
 import { withControlsMarked, withoutControls } from '../../lib/plain-text.ts'
 import { aheadLength, LogText, type Piece, type Stamp } from './log-text.ts'
@@ -25,14 +25,17 @@ interface Marker {
 
 /** A marker that was found in a piece of a line. */
 interface FoundMarker extends Marker {
-  /** The indexes at which the marker begins and the text after it begins. */
+  /** The index at which the marker begins. `to`: the index at which the text after it begins. */
   readonly from: number
   readonly to: number
-  /** `sure`: the marker ends with ESC[0K. Otherwise the line ended before ESC[0K: `cr` after a CR, `open` without a CR. */
+  /**
+   * How the marker ends. `sure`: with ESC[0K. `cr`: the line ended after the marker's CR, before ESC[0K. `open`: the line ended before the marker's
+   * CR.
+   */
   readonly end: 'sure' | 'cr' | 'open'
 }
 
-/** Maximum lengths of a name and of options. They keep a marker shorter than `aheadLength`. */
+/** Maximum lengths of a marker's name and options. They ensure that a marker is shorter than `aheadLength`. */
 const maxLength = { name: 255, options: 511 }
 const word = String.raw`\w{1,64}`
 const pattern = new RegExp(
@@ -41,7 +44,7 @@ const pattern = new RegExp(
 )
 const eraseLine = '\u001b[0K'
 
-/** The markers that begin within the first `length` characters of a line's text. `isLast`: the text is the end of its line. */
+/** Finds the markers that begin within the first `length` characters of a line's text. `isLast`: the text is the end of its line. */
 function markersIn(text: string, length: number, isLast: boolean): FoundMarker[] {
   if (!text.includes('section_')) return []
   const found: FoundMarker[] = []
@@ -61,7 +64,7 @@ function markersIn(text: string, length: number, isLast: boolean): FoundMarker[]
 
 // Finds the part of a line of a job's log that remains visible on a terminal: the text after its last CR.
 
-/** The text after the last CR that is not at the end: a progress bar overwrites its line with such CRs. */
+/** The text after the last CR that is not at the end of the line. A progress bar overwrites its line with such CRs. */
 function afterLastReturn(text: string): string {
   const end = endBeforeReturns(text)
   return end === 0 ? '' : text.slice(text.lastIndexOf('\r', end - 1) + 1, end)
@@ -83,26 +86,29 @@ export interface ReadMarker extends Marker {
 
 /** A line as people read it. It may be joined from several lines of the file. */
 export interface ReadLine {
-  /** Lines are numbered from 1. */
+  /** The number of the line in the log, from 1. */
   readonly number: number
-  /** The timestamp of the first of these lines of the file. */
+  /** The timestamp of the first line of the file that this line was joined from. */
   readonly stamp: Stamp | undefined
-  /** The text without markers, timestamps and control sequences. A very long text is cut. */
+  /** The text of the line without markers, timestamps and control sequences. A very long text is cut. */
   readonly text: string
 }
 
-/** Receives the parts of a log in its order. A line follows the markers that it contains. */
+/** Receives the parts of a log in their order. The markers in a line are received before the line. */
 export interface LogSink {
   marker(marker: ReadMarker): void
-  /** `text`: the text from a start marker to the next marker or the end of the line, with removed control sequences marked. */
+  /**
+   * Receives a section's title. `text`: the text from a start marker to the next marker or the end of the line. Removed control sequences are marked
+   * in it.
+   */
   title(text: string): void
-  /** `raw`: the text of the line with its control sequences. */
+  /** Receives a line. `raw`: the text of the line with its control sequences. */
   line(line: ReadLine, raw: string): void
 }
 
-/** Maximum number of characters that are kept of a raw line. */
+/** Maximum number of characters of a raw line that are kept in memory. */
 const maxHeld = 32 * 1024
-/** Maximum number of characters that are kept of a raw title. */
+/** Maximum number of characters of a raw title that are kept in memory. */
 const maxTitle = 4 * 1024
 
 export class LogReader {
@@ -111,17 +117,17 @@ export class LogReader {
   #number = 0
   #isInLine = false
   #stamp: Stamp | undefined
-  /** The text of the line since its last CR, without markers. */
+  /** The text of the current line since its last CR, without markers. */
   #held = ''
   /** A possible marker at the end of a line of the file: the next line decides whether it is one. */
   #undecided: (FoundMarker & { readonly stamp: Stamp | undefined; readonly text: string }) | undefined
-  /** An empty line follows the undecided marker. */
+  /** True if an empty line follows the undecided marker. */
   #isBlankNext = false
-  /** Number of characters by which a marker of the last piece extends into the next piece. */
+  /** Number of characters by which the last marker of a piece extends into the next piece. */
   #beyond = 0
-  /** The text before ended with a CR. */
+  /** True if the previous text ended with a CR. */
   #hasReturned = false
-  /** The title that is being read. */
+  /** The section title that is being read; undefined if none is. */
   #title: string | undefined
 
   constructor(sink: LogSink) {
@@ -140,7 +146,7 @@ export class LogReader {
   }
 
   #piece({ text, ahead, stamp, isFirst, isLast }: Piece): void {
-    // A CR LF may have become two ends of lines, so an empty line does not decide yet.
+    // If the log was stored as text, a CR LF may have become two line ends. So an empty line does not yet decide whether the text is a marker.
     if (text === '' && isFirst && isLast && this.#undecided?.end === 'open' && !this.#isBlankNext) {
       this.#isBlankNext = true
       return
@@ -165,8 +171,8 @@ export class LogReader {
   }
 
   /**
-   * Decides whether the undecided text is a marker. `next`: the text that follows it; `isFirst`: that text begins another line of the file, because
-   * a log that was stored as text may have the end of a line in place of the marker's CR. Answers true if both lines are one.
+   * Decides whether the undecided text is a marker, and returns true if both lines are one. `next`: the text that follows it. `isFirst`: that text
+   * begins another line of the file. A log that was stored as text may have a line end in place of the marker's CR.
    */
   #decide(next: string, isFirst: boolean): boolean {
     const one = this.#undecided
@@ -204,7 +210,7 @@ export class LogReader {
     const end = endBeforeReturns(text)
     if (end > 0) {
       const last = text.lastIndexOf('\r', end - 1)
-      // A CR at the end may belong to the end of the line: it only erases the text if more text follows.
+      // A CR at the end may belong to the line end. It only erases the text before it if more text follows.
       const before = last === -1 && !this.#hasReturned ? this.#held : ''
       const held = before + text.slice(last + 1, end)
       this.#held = held.length > maxHeld ? held.slice(0, maxHeld) : held
@@ -234,7 +240,7 @@ export class LogReader {
   }
 }
 
-/** Drops the end of a text that was cut, because it may be half a secret. */
+/** Removes the end of a text that was cut, because the end may be half a secret. */
 function withoutCutEnd(text: string, max: number): string {
   return text.length < max ? text : text.slice(0, max - maxSecret)
 }

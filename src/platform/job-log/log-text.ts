@@ -8,18 +8,18 @@
 
 /** The timestamp at the start of a line. */
 export interface Stamp {
-  /** ms of Unix time; the fraction has the microseconds. */
+  /** ms of Unix time; the fraction contains the microseconds. */
   readonly at: number
   readonly stream: 'stdout' | 'stderr'
 }
 
 /** A piece of a line of the file. */
 export interface Piece {
-  /** The text without the timestamp, at most `pieceLength` characters. */
+  /** The text of the piece without the timestamp, at most `pieceLength` characters. */
   readonly text: string
-  /** The text that follows in the same line, long enough for a marker that begins in `text`. */
+  /** The text that follows the piece in the same line. It is long enough for a marker that begins in `text`. */
   readonly ahead: string
-  /** Undefined if the line has no timestamp. */
+  /** The timestamp of the line; undefined if it has none. */
   readonly stamp: Stamp | undefined
   /** True for the first piece of a line that does not continue the line before. */
   readonly isFirst: boolean
@@ -38,9 +38,9 @@ export class LogText {
   readonly #decoder = new TextDecoder()
   readonly #onPiece: (piece: Piece) => void
   #held = ''
-  /** Undefined before the first line. */
+  /** Whether the log's lines have timestamps; undefined before the first line was read. */
   #isStamped: boolean | undefined
-  /** Set after the first piece of a line was passed on, until its last one. */
+  /** The line whose first piece was passed on. Undefined after its last piece. */
   #begun: { readonly stamp: Stamp | undefined } | undefined
 
   constructor(onPiece: (piece: Piece) => void) {
@@ -51,7 +51,7 @@ export class LogText {
     this.#read(this.#decoder.decode(window, { stream: true }))
   }
 
-  /** Ends the log. The rest of the text is its last line. */
+  /** Ends the log. The remaining text is its last line. */
   end(): void {
     this.#read(this.#decoder.decode())
     if (this.#held !== '' || this.#begun !== undefined) this.#line(this.#held, 0, this.#held.length)
@@ -70,7 +70,7 @@ export class LogText {
     this.#held = this.#pieces(text, from, text.length)
   }
 
-  /** Passes on the rest of a line. */
+  /** Passes on the remaining pieces of a line. */
   #line(text: string, from: number, end: number): void {
     const rest = this.#pieces(text, from, end)
     const { begun, at } = this.#beginning(rest)
@@ -78,7 +78,7 @@ export class LogText {
     this.#begun = undefined
   }
 
-  /** Passes on the full pieces of a long line and answers the rest of its text. */
+  /** Passes on the full pieces of a long line and returns the rest of its text. */
   #pieces(text: string, from: number, end: number): string {
     let start = from
     while (end - start >= stampLength + pieceLength + aheadLength) {

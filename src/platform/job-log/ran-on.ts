@@ -1,11 +1,12 @@
-// Reads from the head of a job's log where the job ran: the machine, the pod and its node. All lines are the runner's, before any of the job's script.
+// Reads where a job ran from the first lines of its log: the machine, the pod and its node. The runner prints these lines before any line of the
+// job's script.
 //
 //   Preparing the "docker" executor                                              the executor
 //   Waiting for pod ci/runner-1 to be running, status is Pending                 the pod
 //   Normal   Scheduled   Successfully assigned ci/runner-1 to node-a             the pod and its node (FF_PRINT_POD_EVENTS)
 //   Running on NAME via HOST...                                                  NAME: `hostname` where the script runs; HOST: that of the runner
 //
-// What NAME and HOST are depends on the executor, so the machine is known only for some (`#machine`).
+// The meaning of NAME and HOST depends on the executor, so the machine is known only for some executors (`#machine`).
 import { redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import type { RanOn } from '../../model/inside.ts'
 
@@ -15,23 +16,23 @@ const waitingForPod = /^Waiting for pod [^\s/]+\/([^\s/]+) to be running, status
 const assigned = /^Normal\s+Scheduled\s+Successfully assigned [^\s/]+\/([^\s/]+) to (\S+)$/
 const runningOn = /^Running on (\S+?)(?: via "?([^\s"]+?)"?)?\.\.\.$/
 
-/** The sections in which the runner has not yet run anything of the job. */
+/** The sections in which the runner has not yet executed anything of the job. */
 const headSections: ReadonlySet<string> = new Set([
   'resolve_secrets',
   'prepare_executor',
   'prepare_script',
   'pull_image',
 ])
-/** Maximum number of lines of the head. The runner may wait long for a pod, and prints some lines each time. */
+/** Maximum number of lines that are searched. The runner may wait long for a pod and prints some lines each time it checks. */
 const maxHeadLines = 2_000
-/** Maximum length of a name, that of DNS. */
+/** Maximum length of a machine's or node's name, which is the limit of DNS. */
 const maxName = 253
-/** Maximum length of a hostname. A pod with a longer name has a shortened hostname. */
+/** Maximum length of a hostname. The hostname of a pod with a longer name is shortened. */
 const maxHostname = 63
 
-/** The script runs on the machine whose `hostname` it prints. */
+/** Executors that run the script on the machine whose `hostname` is printed. */
 const runsOnMachine: ReadonlySet<string> = new Set(['shell', 'ssh', 'virtualbox', 'parallels', 'instance', 'custom'])
-/** The machine is another one than the runner's, and the script prints the name of its container. */
+/** Executors that run the script on a machine other than the runner's. The printed name is that of the container. */
 const runsElsewhere: ReadonlySet<string> = new Set(['docker+machine', 'docker-autoscaler', 'kubernetes'])
 
 export class RanOnReader {
@@ -42,7 +43,7 @@ export class RanOnReader {
   #node: string | undefined
   #running: { readonly name: string; readonly via: string | undefined } | undefined
 
-  /** `section`: the name of the innermost section. */
+  /** Reads a line of the log. `section`: the name of the innermost section. */
   line(text: string, section: string | undefined): void {
     if (this.#isOver) return
     this.#lines += 1
@@ -53,7 +54,7 @@ export class RanOnReader {
     this.#executor ??= (preparing.exec(text) ?? usingExecutor.exec(text))?.[1]?.toLowerCase()
     const [, pod, node] = assigned.exec(text) ?? waitingForPod.exec(text) ?? []
     if (pod !== undefined) {
-      // A pod that replaces another one may be on another node.
+      // If a pod replaces another one, it may run on another node.
       this.#node = node ?? (pod === this.#pod ? this.#node : undefined)
       this.#pod = pod
     }
@@ -63,7 +64,7 @@ export class RanOnReader {
     this.#isOver = true
   }
 
-  /** Ends the log. Names are redacted, then cut. Undefined if nothing is known. */
+  /** Ends the log and returns where the job ran. Names are redacted, then cut. Undefined if nothing is known. */
   finish(redactText: RedactText): RanOn | undefined {
     const isPod = this.#executor === 'kubernetes' || this.#pod !== undefined
     const hostname = this.#running?.name ?? ''

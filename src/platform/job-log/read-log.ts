@@ -13,16 +13,16 @@ import type { PlatformClient } from '../port.ts'
 // Detects a debug trace (`CI_DEBUG_TRACE`) in a job's log. A debug trace shows the job's variables, and the platform masks only exact values of
 // masked variables, so such a log must not be exported.
 
-/** Number of characters of the log that are searched. A debug trace shows the variables at its beginning. */
+/** Maximum number of characters of the log that are searched for a debug trace, which shows the variables at its beginning. */
 const maxRead = 256 * 1024
-/** This many of the platform's variables prove a debug trace. */
+/** Minimum number of the platform's variables in a log that prove a debug trace. */
 const minVariables = 3
 
 const exported = /^\s*(?:\++\s*)?(?:export\s+|declare\s+-x\s+|\$env:|set\s+)?"?CI_[A-Z0-9_]+"?\s*=/
 const traced = /^\s*\++\s*(?:export\s+|declare\s+-x\s+)?CI_[A-Z0-9_]+/
 const switchedOn = /\bCI_DEBUG_TRACE["']?\s*[:=]\s*["']?(?:true|1|yes)\b/i
 
-/** Makes a function to call with each line in order. It answers true from the line that proves a debug trace on. */
+/** Creates a function that must be called with each line of a log in order. It returns true from the line on that proves a debug trace. */
 export function createDebugWatch(): (text: string) => boolean {
   let read = 0
   let count = 0
@@ -62,13 +62,13 @@ export function createReadLog(
   }
 }
 
-/** A log that is being read. */
+/** A job's log that is being read. */
 class OpenLog {
   readonly reader: LogReader
   readonly sections: Sections
   readonly lines: KeptLines
   readonly ranOn = new RanOnReader()
-  /** True if the last line is the one that the runner writes at the end. */
+  /** True if the last line of the log is the one that the runner writes at the end. */
   isFinished = false
   /** True if a debug trace shows the variables of the job. */
   isTraced = false
@@ -88,7 +88,7 @@ class OpenLog {
         this.ranOn.line(line.text, this.sections.place?.name)
         if (linesMax === 0) return
         this.isTraced = isTraced(line.text)
-        // What was removed stays marked until the line is redacted, because a secret may begin there.
+        // Removed control sequences stay marked until the line is redacted, because a secret may begin at one of them.
         const text = isKey(line.text) ? redacted : withControlsMarked(raw)
         this.lines.add({ ...line, text }, this.sections.place, this.sections.stretch)
       },

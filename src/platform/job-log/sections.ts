@@ -1,11 +1,12 @@
 // Builds the sections of a job's log from its markers, which arrive in the order of the log.
 //
 // 1. A start marker opens a section within the innermost open section.
-// 2. An end marker closes the innermost open section of its name, and all sections within that. An end marker without a start is ignored.
-// 3. At the end of the log, the sections that are still open end with the job.
+// 2. An end marker closes the innermost open section of its name, and all sections within that section. An end marker without a start is ignored.
+// 3. At the end of the log, sections that are still open end with the job.
 //
-// The time of a marker is the timestamp of its line. Without one, it is the number in the marker or, if that is implausible, the time of the marker
-// before. The markers of kept sections divide the log into stretches: the lines of a stretch were written between the times of these markers.
+// The time of a marker is the timestamp of its line. If the line has none, the number in the marker is used, or the time of the previous marker if
+// that number is implausible. The markers of kept sections divide the log into stretches. The lines of a stretch were written between the times of
+// its markers.
 import { redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import type { ReadMarker } from './log-reader.ts'
 import type { Section } from '../../model/inside.ts'
@@ -14,11 +15,11 @@ import type { Section } from '../../model/inside.ts'
 export interface JobTimes {
   readonly start: number
   readonly end: number
-  /** True if the job's script failed. The section in which it failed is then marked. */
+  /** True if the job's script failed. Then the section in which it failed is marked. */
   readonly isScriptFailure: boolean
 }
 
-/** The innermost open section. */
+/** The section to which a line belongs: the innermost open section. */
 export interface Place {
   /** The ordinal of the innermost kept section; undefined if there is none. */
   readonly ordinal: number | undefined
@@ -29,9 +30,9 @@ interface Open {
   readonly ordinal: number
   readonly name: string
   readonly kind: Section['kind']
-  /** Undefined if the section is beyond the limit. */
+  /** The section as it is kept for export; undefined if it is beyond the limit. */
   readonly kept: Kept | undefined
-  /** The ordinal of the innermost kept section: of this one, or else of one around it. */
+  /** The ordinal of the innermost kept section: this section or one that encloses it. */
   readonly nearest: number | undefined
 }
 
@@ -47,9 +48,12 @@ interface Kept {
   failed?: true
 }
 
-/** Maximum number of kept sections of a job. 30 places are reserved for the runner's own sections, because some of these come at the end. */
+/**
+ * Maximum number of sections that are kept for a job. 30 of them are reserved for the runner's own sections, because some of these are at the end of
+ * the log.
+ */
 const maxKept = { all: 200, others: 170 }
-/** Maximum number of sections that are open at a time. Deeper ones are only counted. */
+/** Maximum number of sections that may be open at a time. Deeper sections are only counted. */
 const maxOpen = 1_000
 const maxTitleLength = 128
 const hour = 3_600_000
@@ -59,13 +63,13 @@ export class Sections {
   readonly #job: JobTimes
   readonly #open: Open[] = []
   readonly #kept: Kept[] = []
-  /** Number of kept sections that are not the runner's own. */
+  /** Number of kept sections other than the runner's own. */
   #others = 0
-  /** Number of all sections. */
+  /** Number of all sections in the log. */
   #count = 0
-  /** The time of the marker before. */
+  /** The time of the previous marker. */
   #last: number
-  /** The times of the markers that divide the log, in its order. They are within the job's times and never decrease. */
+  /** The times of the markers that divide the log, in the order of the log. They are within the job's times and never decrease. */
   readonly #divides: number[] = []
   /** The last section that ran the job's script, and the innermost custom section that was open when that section ended. */
   #script: { readonly section: Kept | undefined; inner: Kept | undefined } | undefined
@@ -86,12 +90,12 @@ export class Sections {
     return top && { ordinal: top.nearest, name: top.name }
   }
 
-  /** The stretch to which the next line belongs, from 0. */
+  /** The stretch of the log to which the next line belongs, from 0. */
   get stretch(): number {
     return this.#divides.length
   }
 
-  /** When a stretch began and ended. */
+  /** Returns when a stretch of the log began and ended. */
   timesOf(stretch: number): { readonly start: number; readonly end: number } {
     return { start: this.#divides[stretch - 1] ?? this.#job.start, end: this.#divides[stretch] ?? this.#job.end }
   }
@@ -111,7 +115,7 @@ export class Sections {
     if (kept !== undefined && kept.kind !== 'script') kept.title = text
   }
 
-  /** Ends the log. Names and titles are redacted, then cut. */
+  /** Ends the log and returns its sections. Names and titles are redacted, then cut. */
   finish(redactText: RedactText): readonly Section[] {
     const { end, isScriptFailure } = this.#job
     const script = this.#open.find(({ name, kind }) => kind === 'runner' && runsScript(name))
@@ -157,7 +161,7 @@ export class Sections {
     }
   }
 
-  /** Begins another stretch. A marker's clock may be wrong, but the lines after it were written later than those before. */
+  /** Begins another stretch of the log. A marker's clock may be wrong, but the lines after it were written later than the lines before it. */
   #divide(at: number): void {
     this.#divides.push(Math.max(this.#divides.at(-1) ?? this.#job.start, this.#withinJob(at)))
   }
@@ -180,7 +184,7 @@ export class Sections {
     return Math.min(Math.max(at, this.#job.start), this.#job.end)
   }
 
-  /** Makes the section for export. Its times are moved into the job's, and its end is not before its start. */
+  /** Makes the section for export. Its times are moved to be within the job's times, and its end is never before its start. */
   #sectionOf(
     { isByLine, end = this.#job.end, start, name, title, failed, ...facts }: Kept,
     redactText: RedactText,
@@ -212,23 +216,26 @@ const stages: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Who marked the section: the runner, the runner for a command of the script, or the script. A step of a job (`step_…`) may have any name, but is
- * never within another section.
+ * Returns who marked the section: the runner, the runner for a command of the script, or the script. The runner marks the steps of a job as `step_…`,
+ * with any name, but never within another section.
  */
 function sectionKindOf(name: string, isWithin: boolean): 'runner' | 'script' | 'custom' {
   if (stages.has(name) || (!isWithin && /^step_[a-z0-9_]{1,64}$/.test(name))) return 'runner'
   return scriptStep.test(name) ? 'script' : 'custom'
 }
 
-/** The runner marks a command of several lines as a section, whose title is the command. */
+/** The runner marks each command that has several lines as a section. The section's title is the command. */
 const scriptStep = /^section_script_step_\d+$/
 
-/** True for sections that run the job's script. If the script fails, the last of them has failed. */
+/** True for sections that run the job's script. If the script fails, it failed in the last of these sections. */
 export function runsScript(name: string): boolean {
   return name.startsWith('step_') || name === 'build_script'
 }
 
-/** The time of a marker in ms. The unit follows from the magnitude, because some versions of `awk` do not print seconds. */
+/**
+ * The time of a marker, in ms of Unix time. The unit of the number is inferred from its magnitude, because some versions of `awk` do not print
+ * seconds.
+ */
 function instantOf(number: string): number {
   const value = Number(number)
   if (value < 2 ** 32) return value * 1_000

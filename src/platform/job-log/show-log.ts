@@ -1,4 +1,4 @@
-// Fetches a job's log for a page and redacts it like exported lines. The log is not stored.
+// Fetches a job's log for a page and redacts it in the same way as exported lines. The log is not stored.
 import { createKeyWatch, inTurns, redacted } from '../../lib/text-redaction.ts'
 import { createDebugWatch } from './read-log.ts'
 import { KeptLines, type KeptLine } from './kept-lines.ts'
@@ -8,11 +8,14 @@ import { Sections } from './sections.ts'
 import { withoutControls } from '../../lib/plain-text.ts'
 import type { ShowLog, ShownJob, ShownLine, ShownLog, ShowRules, StyledText } from '../port/inside.ts'
 
-// Splits a line of a job's log into texts of one style each, by its control sequences (ECMA-48, SGR).
+// Matches the control sequences in a line of a job's log that set colours and styles (ECMA-48, SGR).
 
 const styleSequence = /\u001b\[([\d;]*)m/
 
-/** `raw`: a line with its control sequences. The texts of all runs, joined, equal `withoutControls(raw)`. Backgrounds and colours above 15 are ignored. */
+/**
+ * Splits a line into runs of text with one style each. `raw`: a line with its control sequences. The joined texts of all runs equal
+ * `withoutControls(raw)`. Backgrounds and colours above 15 are ignored.
+ */
 export function runsOf(raw: string): readonly StyledText[] {
   const whole = withoutControls(raw)
   if (!raw.includes('\u001b')) return [{ text: whole }]
@@ -27,7 +30,7 @@ export function runsOf(raw: string): readonly StyledText[] {
 
 type Style = Pick<StyledText, 'bold' | 'colour'>
 
-/** The style after the codes of one sequence. */
+/** The style after applying the codes of one control sequence. */
 function changed(before: Style, sequence: string): Style {
   let { bold, colour } = before
   const codes = sequence.split(';').map(Number)
@@ -48,7 +51,7 @@ function changed(before: Style, sequence: string): Style {
   return { ...(bold && { bold }), ...(colour !== undefined && { colour }) }
 }
 
-/** Maximum number of logs that are fetched at the same time, because each is held in memory. */
+/** Maximum number of logs that are fetched at the same time. The limit is needed because each log is kept in memory. */
 const maxConcurrent = 2
 /** Maximum number of bytes that are shown of one log, colour codes included. */
 const maxShown = 1024 * 1024
@@ -92,7 +95,7 @@ export function createShowLog(client: Pick<PlatformClient, 'jobLog'>, rules: Sho
       title: text => sections.title(text),
       line: (line, raw) => {
         found.isTraced = isTraced(line.text)
-        // Colour codes are kept; secrets are redacted later, in the text without them.
+        // Colour codes are kept. Secrets are redacted later, in the text without colour codes.
         kept.add({ ...line, text: isKey(line.text) ? redacted : raw }, sections.place)
       },
     })
@@ -115,7 +118,7 @@ function refused(what: string, remedy: string): ShownLog {
   return { as: 'refused', what, remedy }
 }
 
-/** Redacts a line. A line that contained a secret loses its colours, because the secret may span two colours. */
+/** Redacts a line of a job's log. A line that contained a secret loses its colours, because the secret may have had two colours. */
 async function shownLine(
   { number, place, text: raw }: KeptLine,
   redactText: (text: string) => Promise<string>,

@@ -1,22 +1,22 @@
-// Declares the API budget, which all requests of one token share. A part of the port.
+// Declares the API budget, which all requests with the same token share. A part of the port.
 import type { Priority } from '../port.ts'
 
 /** The API budget of one token. Its state is in memory or in the store. */
 export interface Budget {
   /** Waits until a request may be sent, and counts it. Rejects with the signal's reason if the signal is aborted. */
   take(priority: Priority, signal?: AbortSignal): Promise<void>
-  /** Learns the rate limit from an answer's headers. */
+  /** Records the rate limit from the headers of an answer. */
   observed(facts: BudgetFacts): Promise<void>
   snapshot(): Promise<BudgetSnapshot>
   /** Whether a request of this priority would have to wait now. */
   isShort(priority: Priority): Promise<boolean>
 }
 
-/** The rate limit from the headers of an answer, as durations in ms, because the platform's clock may differ. */
+/** The rate limit from the headers of an answer. Times are durations in ms, because the platform's clock may differ. */
 export interface BudgetFacts {
   readonly remaining?: number | undefined
   readonly resetIn?: number | undefined
-  /** Time during which no request may be sent. */
+  /** Time during which no request may be sent, ms. */
   readonly pause?: number | undefined
 }
 
@@ -24,8 +24,8 @@ export interface BudgetSnapshot {
   readonly perMinute: number
   /** Number of requests that may be sent now. */
   readonly available: number
-  /** Rest of the pause that the platform asked for, ms; 0 if there is none. */
+  /** Remaining time of the pause that the platform requested, ms; 0 if there is none. */
   readonly pausedFor: number
-  /** Number of requests that the platform's own limit still allows, as the platform says. */
+  /** Number of requests that the platform's own limit still allows, as the platform reports it. */
   readonly remaining?: number | undefined
 }

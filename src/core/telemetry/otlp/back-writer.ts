@@ -1,26 +1,26 @@
-// A protobuf writer that writes from back to front. A message's length is thus known when its tag is written, and nothing needs to be measured or
-// moved (protobuf.dev/programming-guides/encoding).
+// A protobuf writer that writes a message from its end to its beginning. The length of a message is then already known when its tag is written, so
+// nothing must be measured or moved (protobuf.dev/programming-guides/encoding).
 
-/** UTF-16 units. */
+/** Maximum length of a text that the writer encodes without a call into the runtime, UTF-16 units. */
 const shortText = 96
 
 /**
- * What is written first comes last, so fields are written in reverse order. All messages are built in the same memory, which stays in the processor's
- * cache, and are then copied: this is quicker than new memory for each.
+ * Writes protobuf from the end of a buffer to its beginning, so callers write fields in reverse order. All messages are built in the same buffer,
+ * which stays in the processor's cache, and are then copied. This is quicker than allocating a buffer for each message.
  */
 export class BackWriter {
   readonly #size: number
   #buffer: Buffer
   #start: number
 
-  /** `size`: of the memory in bytes. It grows for long messages, and returns to this size if it has grown far beyond it. */
+  /** `size`: initial size of the buffer, bytes. The buffer grows for long messages and is reset to this size if it has grown far beyond it. */
   constructor(size: number) {
     this.#size = size
     this.#buffer = Buffer.allocUnsafeSlow(size)
     this.#start = size
   }
 
-  /** Bytes written so far. */
+  /** Number of bytes written so far. */
   get written(): number {
     return this.#buffer.length - this.#start
   }
@@ -30,7 +30,7 @@ export class BackWriter {
     this.#start = this.#buffer.length
   }
 
-  /** A copy of what was written after the first `written` bytes. */
+  /** Returns a copy of all bytes that were written after the first `written` bytes. */
   since(written: number): Uint8Array {
     const bytes = Buffer.allocUnsafeSlow(this.written - written)
     this.#buffer.copy(bytes, 0, this.#start)
@@ -44,7 +44,7 @@ export class BackWriter {
     return this
   }
 
-  /** An unsigned integer below 2^32. */
+  /** Writes an unsigned integer below 2^32 as a varint. */
   varint(value: number): this {
     if (value < 0x80) {
       const start = this.#place(1)
@@ -64,7 +64,7 @@ export class BackWriter {
     return this
   }
 
-  /** Any integer of 64 bits, in two's complement if negative (int64). */
+  /** Writes a 64-bit integer as a varint. A negative integer is written in two's complement (int64). */
   int64(value: number | bigint): this {
     if (value >= 0 && value <= Number.MAX_SAFE_INTEGER) {
       const whole = Number(value)
@@ -77,7 +77,7 @@ export class BackWriter {
     return (top === 0 ? this.varint(middle) : this.varint(top).#groups(middle)).#groups(Number(bits & 0xfff_ffffn))
   }
 
-  /** 28 bits of a varint that continues. */
+  /** Writes 28 bits of a varint, as four bytes that are followed by more bytes. */
   #groups(bits: number): this {
     const start = this.#place(4)
     const buffer = this.#buffer
@@ -104,22 +104,22 @@ export class BackWriter {
     return this
   }
 
-  /** A safe integer, in two's complement if negative (sfixed64). */
+  /** Writes a safe integer in 8 bytes. A negative integer is written in two's complement (sfixed64). */
   fixed64(value: number): this {
     const high = Math.floor(value / 0x1_0000_0000)
     return this.fixed32(high).fixed32(value - high * 0x1_0000_0000)
   }
 
-  /** Milliseconds since 1970, to the nearest microsecond, as nanoseconds in a fixed64. */
+  /** Writes a time as nanoseconds in a fixed64. `millis`: milliseconds since 1970, which are rounded to the nearest microsecond. */
   instant(millis: number): this {
-    // In two exact halves of 32 bits, as the product needs more than the 53 bits of a double.
+    // The number of nanoseconds needs more than the 53 bits of a double, so it is computed in two exact halves of 32 bits.
     const high = Math.floor(millis / 0x1_0000_0000)
     const low = Math.round((millis - high * 0x1_0000_0000) * 1e3) * 1e3
     const carry = Math.floor(low / 0x1_0000_0000)
     return this.fixed32(high * 1e6 + carry).fixed32(low - carry * 0x1_0000_0000)
   }
 
-  /** UTF-8 with its length before it. */
+  /** Writes a text as UTF-8, preceded by its length. */
   string(value: string): this {
     if (value.length <= shortText && this.#ascii(value)) return this.varint(value.length)
     const size = Buffer.byteLength(value)
@@ -128,7 +128,10 @@ export class BackWriter {
     return this.varint(size)
   }
 
-  /** Writes short texts itself, as a call into the runtime would cost more. False, with nothing written, if the text is not ASCII. */
+  /**
+   * Writes a short ASCII text byte by byte, because a call into the runtime would cost more. Returns false and writes nothing if the text is not
+   * ASCII.
+   */
   #ascii(value: string): boolean {
     const size = value.length
     const start = this.#place(size)
@@ -144,7 +147,7 @@ export class BackWriter {
     return true
   }
 
-  /** Bytes given as lower-case hex, with their length before them. */
+  /** Writes bytes that are given as lower-case hex, preceded by their length. */
   hex(value: string): this {
     const size = value.length / 2
     const start = this.#place(size)
@@ -155,7 +158,7 @@ export class BackWriter {
     return this.varint(size)
   }
 
-  /** Reserves so many bytes before all that is written; answers where. May replace the buffer. */
+  /** Reserves `size` bytes before all written bytes and returns their index. May replace the buffer. */
   #place(size: number): number {
     if (this.#start < size) this.#grow(size)
     return (this.#start -= size)

@@ -1,7 +1,7 @@
-// Trace and span ids, parents and links. They are deterministic: a pipeline has the same ids at any time and on any replica.
+// Computes trace and span IDs, parents and links. They are deterministic: a pipeline has the same IDs at any time and on any replica.
 //
-// Scheme `instance` hashes names under the instance's base URL. Scheme `platform` makes the ids that the platform itself uses and injects into jobs
-// as TRACEPARENT. Both are SHA-256 over UTF-8, cut to the length of the id.
+// Scheme `instance` hashes names under the instance's base URL. Scheme `platform` computes the IDs that the platform itself uses and injects into
+// jobs as TRACEPARENT. Both schemes use SHA-256 over UTF-8, cut to the length of the ID.
 import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
@@ -9,12 +9,12 @@ import type { JobSnapshot, Chunk } from '../../../model/chunk.ts'
 import type { JobSpan, PipelineSpan } from '../../../model/trace-context.ts'
 import type { TraceContext } from '../../../model/trace-context.ts'
 
-/** The fields of a chunk that determine its ids. */
+/** The fields of a chunk that determine its trace and span IDs. */
 export type Identified = Pick<Chunk, 'key' | 'trace' | 'attempt'>
 
 export type IdentifiedJob = Pick<JobSnapshot, 'id' | 'kind' | 'salt'>
 
-/** Why a span points at another one that is not its parent. */
+/** The reason why a span links to another span that is not its parent. */
 export type LinkType = 'previous_attempt' | 'same_job' | 'upstream_pipeline'
 
 export interface SpanLink {
@@ -22,25 +22,28 @@ export interface SpanLink {
   readonly context: SpanContext
 }
 
-/** 32 lower-case hex digits, never all zero: from the traceparent if it is used, else derived from the root pipeline. */
+/**
+ * The trace ID: 32 lower-case hex digits, never all zero. It is taken from the traceparent if the run uses one; otherwise it is derived from the root
+ * pipeline.
+ */
 export function traceIdOf(trace: TraceContext, instance: string): string {
   return honoured(trace)?.traceId ?? traceIdOfRoot(trace, instance, trace.rootPipelineId)
 }
 
-/** Whether this id is derived from the root pipeline, by either scheme, and not from a traceparent. */
+/** Whether a trace ID is derived from the root pipeline, by either scheme, and not taken from a traceparent. */
 export function isDerivedTraceId(traceId: string, instance: string, root: number): boolean {
-  // Scheme `platform` has a number in the lower half; a hash does not begin with so many zeros.
+  // A trace ID of scheme `platform` contains a number in its lower half. A hash does not begin with so many zeros.
   const scheme = traceId.startsWith('0000000000000000') ? 'platform' : 'instance'
   return traceIdOfRoot({ scheme }, instance, root) === traceId
 }
 
-/** The id of this attempt's pipeline span, or of another attempt's: 16 lower-case hex digits, never all zero. */
+/** The span ID of a pipeline in an attempt (default: the chunk's attempt): 16 lower-case hex digits, never all zero. */
 export function pipelineSpanId({ key, trace, attempt }: Identified, ofAttempt: number = attempt): string {
   const salt = ofAttempt > 1 ? String(ofAttempt) : undefined
   return firstPipelineSpanId(trace, key.instance, trace.rootPipelineId, key.pipelineId, salt)
 }
 
-/** The id of a job's or bridge's span, by its salt. */
+/** The span ID of a job or bridge. The salt distinguishes the spans of one job. */
 export function jobSpanId(
   { key, trace }: Pick<Identified, 'key' | 'trace'>,
   { id, kind, salt }: IdentifiedJob,
@@ -50,12 +53,15 @@ export function jobSpanId(
   return hashed(8, salted(`${trace.rootPipelineId}:${id}:export`, ':', salt))
 }
 
-/** Whether this is the id of the chunk's pipeline's span, or of one of its jobs'. */
+/** Whether a span ID is that of the chunk's pipeline or of one of its jobs. */
 export function hasSpan(chunk: Identified & { readonly jobs: readonly IdentifiedJob[] }, spanId: string): boolean {
   return pipelineSpanId(chunk) === spanId || chunk.jobs.some(job => jobSpanId(chunk, job) === spanId)
 }
 
-/** The pipeline span's parent: the first span of the bridge or job that triggered it, else the span of the traceparent, else none. */
+/**
+ * The parent of a pipeline's span: the first span of the bridge or job that triggered the pipeline; if there is none, the span in the traceparent;
+ * otherwise undefined.
+ */
 export function parentOfPipeline(chunk: Identified): SpanContext | undefined {
   const { key, trace } = chunk
   if (trace.parent === undefined) return honoured(trace)
@@ -63,9 +69,9 @@ export function parentOfPipeline(chunk: Identified): SpanContext | undefined {
   return { ...contextOf(traceIdOf(trace, key.instance), jobSpanId(chunk, { id: jobId, kind })), isRemote: true }
 }
 
-/** The id of the span of a section of a job's log, by its ordinal. */
+/** The span ID of a section of a job's log, by the section's ordinal. */
 export const sectionSpanId = insideSpanId('section')
-/** The id of the span of a suite or of a case of a job's tests, by its ordinal. */
+/** The span ID of a suite or case in a job's test report, by its ordinal. */
 export const testSpanId = insideSpanId('test')
 
 function insideSpanId(what: 'section' | 'test') {
@@ -75,7 +81,7 @@ function insideSpanId(what: 'section' | 'test') {
   }
 }
 
-/** Links to the attempt before, and to the triggering pipeline if that cannot be the parent. */
+/** Links from a pipeline's span to the previous attempt, and to the triggering pipeline if that cannot be the parent. */
 export function linksOfPipeline(chunk: Identified): SpanLink[] {
   const { key, trace, attempt } = chunk
   const links: SpanLink[] = []
@@ -93,7 +99,7 @@ export function linksOfPipeline(chunk: Identified): SpanLink[] {
   return links
 }
 
-/** A later span of a job links to the first. */
+/** Links from a later span of a job to the job's first span. */
 export function linksOfJob(chunk: Identified, { id, kind, salt }: IdentifiedJob): SpanLink[] {
   if (salt === undefined) return []
   return [
@@ -104,7 +110,7 @@ export function linksOfJob(chunk: Identified, { id, kind, salt }: IdentifiedJob)
   ]
 }
 
-/** The span context of a job of another chunk. */
+/** The span context of a job that another chunk contains. */
 export function contextOfJob(
   instance: string,
   { trace, pipelineId, jobId: id, kind, salt }: JobSpan,
@@ -113,7 +119,7 @@ export function contextOfJob(
   return { traceId: traceIdOf(trace, instance), spanId: jobSpanId({ key, trace }, { id, kind, salt }) }
 }
 
-/** The span context of a pipeline of another chunk. */
+/** The span context of a pipeline that another chunk contains. */
 export function contextOfPipeline(
   instance: string,
   { trace, pipelineId, attempt }: PipelineSpan,
@@ -122,7 +128,7 @@ export function contextOfPipeline(
   return { traceId: traceIdOf(trace, instance), spanId: pipelineSpanId(chunk) }
 }
 
-/** A sampled span's context. */
+/** The context of a sampled span. */
 export function contextOf(traceId: string, spanId: string): SpanContext {
   return { traceId, spanId, traceFlags: TraceFlags.SAMPLED }
 }
@@ -142,7 +148,7 @@ function firstPipelineSpanId(
   return hashed(8, salted(`pipeline:${root}:${pipelineId}`, ':', salt))
 }
 
-/** The context of a valid traceparent; always sampled, as all exported spans are. */
+/** The span context in a valid traceparent. It is always marked as sampled, because all exported spans are. */
 function honoured({ traceparent }: TraceContext): SpanContext | undefined {
   const parsed = traceparent === undefined ? null : parseTraceParent(traceparent)
   if (parsed === null || !isSpanContextValid(parsed)) return undefined
@@ -153,15 +159,15 @@ function salted(input: string, separator: string, salt: string | undefined): str
   return salt === undefined ? input : input + separator + salt
 }
 
-/** The first bytes of the SHA-256, as hex; hashed again if they are all zero, which the specification forbids. */
+/** The first bytes of a SHA-256 hash, as hex. If they are all zero, which the specification forbids, the hash is hashed again. */
 function hashed(bytes: number, input: string | Buffer): string {
-  // Directly as hex, three times faster than through a Buffer.
+  // Hashing directly to hex is three times faster than through a Buffer.
   const digest = hash('sha256', input, 'hex')
   const id = digest.slice(0, bytes * 2)
   return isZero(id) ? hashed(bytes, Buffer.from(digest, 'hex')) : id
 }
 
-/** An integer as an id of so many bytes. */
+/** An integer as an ID of a given number of bytes, padded with zeros. */
 function padded(bytes: number, number: number): string {
   const id = number.toString(16).padStart(bytes * 2, '0')
   return isZero(id) ? hashed(bytes, Buffer.from(id, 'hex')) : id

@@ -1,34 +1,34 @@
-// The kinds of fields in OTLP's messages, each as protobuf and as JSON (protobuf.dev/programming-guides/encoding and /json). Protobuf is read back only
-// for people, and where points of several messages are joined.
+// Declares the kinds of fields in OTLP messages, and how each is written as protobuf and as JSON (protobuf.dev/programming-guides/encoding and
+// /json). Protobuf is only read back to show it to people and to join the data points of several messages.
 import { DataError } from '../../../lib/fault.ts'
 import { Double, type AttributeValue } from './attribute-value.ts'
 import { BackWriter } from './back-writer.ts'
 import { ByteReader } from './byte-reader.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-/** How a value is written as a field. */
+/** Writes and reads the values of one kind of field. */
 export interface Kind<V> {
-  /** The wire type of its tags. */
+  /** The protobuf wire type in the tags of such fields. */
   readonly wire: number
-  /** Writes the value and then its tag, as the writer goes from back to front. */
+  /** Writes the value and then its tag, because the writer writes from the end to the beginning. */
   readonly write: (writer: BackWriter, tag: number, value: V) => void
   readonly json: (value: V) => unknown
-  /** Reads a value after its tag. `before`: what earlier fields of the same number had. */
+  /** Reads the value that follows a tag. `before`: the value of earlier fields with the same number. */
   readonly read: (reader: ByteReader, before?: unknown) => unknown
-  /** The value of a field that is not there; undefined if it is optional. */
+  /** The value of a field that the message lacks; undefined if the field is optional. */
   readonly absent?: unknown
 }
 
-/** A message; `content` writes only its fields, without tag and length. */
+/** The kind of a field whose value is a message. `content` writes only the message's fields, without tag and length. */
 export interface MessageKind<T> extends Kind<T> {
   readonly content: (writer: BackWriter, message: T) => void
   readonly contentOf: (bytes: Uint8Array) => T
 }
 
-/** The type of a kind's values. */
+/** The type of the values of a kind of field. */
 export type ValueOf<K> = K extends Kind<infer V> ? V : never
 
-/** The fields of a message, in the order of the encoding. */
+/** The fields of a message, in the order in which they are encoded. */
 type Fields = Readonly<Record<string, readonly [field: number, kind: Kind<never>]>>
 type FieldOf<F> = F extends readonly [number, infer K] ? ValueOf<K> : never
 type IfOptional<V, Yes, No> = undefined extends V ? Yes : No
@@ -41,7 +41,7 @@ const fixed64 = 1
 const delimited = 2
 const fixed32 = 5
 
-/** The tag of a field: its number and its wire type. */
+/** The protobuf tag of a field: its number and its wire type. */
 function tagOf(field: number, wire: number): number {
   return (field << 3) | wire
 }
@@ -62,13 +62,13 @@ export const string = kind<string>(
   reader => reader.delimited().toString(),
   '',
 )
-/** Bytes given as hex, and written as hex in OTLP/JSON. */
+/** Bytes that are given as hex and written as hex in OTLP/JSON. */
 export const hex = kind<string>(
   delimited,
   (writer, tag, value) => writer.hex(value).varint(tag),
   reader => reader.delimited().toString('hex'),
 )
-/** Also for enumerations. Zero is written, as the official serializers do. */
+/** An unsigned 32-bit integer or an enumeration. Zero is written, as the official serializers do. */
 export const uint32 = kind<number>(
   varint,
   (writer, tag, value) => writer.varint(value).varint(tag),
@@ -80,7 +80,7 @@ export const flags = kind<number>(
   (writer, tag, value) => writer.fixed32(value).varint(tag),
   reader => reader.fixed32(),
 )
-/** A safe integer: counts, and values of metrics. */
+/** A safe integer, for counts and for values of metrics. */
 export const count = kind<number>(
   fixed64,
   (writer, tag, value) => writer.fixed64(value).varint(tag),
@@ -91,7 +91,7 @@ export const double = kind<number>(
   (writer, tag, value) => writer.double(value).varint(tag),
   reader => reader.double(),
 )
-/** Milliseconds since 1970, written as nanoseconds. */
+/** A time in milliseconds since 1970, which is written as nanoseconds. */
 export const instant = kind<Millis>(
   fixed64,
   (writer, tag, value) => writer.instant(value).varint(tag),
@@ -114,7 +114,7 @@ const integer = kind<number | bigint>(
   },
 )
 
-/** Empty values are left out, as by the official serializers: false, empty text, the enumerations' "unspecified". */
+/** Like the official serializers, these kinds omit empty values: false, an empty text, and "unspecified" of an enumeration. */
 export const bool = unlessEmpty(truth)
 export const counts = packed(
   (writer, value) => writer.fixed64(value),
@@ -125,7 +125,7 @@ export const doubles = packed(
   reader => reader.double(),
 )
 
-/** AnyValue: 1 string, 2 bool, 3 int, 4 double, 5 array. */
+/** Writes an AnyValue. Its fields: 1 string, 2 bool, 3 int, 4 double, 5 array. */
 function writeValue(writer: BackWriter, value: AttributeValue): void {
   if (typeof value === 'string') string.write(writer, tagOf(1, delimited), value)
   else if (typeof value === 'boolean') truth.write(writer, tagOf(2, varint), value)
@@ -156,11 +156,11 @@ export const anyValue: Kind<AttributeValue> = embedded(writeValue, readValue, va
   if (value instanceof Double) return { doubleValue: value.value }
   if (typeof value === 'object') return { arrayValue: array.json(value) }
   if (typeof value === 'number' && !isInt64(value)) return { doubleValue: value }
-  // Integers beyond the safe ones are texts in JSON.
+  // In JSON, integers beyond the safe integers are texts.
   return { intValue: Number.isSafeInteger(Number(value)) ? Number(value) : String(value) }
 })
 
-/** ArrayValue: 1 values. */
+/** An ArrayValue. Its field: 1 values. */
 const array: Kind<readonly AttributeValue[]> = embedded(
   (writer, values) => repeated(anyValue).write(writer, tagOf(1, delimited), values),
   reader => {
@@ -174,14 +174,14 @@ const array: Kind<readonly AttributeValue[]> = embedded(
   values => ({ values: values.map(anyValue.json) }),
 )
 
-/** The bytes before the value's length in a KeyValue: field 1 with the key, and the tag of field 2. */
+/** The bytes of a KeyValue before the length of its value: field 1 with the key, and the tag of field 2. */
 export function headOf(key: string): Uint8Array {
   const writer = new BackWriter(3 * key.length + 8)
   string.write(writer.varint(tagOf(2, delimited)), tagOf(1, delimited), key)
   return writer.since(0)
 }
 
-/** KeyValue: 1 key, 2 value. */
+/** Writes a KeyValue. Its fields: 1 key, 2 value. */
 export function writeAttribute(writer: BackWriter, tag: number, head: Uint8Array, value: AttributeValue): void {
   const before = writer.written
   writeValue(writer, value)
@@ -189,7 +189,7 @@ export function writeAttribute(writer: BackWriter, tag: number, head: Uint8Array
   writer.varint(writer.written - before).varint(tag)
 }
 
-/** The key and the value of a KeyValue. */
+/** Reads the key and the value of a KeyValue. */
 export function readAttribute(reader: ByteReader): [string, AttributeValue] {
   const own = new ByteReader(reader.delimited())
   own.varint()
@@ -209,7 +209,7 @@ export function repeated<V>({ wire, write, json, read }: Kind<V>): Kind<readonly
   return { wire, write: all, json: values => values.map(json), read: more, absent: [] }
 }
 
-/** A field that may be absent. */
+/** The kind of a field that may be absent. */
 export function optional<V>(one: Kind<V>): Kind<V | undefined> {
   return { ...(one as Kind<V | undefined>), absent: undefined }
 }
@@ -223,7 +223,7 @@ export function unlessEmpty<V>(one: Kind<V>): Kind<V> {
   }
 }
 
-/** A message, from the table of its fields. JSON has them in the order of the object. */
+/** Makes the kind of a message from the table of its fields. JSON lists the fields in the order of the object. */
 export function message<const F extends Fields>(fields: F): MessageKind<MessageOf<F>> {
   const rows = Object.entries(fields as unknown as Readonly<Record<string, readonly [number, Kind<unknown>]>>)
   const table = rows.map(([name, [field, { wire, write }]]) => ({ name, tag: tagOf(field, wire), write })).reverse()
@@ -247,7 +247,7 @@ export function message<const F extends Fields>(fields: F): MessageKind<MessageO
         throw new DataError('Stored telemetry has an unknown field.', 'Use the version that wrote it.')
       values[found.name] = found.own.read(reader, values[found.name])
     }
-    // Lists are grown in place: each message gets its own.
+    // Each message gets a list of its own, because lists are appended to in place.
     for (const [name, [, { absent }]] of rows) values[name] ??= Array.isArray(absent) ? [] : absent
     return values
   }
@@ -255,7 +255,7 @@ export function message<const F extends Fields>(fields: F): MessageKind<MessageO
   return { ...embedded(content, read, json), content, contentOf }
 }
 
-/** A value with its length before it. */
+/** The kind of a value that is preceded by its length. */
 function embedded<V>(
   content: (writer: BackWriter, value: V) => void,
   read: (reader: ByteReader) => V,
@@ -269,7 +269,7 @@ function embedded<V>(
   return { wire: delimited, write, json, read: reader => read(new ByteReader(reader.delimited())) }
 }
 
-/** Packed numbers; left out if there are none. */
+/** The kind of a packed list of numbers. An empty list is omitted. */
 function packed(
   put: (writer: BackWriter, value: number) => void,
   take: (reader: ByteReader) => number,

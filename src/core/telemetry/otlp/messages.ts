@@ -1,5 +1,5 @@
-// The OTLP messages that are sent, as tables of their fields, from which both the writer and the types are derived. Names are those of OTLP/JSON,
-// numbers those of opentelemetry-proto (common.proto, resource.proto, trace.proto, logs.proto, metrics.proto).
+// Declares the OTLP messages that are sent, as tables of their fields. The writer and the types are both derived from these tables. The names are
+// those of OTLP/JSON, the numbers those of opentelemetry-proto (common.proto, resource.proto, trace.proto, logs.proto, metrics.proto).
 import {
   anyValue,
   bool,
@@ -22,7 +22,10 @@ import {
 import { attributes } from './attribute.ts'
 import { SpanKind, TraceFlags, type SpanContext } from '@opentelemetry/api'
 
-/** Only in JSON: the official JSON serializer repeats the schema URL within the resource, for which the protocol has no field. */
+/**
+ * A field that only OTLP/JSON has: the official JSON serializer repeats the schema URL within the resource, for which the protobuf message has no
+ * field.
+ */
 const inJsonAlone: Kind<string | undefined> = { ...optional(string), write: () => undefined }
 
 const resource = message({
@@ -82,7 +85,7 @@ const logRecord = message({
   eventName: [12, optional(string)],
 })
 
-/** One of `asInt` and `asDouble`. */
+/** An exemplar has either `asInt` or `asDouble`. */
 const exemplar = message({
   timeUnixNano: [2, instant],
   asDouble: [3, optional(double)],
@@ -93,7 +96,7 @@ const exemplar = message({
 })
 const exemplars = repeated(exemplar)
 
-/** One of `asInt` and `asDouble`. */
+/** A data point has either `asInt` or `asDouble`. */
 const numberPoint = message({
   startTimeUnixNano: [2, instant],
   timeUnixNano: [3, instant],
@@ -126,7 +129,7 @@ const sum = message({
 
 const histogram = message({ dataPoints: [1, repeated(histogramPoint)], aggregationTemporality: [2, uint32] })
 
-/** One of `gauge`, `sum` and `histogram`. */
+/** A metric has one of `gauge`, `sum` and `histogram`. */
 const metric = message({
   name: [1, string],
   description: [2, string],
@@ -142,12 +145,12 @@ const resourceSpans = message({
   scopeSpans: [2, repeated(scopeSpans)],
   schemaUrl: [3, string],
 })
-/** ExportTraceServiceRequest. */
+/** The OTLP message ExportTraceServiceRequest. */
 export const traceRequest = message({ resourceSpans: [1, repeated(resourceSpans)] })
 
 const scopeLogs = message({ scope: [1, scope], logRecords: [2, repeated(logRecord)], schemaUrl: [3, string] })
 const resourceLogs = message({ resource: [1, resource], scopeLogs: [2, repeated(scopeLogs)], schemaUrl: [3, string] })
-/** ExportLogsServiceRequest. */
+/** The OTLP message ExportLogsServiceRequest. */
 export const logsRequest = message({ resourceLogs: [1, repeated(resourceLogs)] })
 
 const scopeMetrics = message({ scope: [1, scope], metrics: [2, repeated(metric)], schemaUrl: [3, string] })
@@ -156,7 +159,7 @@ const resourceMetrics = message({
   scopeMetrics: [2, repeated(scopeMetrics)],
   schemaUrl: [3, string],
 })
-/** ExportMetricsServiceRequest. */
+/** The OTLP message ExportMetricsServiceRequest. */
 export const metricsRequest = message({ resourceMetrics: [1, repeated(resourceMetrics)] })
 
 export type Resource = ValueOf<typeof resource>
@@ -173,13 +176,13 @@ export type ResourceSpans = ValueOf<typeof resourceSpans>
 export type ResourceLogs = ValueOf<typeof resourceLogs>
 export type ResourceMetrics = ValueOf<typeof resourceMetrics>
 
-/** The protocol's kinds begin with "unspecified", which the API lacks. */
+/** The span kinds of OTLP are greater by 1 than those of the API, because OTLP's first kind is "unspecified", which the API lacks. */
 export const spanKinds = { pipeline: SpanKind.SERVER + 1, job: SpanKind.INTERNAL + 1 } as const
 
-/** StatusCode of the protocol. */
+/** The values of OTLP's StatusCode. */
 export const statusCodes = { unset: 0, ok: 1, error: 2 } as const
 
-/** Sampled (0x01), remoteness known (0x100), remote (0x200), of a span with this parent or link. */
+/** The flags of a span with this parent or link: sampled (0x01), remoteness known (0x100), remote (0x200). */
 export function flagsOf(other: SpanContext | undefined): number {
   return TraceFlags.SAMPLED | 0x100 | (other?.isRemote === true ? 0x200 : 0)
 }
