@@ -45,7 +45,7 @@ describe('a release', () => {
   })
 
   it('is refused without a dated heading', () => {
-    const stderr = refusals('CHANGELOG.md', text => text.replace(/^## \d.*$/m, '## 99.0.0 - 2026-01-01'))
+    const stderr = refusals('CHANGELOG.md', () => '# Changelog\n\n## Unreleased\n\n## 99.0.0 - 2026-01-01\n')
     expect(stderr).toContain(`CHANGELOG.md has no heading \`## ${version} - DATE\``)
   })
 
