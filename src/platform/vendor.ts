@@ -1,4 +1,4 @@
-// The table of vendors' names. No other code knows them.
+// The table of names that depend on the platform's vendor. No other file contains these names.
 import type { Headers } from './port/webhook.ts'
 
 export interface Vendor {
@@ -9,7 +9,7 @@ export interface Vendor {
   readonly provider: string
   /** Prefix of the webhook headers, including the dash. */
   readonly headerPrefix: string
-  /** Names of the two CI/CD variables. */
+  /** Names of two CI/CD variables: the one for the export of telemetry and the one with the token. */
   readonly variables: { readonly export: string; readonly token: string }
 }
 
@@ -32,12 +32,12 @@ export const vendors: Readonly<Record<VendorName, Vendor>> = {
   },
 }
 
-/** The name of a webhook header after its prefix. */
+/** The name of a webhook header without the vendor's prefix. */
 export type HookHeader = 'Event' | 'Token' | 'Instance' | 'Event-UUID' | 'Webhook-UUID'
 
 /**
- * The value of a webhook header; undefined if the header is absent or blank. Accepts the prefixes of all vendors, because a renamed platform may keep
- * its old headers. The prefix of `own` takes precedence.
+ * Returns the value of a webhook header; undefined if the header is absent or blank. Accepts the prefixes of all vendors, because a renamed platform
+ * may keep its old headers. The prefix of `own` takes precedence.
  */
 export function headerOf(headers: Headers, header: HookHeader, own: Pick<Vendor, 'headerPrefix'>): string | undefined {
   for (const { headerPrefix } of [own, ...Object.values(vendors)]) {

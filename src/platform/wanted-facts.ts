@@ -1,21 +1,21 @@
-// Decides which facts of a pipeline are read for the operator's rules for attributes: labels of its merge request with certain prefixes, and variables with
-// certain names. Nothing else is read for them.
+// Decides which facts of a pipeline are read for the operator's attribute rules: labels of its merge request with certain prefixes, and variables
+// with certain names. No other facts are read for these rules.
 import { readLongText, readObject } from './wire-read.ts'
 import { redactedTo, redactedValue, type RedactText } from '../lib/text-redaction.ts'
 import { validTraceparent } from '../model/trace-context.ts'
 
 // Reads a pipeline's variables. They may be secrets, so only these are read: the W3C traceparent, `CI_DEBUG_TRACE`, which makes the logs of jobs show
-// their variables, and those that rules for attributes name exactly.
+// their variables, and the variables that the operator's attribute rules name exactly.
 const traceparentVariable = 'TRACEPARENT'
 const debugVariable = 'CI_DEBUG_TRACE'
 
 const none: ReadonlySet<string> = new Set()
 
 interface Variables {
-  /** The first `TRACEPARENT`, if it is valid. */
+  /** The value of the first `TRACEPARENT` variable, if it is valid. */
   readonly traceparent: string | undefined
   readonly isDebugTraced: boolean
-  /** The variables that are allowed by name, unchanged. */
+  /** The unchanged values of the variables that are allowed by name. */
   readonly allowed: ReadonlyMap<string, string>
 }
 
@@ -23,7 +23,7 @@ function isOn(value: unknown): boolean {
   return value === true || value === 1 || (typeof value === 'string' && /^\s*(?:true|t|yes|1)\s*$/i.test(value))
 }
 
-/** Reads a list of items with a `key` and a `value`; undefined for anything else. `names`: of the variables that are allowed. */
+/** Reads a list of items with a `key` and a `value`. Returns undefined for anything else. `names`: the names of the allowed variables. */
 export function readVariables(value: unknown, names = none): Variables | undefined {
   if (!Array.isArray(value)) return undefined
   const allowed = new Map<string, string>()
@@ -38,7 +38,10 @@ export function readVariables(value: unknown, names = none): Variables | undefin
   return { traceparent: traceparent === undefined ? undefined : validTraceparent(traceparent), isDebugTraced, allowed }
 }
 
-/** A replacer for `JSON.stringify` that removes all but these variables from every field `variables`, so that others are never stored. */
+/**
+ * Returns a replacer for `JSON.stringify` that removes all but the allowed variables from every field called `variables`, so that other variables are
+ * never stored.
+ */
 export function readVariablesAlone(names?: ReadonlySet<string>): (key: string, value: unknown) => unknown {
   return (key, value) => {
     if (key !== 'variables') return value
@@ -53,27 +56,27 @@ export function readVariablesAlone(names?: ReadonlySet<string>): (key: string, v
   }
 }
 
-/** Limits: labels that are kept of a merge request, and UTF-16 units of a label or value. Longer ones are cut. */
+/** Limits: the number of labels that are kept of a merge request, and the length of a label or value in UTF-16 units. Longer texts are cut. */
 const maxLabels = 16
 const maxLength = 256
 
 export interface WantedFacts {
-  /** The labels that begin with a wanted prefix, redacted and sorted; undefined if the value is not a list of labels. */
+  /** Returns the labels that begin with a wanted prefix, redacted and sorted; undefined if the value is not a list of labels. */
   labels(value: unknown): readonly string[] | undefined
-  /** The exact names of variables. */
+  /** The exact names of the wanted variables. */
   readonly variables: ReadonlySet<string>
-  /** The variables with these names, redacted and cut; undefined if none are known. */
+  /** Returns the values of the wanted variables, redacted and cut; undefined if none are known. */
   valuesOf(variables: Variables | undefined): Readonly<Record<string, string>> | undefined
 }
 
 export interface WantedNames {
-  /** Prefixes of labels. */
+  /** Prefixes of the wanted labels. */
   readonly labels: readonly string[]
-  /** Names of variables. */
+  /** Names of the wanted variables. */
   readonly variables: readonly string[]
 }
 
-/** Undefined if nothing is wanted. */
+/** Creates the selection of wanted facts. Returns undefined if the operator's attribute rules need no facts. */
 export function createWantedFacts({ labels, variables }: WantedNames, redactText: RedactText): WantedFacts | undefined {
   if (labels.length + variables.length === 0) return undefined
   return {
@@ -96,7 +99,7 @@ export function createWantedFacts({ labels, variables }: WantedNames, redactText
   }
 }
 
-/** Maximum number of labels that are read. */
+/** Maximum number of labels that are read from a list. */
 const maxListed = 1_000
 
 /** Reads a list of texts, or of objects with a title or a name; undefined for anything else. */

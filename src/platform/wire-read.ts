@@ -1,5 +1,5 @@
-// Reads single JSON values. Each function answers undefined for null and for a value of the wrong type; for a flag null is false.
-// Readers of objects are made from tables: which field is which fact, and how its value is read.
+// Reads single JSON values. Each function returns undefined for null and for a value of the wrong type, but a flag that is null is false. Readers of
+// objects are made from tables that define which field is which fact, and how its value is read.
 import { isKnownStatus } from '../model/status.ts'
 import { createTextRedaction, maxSecret, redactedTo } from '../lib/text-redaction.ts'
 import { withoutControls } from '../lib/plain-text.ts'
@@ -7,44 +7,44 @@ import type { Millis } from '../model/instant.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
 
-/** Maximum length of names, refs and the like, UTF-16 units; longer ones are cut. */
+/** Maximum length of names, refs and similar texts, UTF-16 units. Longer texts are cut. */
 export const maxText = 1_024
-/** Maximum length of a commit message, UTF-16 units; longer ones are cut. */
+/** Maximum length of a commit message, UTF-16 units. Longer messages are cut. */
 export const maxMessage = 65_536
-/** Maximum length of a URL. Longer ones are dropped and not cut, because a cut URL leads elsewhere. */
+/** Maximum length of a URL. Longer URLs are dropped and not cut, because a cut URL leads elsewhere. */
 const maxUrlLength = 4_096
-/** Maximum number of items in a list of stages, tags and the like. */
+/** Maximum number of items in a list of stages, tags and similar values. */
 export const maxList = 1_000
-/** Maximum duration, about 30,000 years. A longer one is an error and does not fit into milliseconds. */
+/** Maximum duration in seconds, about 30,000 years. A longer duration is an error and does not fit into milliseconds. */
 const maxSeconds = 1e12
 
-/** A positive safe integer, also if it is written as a string of digits. */
+/** Reads a positive safe integer, which may be written as a string of digits. */
 export const readId: Read<number> = value => {
   const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
   return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : undefined
 }
 
-/** A text that is not blank. Control sequences, and characters that databases or encoders refuse, are removed. */
+/** Reads a text that is not blank. Control sequences, and characters that databases or encoders refuse, are removed. */
 export const readText: Read<string> = value => textUpTo(maxText, value)
 
 /**
- * A text that will be redacted before it is cut, so that `maxSecret` more units are kept, and its control sequences: redaction removes these, because
- * a secret begins where one ends.
+ * Reads a text that will be redacted before it is cut. Therefore `maxSecret` more units are kept. Control sequences are kept, too: redaction removes
+ * them, because a secret begins where one ends.
  */
 export const readLongText: Read<string> = value => rawUpTo(maxText + maxSecret, value)
 
-/** What people write in sentences, such as a title, is redacted. Names are not: other things refer to them. */
+/** Reads text that people write in sentences, such as a title, and redacts it. Names are not redacted, because other data refers to them. */
 export const readTitle: Read<string> = value => redactedUpTo(maxText, value)
 
 export const readMessage: Read<string> = value => redactedUpTo(maxMessage, value)
 
-/** An http(s) URL, without a user. URLs of other schemes are dropped, because URLs become links on pages. */
+/** Reads an http(s) URL and removes a user name from it. URLs of other schemes are dropped, because URLs become links on pages. */
 export const readUrl: Read<string> = value =>
   typeof value === 'string' && value.length <= maxUrlLength && /^https?:\/\/[^\s"'<>\p{C}]+$/iu.test(value)
     ? value.replace(/^(https?:\/\/)[^/?#]*@/i, '$1')
     : undefined
 
-/** A status, also one that this version does not know. */
+/** Reads a status, even if this version does not know it. */
 export const readStatus: Read<string> = value => {
   if (typeof value !== 'string') return undefined
   if (isKnownStatus(value)) return value
@@ -52,28 +52,28 @@ export const readStatus: Read<string> = value => {
   return /^[a-z_]{1,64}$/.test(status) || /^\P{C}{1,64}$/u.test(status) ? status : undefined
 }
 
-/** On this platform a flag that is null is false; one that is left out is unknown. A list or an object counts as null. */
+/** Reads a flag. On this platform a flag that is null is false; a missing flag is unknown. A list or an object counts as null. */
 export const readFlag: Read<boolean> = value =>
   typeof value === 'boolean' ? value : typeof value === 'object' ? false : undefined
 
-/** A number of seconds, which may have a fraction. */
+/** Reads a number of seconds, which may have a fraction. */
 export const readSeconds: Read<number> = value =>
   typeof value === 'number' && value >= 0 && value <= maxSeconds ? value : undefined
 
-/** A percentage, also if it is written as a string of digits. */
+/** Reads a percentage, which may be written as a string of digits. */
 export const readPercent: Read<number> = value => {
   const percent = typeof value === 'string' && /^\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : value
   return typeof percent === 'number' && Number.isFinite(percent) && percent >= 0 ? percent : undefined
 }
 
-/** A number of bytes or of other things. */
+/** Reads a number of bytes or of other things. */
 export const readCount: Read<number> = value =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
 
-/** A time, as Unix time in milliseconds. */
+/** Reads a time as Unix time in milliseconds. */
 export const readTime: Read<number> = parseWireTime
 
-/** A list of texts. Items of other types are omitted. */
+/** Reads a list of texts. Items of other types are omitted. */
 export const readTexts: Read<readonly string[]> = value => {
   if (!Array.isArray(value)) return undefined
   const texts: string[] = []
@@ -115,7 +115,7 @@ function cutTo(length: number, text: string): string {
   return Buffer.from(text.slice(0, length)).toString()
 }
 
-/** Whether a text has a character other than white space. The first comparison is a fast path: most texts begin with a letter. */
+/** Whether a text has a character other than white space. The first comparison is a fast path, because most texts begin with a letter. */
 function hasWords(text: string): boolean {
   return text.charCodeAt(0) > 0x20 ? text.charCodeAt(0) < 0x7f || text.trim() !== '' : text.trim() !== ''
 }
@@ -123,17 +123,20 @@ function hasWords(text: string): boolean {
 const spelling =
   /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(?:(Z|UTC|GMT)|([+-])(\d\d):?(\d\d))?$/i
 
-/** A time outside of these years is an error. Within them, nanoseconds fit into 64 bits. */
+/** A time outside the years from `earliestYear` to `latestYear` is an error. Within these years, nanoseconds fit into 64 bits. */
 const earliestYear = 1971
 const latestYear = 2261
 
-/** Answers undefined unless the value is a string with a possible date of the years 1971 to 2261. A time without a zone is UTC. */
+/** Parses a time. Returns undefined unless the value is a string with a possible date of the years 1971 to 2261. A time without a zone is UTC. */
 export function parseWireTime(text: unknown): Millis | undefined {
   if (typeof text !== 'string') return undefined
   return commonForm(text) ?? anyTime(text)
 }
 
-/** A fast path for `2016-08-12 15:23:28 UTC`, because each webhook has dozens of such times. It is ten times faster than the regular expression. */
+/**
+ * Parses times such as `2016-08-12 15:23:28 UTC`. This is a fast path, because each webhook has dozens of such times. It is ten times faster than the
+ * regular expression.
+ */
 function commonForm(text: string): Millis | undefined {
   if (text.length !== 23 || !text.endsWith(' UTC')) return undefined
   if (text[4] !== '-' || text[7] !== '-' || text[10] !== ' ' || text[13] !== ':' || text[16] !== ':') return undefined
@@ -143,7 +146,7 @@ function commonForm(text: string): Millis | undefined {
   const hour = twoDigits(text, 11)
   const minute = twoDigits(text, 14)
   const seconds = twoDigits(text, 17)
-  // Accepts only days that every month has, and years within the limits. Everything else, also NaN, is left to `anyTime`.
+  // The fast path accepts only days that every month has, and years within the limits. Everything else, including NaN, is left to `anyTime`.
   if (!(year > earliestYear && year < latestYear && month >= 1 && month <= 12 && day >= 1 && day <= 28))
     return undefined
   if (!(hour <= 23 && minute <= 59 && seconds <= 59)) return undefined
@@ -165,7 +168,7 @@ function anyTime(text: string): Millis | undefined {
   const millis = Number(fraction.slice(0, 3).padEnd(3, '0'))
   const local = Date.UTC(year, month - 1, day, hour, minute, seconds, millis)
   const date = new Date(local)
-  // `Date` turns a date that does not exist into another one.
+  // `Date` converts a date that does not exist into another date.
   const exists = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
   if (!exists || hour > 23 || minute > 59 || seconds > 59) return undefined
   if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return undefined
@@ -175,10 +178,10 @@ function anyTime(text: string): Millis | undefined {
   return utcYear < earliestYear || utcYear > latestYear ? undefined : time
 }
 
-/** One row for each fact: the name of the wire field, and the reader of its value. */
+/** The table of an object's facts. Each row has the name of the JSON field and the reader of its value. */
 export type Fields<T> = { readonly [K in keyof T]?: readonly [field: string, read: Read<NonNullable<T[K]>>] }
 
-/** The facts that an object has. All required facts of `T` must be in the table. */
+/** Returns a function that reads the facts of an object. All required facts of `T` must be in the table. */
 export function fieldsOf<T extends object>(fields: Fields<T>): (from: WireObject) => Partial<T> {
   const rows = (Object.entries(fields) as [keyof T, readonly [string, Read<T[keyof T]>]][]).map(
     ([name, [field, read]]) => ({ name, field, read }),
@@ -195,7 +198,7 @@ export function fieldsOf<T extends object>(fields: Fields<T>): (from: WireObject
   }
 }
 
-/** Reads an object; undefined if one of the `needed` facts is missing. */
+/** Returns a reader of objects. It returns undefined if one of the `needed` facts is missing. */
 export function record<T extends object>(needed: readonly (keyof T)[], fields: Fields<T>): Read<T> {
   const read = fieldsOf(fields)
   return value => {
@@ -206,7 +209,7 @@ export function record<T extends object>(needed: readonly (keyof T)[], fields: F
   }
 }
 
-/** Reads an object; undefined if it has none of the facts. */
+/** Returns a reader of objects. It returns undefined if the object has none of the facts. */
 export function anyOf<T extends object>(fields: Fields<T>): Read<T> {
   const read = record<T>([], fields)
   return value => {

@@ -1,5 +1,6 @@
-// Reads the audit events of one source in a time window, page by page, for the poller and for the backfill. Progress is saved after each page, once its
-// events are in the store, so that a killed reader continues there and misses nothing. Pages may overlap: events with known ids are skipped.
+// Reads the audit events of one source in a time window, page by page, for the poller and for the backfill. Progress is saved after each page, once
+// its events are in the store. Therefore a reader that was killed continues there and misses nothing. Pages may overlap: events with known ids are
+// skipped.
 import { maxPages } from '../../core/find/limits.ts'
 import {
   PlatformError,
@@ -15,17 +16,17 @@ import type { AuditOptions } from './options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** How to read the audit events of one source. */
+/** Options for reading the audit events of one source. */
 export interface AuditReading {
   readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
-  /** The source as configured. */
+  /** The source of audit events as the operator configured it. */
   readonly source: string
   readonly call: CallOptions
   /** Stores the events that are not in the store yet; resolves when they are stored. */
   readonly take: (items: readonly AuditEvent[]) => Promise<void>
 }
 
-/** `instance`, a group by its number or path, or a project after `project:`. */
+/** Parses a configured source: `instance`, a group by its number or path, or a project after `project:`. */
 export function sourceOf(configured: string): AuditSource {
   if (configured === 'instance') return 'instance'
   const [, project] = /^project:(.*)$/.exec(configured) ?? []
@@ -36,7 +37,7 @@ function idOrPath(text: string): ResourceId {
   return /^\d+$/.test(text) ? Number(text) : text
 }
 
-/** The name of a source, for people to read. */
+/** Returns the name of a source, for people to read. */
 export function nameOfSource(configured: string): string {
   if (configured === 'instance') return 'the instance'
   return configured.startsWith('project:') ? configured.replace(':', ' ') : `group ${configured}`
@@ -50,7 +51,7 @@ export function auditTaking(taking: EventTaking): AuditReading['take'] {
     )
 }
 
-/** The platform's client. It reads users' addresses only if they are exported. */
+/** Returns the platform's client for audit events. It reads users' addresses only if they are exported. */
 export function auditClient(client: PlatformClient, { auditAddress }: AuditOptions): AuditReading['client'] {
   return {
     instance: client.instance,
@@ -58,16 +59,16 @@ export function auditClient(client: PlatformClient, { auditAddress }: AuditOptio
   }
 }
 
-/** True while the store has reached its limit. */
+/** Returns a function that reports whether the store has reached its limit. */
 export function fullnessOf({ pruning }: Pick<SharedStore, 'pruning'>): () => Promise<boolean> {
   return async () => (await pruning.fullness()) >= 1
 }
 
-/** The maximum window of one request, ms: the platform's limit is 30 days, less a margin for rounding to whole seconds. */
+/** The maximum window of one request, ms. The platform's limit is 30 days, of which a margin is subtracted for rounding to whole seconds. */
 export const maxWindow = 30 * 24 * 3_600_000 - 2_000
-/** How late an event may appear in the list, ms. */
+/** The maximum delay after which an event appears in the list, ms. */
 export const overlap = 300_000
-/** How many ids of the last minutes' events are remembered at most. The store recognises other events by their keys, for a week. */
+/** The maximum number of recent events whose ids are remembered. The store recognises other events by their keys, for a week. */
 const maxRecent = 5_000
 
 export interface WindowProgress {
@@ -78,8 +79,8 @@ export interface WindowProgress {
 }
 
 /**
- * Reads a window. Returns it as it is after its last page, or with `next` after 500 pages; undefined if `save` stopped the reading.
- * Rejects with a PlatformError, or with the reason of an aborted signal; the pages before that are saved.
+ * Reads a window. Returns the window after its last page, or with `next` after 500 pages; undefined if `save` stopped the reading. Rejects with a
+ * PlatformError, or with the reason of an aborted signal. The pages that were read before the error are saved.
  */
 export async function readWindow(
   begun: AuditWindow,
@@ -93,7 +94,7 @@ export async function readWindow(
       await reading.take(page.items.filter(({ id }) => !isKnown(id)))
       window = withPage(window, page.items, page.servedAt)
       if (page.left !== undefined) {
-        // Starting over may help: the next attempt begins at the first page.
+        // The next attempt begins at the first page, because starting over may help.
         await save({ ...window, next: undefined })
         throw leadsNowhere()
       }
@@ -103,7 +104,7 @@ export async function readWindow(
       if (++pages === maxPages) return window
     }
   } catch (error) {
-    // The platform may have forgotten the saved page token: then the list is read from its start.
+    // The platform may no longer know the saved page token. The list is then read from its start.
     const isForgotten = error instanceof PlatformError && (error.status === 400 || error.kind === 'not-found')
     if (!isForgotten || begun.next === undefined || window !== begun) throw error
     const { next: _, ...anew } = begun
@@ -133,7 +134,10 @@ export function newestOf(marks: readonly AuditMark[]): AuditMark | undefined {
   return marks.toSorted(([id, at], [otherId, otherAt]) => at - otherAt || id - otherId).at(-1)
 }
 
-/** The events of the last minutes before `until`, or else before the newest one; without duplicates. The next window reads them again. */
+/**
+ * Returns the events of the last minutes before `until`, or else before the newest event, without duplicates. The next window reads these events
+ * again.
+ */
 export function lastMinutes(marks: readonly AuditMark[], until: Millis | undefined): AuditMark[] {
   const from = (until ?? newestOf(marks)?.[1] ?? 0) - overlap
   const byId = new Map(marks.filter(([, at]) => at >= from).map(mark => [mark[0], mark]))

@@ -1,5 +1,5 @@
-// Reads the platform's audit events as they happen: of the instance, or of groups and projects. One replica does it, by a lease; the cursor is in the store.
-// Each round begins some minutes before the newest event, because an event may appear in the list later than its time says.
+// Polls the platform's audit events of the instance, or of groups and projects. One replica does this, by a lease; the cursor is in the store. Each
+// round begins some minutes before the newest event, because an event may appear in the list later than its time suggests.
 //
 //   cursor ─► window of at most 30 days ─► pages ─► events, each once ─► cursor            (repeated until the window ends now)
 import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
@@ -22,7 +22,7 @@ import type { Repositories } from '../../core/store/ports/repository.ts'
 export interface AuditOptions extends RoundsOptions {
   readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
   readonly repositories: Pick<Repositories, 'of' | 'refusedEndpoints'>
-  /** `instance`, or groups and projects (`project:…`). */
+  /** The sources of audit events: `instance`, or groups and projects (`project:…`). */
   readonly sources: readonly string[]
   readonly take: AuditReading['take']
   /** True while the store is full and accepts no more events. */
@@ -36,7 +36,7 @@ export interface AuditOptions extends RoundsOptions {
 export interface AuditCounters {
   rounds: number
   requests: number
-  /** New events: those that had not been read before. */
+  /** Number of new events, which had not been read before. */
   read: number
 }
 
@@ -46,7 +46,7 @@ export interface AuditPoller extends Loop {
   round(): Promise<void>
 }
 
-/** Without new events, the cursor stays this far behind the platform's clock, ms, so that the next window stays short. */
+/** If there are no new events, the cursor stays this far behind the platform's clock, ms. The next window then stays short. */
 const idle = 3_600_000
 
 export function createAuditPoller(options: AuditOptions): AuditPoller {
@@ -59,7 +59,10 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
   const rounds = createRounds(options)
   const { signal } = rounds
   const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
-  /** The sources asked since start. Earlier refusals do not count: whoever restarted the daemon may have fixed the permission. */
+  /**
+   * The sources that were requested since the start. Earlier refusals do not count, because the operator may have fixed the permission before
+   * restarting the daemon.
+   */
   const asked = new Set<string>()
 
   async function read(source: string): Promise<void> {
@@ -91,7 +94,7 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
     }
   }
 
-  /** Saves the cursor, but keeps `since` if a backfill has moved it back meanwhile. */
+  /** Saves the cursor, but keeps `since` if a backfill has moved it back in the meantime. */
   async function put(cursor: AuditCursor): Promise<void> {
     await cursors.change({ instance, source: cursor.source }, (known, readAt) => ({
       document: { ...cursor, since: Math.min(cursor.since, known?.since ?? Infinity), readAt },
@@ -140,15 +143,15 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
   return { ...rounds.loop(pauses, round), counters, round }
 }
 
-/** The next window to read: up to now, or 30 days at most. */
+/** Returns the next window to read. It ends now, or after at most 30 days. */
 function nextWindow({ since, at }: AuditCursor, now: Millis): AuditWindow {
   const from = Math.max(since, at - overlap)
   return { since: from, ...(now - from > maxWindow && { until: from + maxWindow }), recent: [] }
 }
 
 /**
- * The cursor after a window was read to its end. All times are the platform's. An event dated in the future does not move the cursor into the
- * future. `lookback`: how much is read again if that clock was set back, ms.
+ * Returns the cursor after a window was read to its end. All times are the platform's. An event that is dated in the future does not move the cursor
+ * into the future. `lookback`: the time that is read again if the platform's clock was set back, ms.
  */
 function afterWindow(
   before: AuditCursor,

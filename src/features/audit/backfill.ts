@@ -1,6 +1,6 @@
-// `pipespan backfill --audit`: finds the audit events of a time range in the past, source by source, the oldest first, for the daemon to export. A backfill
-// that was interrupted continues. Events that the daemon has read are skipped, and the daemon's cursor then includes this range: a second backfill of it
-// finds nothing.
+// `pipespan backfill --audit`: finds the audit events of a past time range, for the daemon to export. It reads one source after the other, and the
+// oldest events first. A backfill that was interrupted continues. Events that the daemon has already read are skipped. Afterwards the daemon's cursor
+// includes this range, so a second backfill of the range finds nothing.
 import {
   auditClient,
   auditTaking,
@@ -29,12 +29,12 @@ import type { Repositories } from '../../core/store/ports/repository.ts'
 
 export interface AuditBackfillOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
   readonly now: () => number
-  /** The maximum number of pages of one source. */
+  /** The maximum number of pages that are read of one source. */
   readonly maxPages?: number | undefined
   readonly client: AuditReading['client']
   readonly call: CallOptions
   readonly repositories: Pick<Repositories, 'of'>
-  /** `instance`, or groups and projects (`project:…`). */
+  /** The sources of audit events: `instance`, or groups and projects (`project:…`). */
   readonly sources: readonly string[]
   readonly take: AuditReading['take']
   /** True while the store is full and accepts no more events. */
@@ -44,13 +44,13 @@ export interface AuditBackfillOptions extends Pick<AskedBackfill, 'name' | 'rang
 
 export interface AuditBackfillProgress extends Pick<AskedBackfill, 'range'> {
   readonly resumed: boolean
-  /** The share of the range that was read, over all sources: 1 at the end. */
+  /** The share of the range that was read, over all sources. It is 1 at the end. */
   readonly share: number
-  /** Events seen, since this start. */
+  /** Number of events seen since the command was started this time. */
   readonly seen: number
-  /** Sources that could not be read, with why. */
+  /** Sources that could not be read, with the reason. */
   readonly failed: readonly { readonly source: string; readonly reason: string }[]
-  /** True if it stopped because the store is full; the same command continues it. */
+  /** True if the backfill stopped because the store is full. The same command continues it. */
   readonly full: boolean
 }
 
@@ -58,7 +58,7 @@ const week = 7 * 24 * 3_600_000
 
 type State = Omit<AuditBackfill, 'instance' | 'name'>
 
-/** Rejects with a PlatformError that affects every source, or with the reason of the call's aborted signal. */
+/** Runs a backfill of audit events. Rejects with a PlatformError if it affects every source, or with the reason of the call's aborted signal. */
 export async function auditBackfill(options: AuditBackfillOptions): Promise<AuditBackfillProgress> {
   const { client, repositories, range, sources, dryRun, now, maxPages: limit = maxBackfillPages } = options
   const [backfills, cursors] = [repositories.of(auditBackfills), repositories.of(auditCursors)]
@@ -68,7 +68,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
   let state: State = resumed ? known : { ...range, startedAt: now(), done: [] }
   let seen = 0
   let full = false
-  /** Consecutive refusals that may affect every source. The first few are counted as failures of their own sources only. */
+  /** Number of consecutive refusals that may affect every source. The first few are counted as failures of their own sources only. */
   let refusals = 0
   const failed: { source: string; reason: string }[] = []
 
@@ -79,7 +79,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
 
   function progress(): AuditBackfillProgress {
     const { since, until, done, reading } = state
-    // Progress is counted in whole windows, because the newest event of a window comes first.
+    // Progress is measured in whole windows, because the newest event of a window comes first.
     const begun = reading === undefined ? 0 : (reading.since - since) / Math.max(1, until - since)
     const share = sources.length === 0 ? 1 : Math.min(1, (done.length + begun) / sources.length)
     return { range: { since, until }, resumed, share, seen, failed, full }
@@ -93,7 +93,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
     return !full
   }
 
-  /** Returns false if the backfill must stop. */
+  /** Reads one source. Returns false if the backfill must stop. */
   async function readSource(source: string): Promise<boolean> {
     let pages = 0
     const cursor = await cursors.get({ instance: client.instance, source })
@@ -123,7 +123,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
     return true
   }
 
-  /** Moves the daemon's cursor back, but only if no gap remains between this range and what it has read. */
+  /** Moves the daemon's cursor back to include this range, but only if no gap remains between the range and the events that the daemon has read. */
   async function remember(source: string, until: number): Promise<void> {
     const of = { instance: client.instance, source }
     await cursors.change(of, cursor => {
@@ -142,7 +142,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
       const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, sources.length)
       if (!concernsOne(error) && !mayBeOwn) throw error
       failed.push({ source: nameOfSource(source), reason: error.message })
-      // The source is not marked as done: the refusal may affect every source, and then it must be read again.
+      // The source is not marked as done. The refusal may affect every source, and then the source must be read again.
       if (mayBeOwn) continue
     }
     const { reading: _, ...rest } = state

@@ -1,4 +1,4 @@
-// Checks of audit events: whether the token may read each source, and whether it sees everybody's actions or only those of its own user.
+// Checks audit events: whether the token may read each source, and whether it sees the actions of all users or only those of its own user.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { auditCursors } from './documents.ts'
 import { nameOfSource, sourceOf } from './audit-window.ts'
@@ -46,12 +46,15 @@ async function checkSource(client: PlatformClient, configured: string): Promise<
   )
 }
 
-/** The role without which the platform only returns what the token's user did; undefined if the token has it. */
+/**
+ * Returns the role that the token lacks; undefined if the token has the role. Without this role, the platform returns only the actions of the token's
+ * user.
+ */
 async function missingRole(client: PlatformClient, source: AuditSource): Promise<string | undefined> {
   if (source === 'instance') return undefined
   if ('group' in source) return (await client.ownsGroup(source.group, call)) ? undefined : "an owner's"
   try {
-    // Only maintainers may list webhooks.
+    // This request tests the role, because only maintainers may list webhooks.
     await client.hooks(source, call)
     return undefined
   } catch (error) {
@@ -60,7 +63,7 @@ async function missingRole(client: PlatformClient, source: AuditSource): Promise
   }
 }
 
-/** How far the daemon is behind; nothing if it has not read this source yet. */
+/** Reports how far the daemon is behind with a source. Returns nothing if the daemon has not read this source yet. */
 async function lagOf(store: SharedStore | undefined, instance: string, source: string): Promise<Finding[]> {
   const cursor = await store?.repositories.of(auditCursors).get({ instance, source })
   if (store === undefined || cursor?.readAt === undefined) return []

@@ -1,61 +1,63 @@
-// How far audit events have been read. Times are the platform's.
+// Documents in the store that record up to when audit events have been read. All times are the platform's, unless a comment names another clock.
 import { documentKind } from '../../core/store/ports/repository.ts'
 import { z } from 'zod'
 
-/** An event's id and time. */
+/** The id and the time of an audit event. */
 const mark = z.tuple([z.number(), z.number()])
 export type AuditMark = z.infer<typeof mark>
 
-/** A period that is being read page by page. */
+/** A time window that is being read page by page. */
 const auditWindow = z.object({
   since: z.number(),
-  /** Absent: up to now. */
+  /** The end of the window; absent if the window ends now. */
   until: z.number().optional(),
-  /** The next page; absent before the first one. */
+  /** The token of the next page; absent before the first page. */
   next: z.string().optional(),
-  /** When the platform served the first page. */
+  /** The time at which the platform served the first page. */
   servedAt: z.number().optional(),
   /** The newest event read so far. */
   newest: mark.optional(),
-  /** The events of the few minutes before that. */
+  /** The events of the few minutes before the newest event. */
   recent: z.array(mark),
 })
 export type AuditWindow = z.infer<typeof auditWindow>
 
-/** How far one source was read: the instance, a group, or a project. */
+/** The reading progress of one source, which is the instance, a group, or a project. */
 const auditCursor = z.object({
   instance: z.string(),
-  /** `instance`, or the group or project as configured. */
+  /** The source: `instance`, or the group or project as configured. */
   source: z.string(),
-  /** All events since then were read or are being read. */
+  /** The start of the time for which all events have been read or are being read. */
   since: z.number(),
-  /** Time and id of the newest event read. */
+  /** `at` and `id`: the time and the id of the newest event that was read. */
   at: z.number(),
   id: z.number(),
-  /** Events of the minutes before that. They are read again, because events may arrive late, so their ids must be recognised. */
+  /**
+   * The events of the minutes before the newest event. These minutes are read again, because events may arrive late, so the ids must be recognised.
+   */
   recent: z.array(mark),
-  /** When a window was last read to its end; the store's time. */
+  /** The store's time at which a window was last read to its end. */
   readAt: z.number().optional(),
   reading: auditWindow.optional(),
 })
 export type AuditCursor = z.infer<typeof auditCursor>
 
-/** A backfill under way. */
+/** The progress of a backfill of audit events. */
 const auditBackfill = z.object({
   instance: z.string(),
-  /** Derived from the command's options, so that the same command continues it. */
+  /** A name that is derived from the command's options, so that the same command continues the backfill. */
   name: z.string(),
   since: z.number(),
   until: z.number(),
   startedAt: z.number(),
-  /** Sources that are done. */
+  /** Sources that have been read completely. */
   done: z.array(z.string()),
-  /** The source that is being read; absent before its first page. */
+  /** The window of the source that is being read; absent before its first page. */
   reading: auditWindow.optional(),
 })
 export type AuditBackfill = z.infer<typeof auditBackfill>
 
-/** Written by the reader, and by backfills. */
+/** The cursors of audit events. The poller and backfills write them. */
 export const auditCursors = documentKind('audit/cursor', auditCursor, ['instance', 'source'], {
   about: ({ instance, source }) => ({ instance, paths: [source === 'instance' ? '' : source] }),
 })

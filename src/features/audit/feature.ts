@@ -1,6 +1,6 @@
-// Audit events of the platform: who changed what, of the instance, or of groups and projects. The platform sends no webhooks for them, so a poller
-// reads them with each token, and each becomes one log record. `audit.ts` is the poller, the file to read first; `audit-window.ts` reads a time
-// window page by page; `backfill.ts` reads the past. The feature adds a page, a check of the doctor, and `pipespan backfill --audit`.
+// Audit events of the platform: who changed what, in the instance, or in groups and projects. The platform sends no webhooks for them, so a poller
+// reads them with each token, and each event becomes one log record. Read `audit.ts` first, which is the poller; `audit-window.ts` reads a time
+// window page by page; `backfill.ts` reads past events. The feature adds a page, a check of the doctor, and `pipespan backfill --audit`.
 import { auditClient, auditTaking, fullnessOf } from './audit-window.ts'
 import { auditOptions } from './options.ts'
 import { auditSources, backfillAudit } from './backfill.ts'

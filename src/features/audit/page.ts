@@ -1,5 +1,5 @@
-// The page and the route of audit events: what was exported, and up to when each source was read. They need an admin token: without one, every user of
-// this machine could read them.
+// The page and the route of audit events. They show the exported events, and up to when each source was read. They need an admin token, because
+// without one every user of this machine could read the events.
 import { auditBackfills, auditCursors } from './documents.ts'
 import { z } from 'zod'
 import { at, type ConsolePart } from '../../console/console-part.ts'
@@ -29,7 +29,7 @@ const itemShape = z.object({
   body: z.string(),
   attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
 })
-/** Attributes are named as in docs/EVENTS.md. */
+/** An audit event in the JSON API. Its attributes are named as in docs/EVENTS.md. */
 type AuditItem = Shaped<typeof itemShape>
 
 export const auditShape = z.object({
@@ -39,11 +39,14 @@ export const auditShape = z.object({
   backfills: z.array(z.object({ since: millis, until: millis, upTo: millis })),
   problems: z.array(z.object({ source: z.string(), what: z.string() })).describe('Why events are not read.'),
 })
-/** Newest first. `next`: the value of `after` for the next page; `upTo`: up to when it was read. */
+/**
+ * The data of the audit page, with the newest event first. `next`: the value of `after` for the next page. `upTo`: the time up to which events were
+ * read.
+ */
 export type AuditView = Shaped<typeof auditShape>
 
 const pageSize = 50
-/** The format of `next`. */
+/** The format of `next`, which is a place in the list of audit events. */
 const auditPlacePattern = /^(\d{1,15})-(\d{1,15})$/
 
 export function auditConsole(options: AuditOptions, context: PartContext): ConsolePart {
@@ -71,7 +74,7 @@ export function auditConsole(options: AuditOptions, context: PartContext): Conso
   }
 }
 
-/** What the page and the route show. Without an admin token they show no events. */
+/** Returns the data that the page and the route show. Without an admin token it contains no events. */
 async function auditView(
   { views, repositories, flow, setup, bounds }: PagesSources,
   { adminToken, isRead }: { readonly adminToken: Secret | undefined; readonly isRead: boolean },
@@ -98,7 +101,7 @@ async function auditView(
   }
 }
 
-/** Why the configured sources are not read, or not all of them. */
+/** Returns the reasons why some or all of the configured sources are not read. */
 function problemsOf(
   refused: readonly RefusedEndpoint[],
   platformError: Flow['platformError'],

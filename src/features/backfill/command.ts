@@ -1,5 +1,5 @@
-// One run of `pipespan backfill`: opens the store beside a running daemon, or starts one that only exports (`--deliver`); reads; prints the result; and
-// waits until all is exported. The first Ctrl-C stops the reading.
+// One run of `pipespan backfill`. It opens the store beside a running daemon, or starts a daemon that only exports (`--deliver`). Then it reads,
+// prints the result, and waits until everything is exported. The first Ctrl-C stops the reading.
 import { complain, exitCode, print, printJson, type Terminal } from '../../lib/terminal.ts'
 import { createHash } from 'node:crypto'
 import { minutes, pipelineReading, type NamedPipelines, type Reading } from './pipelines.ts'
@@ -10,24 +10,24 @@ import type { Budget } from '../../platform/port/budget.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
 export interface BackfillCommand extends NamedPipelines {
-  /** Unix ms. */
+  /** The start of the time range to read, Unix time in ms. */
   readonly since: number
   readonly until?: number | undefined
-  /** What a feature reads instead of pipelines. */
+  /** The backfill of another feature, which runs instead of the backfill of pipelines. */
   readonly instead?: Backfill<never> | undefined
   /** The name of the platform, if several are configured. */
   readonly platform?: string | undefined
   readonly dryRun: boolean
   readonly deliver: boolean
-  /** One JSON object instead of sentences. */
+  /** True if the command prints one JSON object instead of sentences. */
   readonly json: boolean
 }
 
-/** Its exit code, and its result in sentences and as JSON. */
+/** The command's exit code, and its result in sentences and as JSON. */
 interface Result {
   readonly code: number
   readonly text: string
-  /** `since` and `until` as ISO 8601 in UTC. */
+  /** The result as JSON, with `since` and `until` in ISO 8601 and UTC. */
   readonly json: Readonly<Record<string, unknown>>
 }
 
@@ -78,7 +78,7 @@ function readingOf(platform: CommandPlatform, command: BackfillCommand): Reading
   }
 }
 
-/** If `signal` aborts it, it returns what it has seen so far; the same command resumes. */
+/** Runs the reading. If `signal` is aborted, it returns the progress so far, and the same command resumes later. */
 async function read(
   terminal: Terminal,
   { since, until, dryRun, deliver }: BackfillCommand,
@@ -120,7 +120,7 @@ async function read(
   }
 }
 
-/** The remaining time and the remaining API budget, as text. The budget is read once a second at most. */
+/** Returns a function that formats the remaining time and the remaining API budget. The budget is read once a second at most. */
 function progressSuffix(budget: Pick<Budget, 'snapshot'>): (share: number | undefined) => string {
   const begun = systemClock.now()
   let free = ''
@@ -142,7 +142,9 @@ function progressSuffix(budget: Pick<Budget, 'snapshot'>): (share: number | unde
   }
 }
 
-/** Waits until the pipelines found have their details, are settled and are sent. Returns false if it was stopped before. */
+/**
+ * Waits until all pipelines that were found have their details, are settled and have been sent. Returns false if the waiting was stopped before that.
+ */
 async function delivered(
   terminal: Terminal,
   { json }: BackfillCommand,
@@ -164,9 +166,9 @@ async function delivered(
   return !aborted
 }
 
-/** One line of progress: redrawn in place on a terminal, a plain line now and then elsewhere. */
+/** Shows progress in one line. On a terminal the line is redrawn in place; elsewhere a plain line is printed from time to time. */
 interface ProgressLine {
-  /** `share`: 0 to 1, undefined while it is not known. */
+  /** Shows the progress. `share`: the completed share from 0 to 1; undefined while it is not known. */
   show(share: number | undefined, words: string): void
   /** Ends the line; its last state stays visible. */
   end(): void

@@ -1,4 +1,4 @@
-// Shows the backfills under way on the page of sources.
+// Shows the backfills in progress on the page of sources.
 import { z } from 'zod'
 import { backfillProgress, progressShape } from './past-pipelines.ts'
 import { onSources } from '../../console/sources/api-clients.ts'

@@ -1,5 +1,5 @@
-// Reads the pipelines of a time range in the past, project by project, and queues them behind fresh ones; the daemon fetches and exports them. A
-// backfill that was interrupted continues; pipelines that were exported are skipped.
+// Reads the pipelines of a past time range, project by project, and queues them behind new ones; the daemon fetches and exports them. A backfill that
+// was interrupted continues. Pipelines that were already exported are skipped.
 import { changedPipelines } from '../../core/find/poll-project.ts'
 import { documentKind } from '../../core/store/ports/repository.ts'
 import { z } from 'zod'
@@ -20,53 +20,56 @@ import type { PollContext } from '../../core/find/poll-context.ts'
 import type { PollScope } from '../../core/find/poll-scope.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
-/** A backfill under way: stored, so that one that was interrupted continues. Times are the platform's. */
+/** The progress of a backfill, which is stored so that an interrupted backfill continues. Times are the platform's. */
 export const progressShape = z.object({
   instance: z.string(),
-  /** Derived from the command's options, so that the same command continues it. */
+  /** A name that is derived from the command's options, so that the same command continues the backfill. */
   name: z.string(),
   since: z.number(),
   until: z.number(),
   startedAt: z.number(),
-  /** The pipelines of the token's user are done. */
+  /** Present if the pipelines of the token's user have been read. */
   own: z.literal('read').optional(),
-  /** Projects up to this id are done. */
+  /** All projects up to this id have been read. */
   after: z.number(),
-  /** How far the next project has been read. */
+  /** The time up to which the next project has been read. */
   seen: z.number().optional(),
 })
 type BackfillState = Omit<z.infer<typeof progressShape>, 'instance' | 'name'>
 
 export const backfillProgress = documentKind('backfill', progressShape, ['instance', 'name'])
 
-/** `name`: a backfill of the same name continues an interrupted one, within a week. */
+/** Options for reading past pipelines. `name`: a backfill with the name of an interrupted one continues it, within a week. */
 export interface PastPipelinesOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
-  /** Made for the source `backfill`. */
+  /** The context of polling, created for the source `backfill`. */
   readonly context: PollContext
   readonly store: Pick<SharedStore, 'repositories' | 'runs'>
   readonly scope: PollScope
   readonly onProgress: (progress: PastPipelines) => void
   /** Unix time in milliseconds. */
   readonly now: () => number
-  /** The maximum number of pages of one list or source; default: `maxBackfillPages`. */
+  /** The maximum number of pages that are read of one list or source. The default is `maxBackfillPages`. */
   readonly maxPages?: number | undefined
 }
 
-/** What it has seen so far. `range`: that of the interrupted backfill if this one continues it. */
+/** The progress of a backfill. `range`: if it continues an interrupted backfill, the range of that backfill. */
 export interface PastPipelines extends Pick<EndedBackfill, 'range' | 'resumed'> {
   readonly projects: { readonly done: number; readonly all: number }
-  /** Pipelines seen, since this start. */
+  /** Number of pipelines seen since the command was started this time. */
   readonly seen: number
-  /** Pipelines of which something is new. */
+  /** Number of pipelines about which the platform reported something new. */
   readonly found: number
   readonly requests: number
-  /** Projects or lists that could not be read, with why. */
+  /** Projects or lists that could not be read, with the reason. */
   readonly failed: readonly { readonly project: string; readonly reason: string }[]
 }
 
 const week = 7 * 24 * 3_600_000
 
-/** Rejects with a PlatformError that affects every project, or with the reason of the context's aborted signal. */
+/**
+ * Reads the pipelines of a past time range. Rejects with a PlatformError if it affects every project, or with the reason of the context's aborted
+ * signal.
+ */
 export async function readPastPipelines(options: PastPipelinesOptions): Promise<PastPipelines> {
   const { context, store, range, dryRun, now, maxPages = maxBackfillPages } = options
   const backfills = store.repositories.of(backfillProgress)
@@ -76,9 +79,9 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
   let at: BackfillState = resumed ? known : { ...range, startedAt: now(), after: 0 }
   const counts = { seen: 0, found: 0, done: 0, all: 0 }
   const failed: { project: string; reason: string }[] = []
-  /** Consecutive refusals that may affect every project. The first few are counted as failures of their own projects only. */
+  /** Number of consecutive refusals that may affect every project. The first few are counted as failures of their own projects only. */
   let refusals = 0
-  /** The pipelines in the list of the token's user. The lists of projects show them again. */
+  /** The pipelines in the list of the token's user. The lists of projects contain them again. */
   const ofUser = new Set<number>()
 
   const progress = (): PastPipelines => ({
@@ -105,7 +108,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
 
   async function readProject(project: ResourceId): Promise<void> {
     const { until } = at
-    // An interrupted backfill continues in the order of ids, so only projects with an id can be continued.
+    // An interrupted backfill continues in the order of project ids, so only projects with an id can be continued.
     const seen = typeof project === 'number' ? at.seen : undefined
     let any = false
     let pages = 0
@@ -129,7 +132,10 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
     }
   }
 
-  /** Reads the list of the token's user by creation time, its only order. After an interruption it starts over: it is short, and known ones are skipped. */
+  /**
+   * Reads the pipelines of the token's user by creation time, which is the only order of this list. After an interruption it starts over, because the
+   * list is short and known pipelines are skipped.
+   */
   async function readOwn(): Promise<void> {
     const { since: createdAfter, until: createdBefore } = at
     for (const source of [undefined, 'parent_pipeline']) {
@@ -167,7 +173,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
       const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, counts.all)
       if (!concernsOne(error) && !mayBeOwn) throw error
       failed.push({ project: String(project), reason: error.message })
-      // The project is not marked as done: the refusal may affect every project, and then it must be read again.
+      // The project is not marked as done. The refusal may affect every project, and then the project must be read again.
       if (mayBeOwn) continue
     }
     const { seen: _, ...rest } = at
@@ -178,8 +184,8 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
 }
 
 /**
- * Ids in ascending order, so that the last id read is enough to continue. `paths`: of projects that the token may not read, although it may be allowed
- * to read their pipelines; they are read again after an interruption.
+ * Returns the projects to read, with ids in ascending order, so that the last id is enough to continue. `paths`: the paths of projects that the token
+ * may not read, although it may be allowed to read their pipelines; they are read again after an interruption.
  */
 async function projectsOf({
   context,

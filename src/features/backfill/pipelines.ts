@@ -1,4 +1,5 @@
-// What the command reads unless a flag asks for something else: pipelines of the projects and groups that it names, or else of those that are polled.
+// Reads pipelines, which the command does unless a flag asks for something else. It reads the projects and groups that the command names, or else
+// those that the daemon polls.
 import { ConfigError } from '../../lib/fault.ts'
 import { createPollContext } from '../../core/find/poll-context.ts'
 import { ownPipelines } from '../../core/find/poll-own-pipelines.ts'
@@ -10,22 +11,22 @@ import type { AskedBackfill, BackfillContext, CommandPlatform, EndedBackfill } f
 export interface NamedPipelines {
   readonly project: readonly string[]
   readonly group: readonly string[]
-  /** Also the pipelines that the token's user started, in all projects. */
+  /** True to also read the pipelines that the token's user started, in all projects. */
   readonly mine: boolean
-  /** `--since` and `--until` as given: a command with the same text resumes. */
+  /** The text of `--since` and `--until` as given. A command with the same text resumes the backfill. */
   readonly words: string
 }
 
-/** What one run of the command reads. */
+/** The data that one run of the backfill command reads, such as pipelines. */
 export interface Reading {
-  /** Two commands with equal values here are the same: the second one resumes the first. */
+  /** The values that identify a command. If two commands have equal values, the second one resumes the first. */
   readonly same: readonly unknown[]
   /** A sentence to print before the reading begins. */
   readonly warning?: string
   readonly run: (asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
 }
 
-/** Throws a ConfigError if neither the command nor the configuration names anything. */
+/** Returns the reading of pipelines. Throws a ConfigError if neither the command nor the configuration names a project or group. */
 export function pipelineReading(
   { config, name, groups }: CommandPlatform,
   { project, group, mine, words }: NamedPipelines,
@@ -82,7 +83,8 @@ function factsOf({ seen, found, requests }: Counts): Readonly<Record<string, num
 
 function whatNext({ found }: PastPipelines, { dryRun, deliver }: AskedBackfill, perMinute: number): string {
   if (dryRun) {
-    // Three requests for each pipeline: itself, its jobs, its bridges. The estimate is too short if other requests use the budget, too.
+    // Each pipeline needs three requests: for itself, its jobs and its bridges. The estimated time is too short if other requests use the budget,
+    // too.
     const needed = found * 3
     return `Nothing was written. Fetching their details takes about ${needed} requests: at least ${minutes((needed / perMinute) * 60)}.`
   }

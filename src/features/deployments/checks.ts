@@ -1,4 +1,4 @@
-// Checks whether webhooks report deployments, changes and incidents, by looking at those in the store.
+// Checks whether webhooks report deployments, changes and incidents, by inspecting the latest ones in the store.
 import { changeOfRun } from './model/change.ts'
 import { changes } from './sql/changes.ts'
 import { deployments } from './sql/deployments.ts'
@@ -10,9 +10,9 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 
 const report = reportOf('events')
 const day = 86_400_000
-/** How many days back the checks look: an active project has some of each in this time. */
+/** The number of days that the checks look back. In this time, an active project has some deployments, changes and incidents. */
 const lookedBack = 30
-/** How many of the latest of each are looked at. */
+/** The number of latest deployments, changes or incidents that a check inspects. */
 const lookedAt = 100
 
 interface Asked {
@@ -24,11 +24,11 @@ interface Asked {
 
 interface Seen {
   readonly at: number
-  /** False: only its job or pipeline reported it. */
+  /** False if only a job or pipeline reported the deployment or change, and no webhook. */
   readonly byWebhook: boolean
 }
 
-/** What webhooks report: its word in PIPESPAN_EVENTS, its name, and the check that looks for it. */
+/** The objects that webhooks report: the word in PIPESPAN_EVENTS, the name of the objects, and the check for them. */
 const watched: readonly (readonly [word: string, name: string, find: (asked: Asked) => Promise<Finding>])[] = [
   ['deployment', 'Deployments', findDeployments],
   ['change', 'Changes (merge requests)', findChanges],
@@ -60,7 +60,7 @@ async function findDeployments({ store, within, now }: Asked): Promise<Finding> 
 
 async function findChanges({ store, within, now }: Asked): Promise<Finding> {
   const all = (await store?.on(changes).list(within)) ?? []
-  // A change that no webhook reported is not in the list: only its pipelines show it.
+  // The list lacks changes that no webhook reported, because only their pipelines show them.
   const runs = (await store?.views.lastFinished(lookedAt)) ?? []
   const others = runs.flatMap(({ run }) => changeOfRun(run) ?? [])
   const seen = [
@@ -71,7 +71,10 @@ async function findChanges({ store, within, now }: Asked): Promise<Finding> {
   return findingOf('Changes (merge requests)', how, seen, now)
 }
 
-/** `flag`: what to enable in the hook. `otherwise`: what shows them without an event. `seen`: of those reported by webhook, the latest first. */
+/**
+ * Returns the finding of a check. `flag`: the flag to enable in the webhook. `otherwise`: what shows the objects without an event. `seen`: the
+ * objects in the store, the latest first.
+ */
 function findingOf(
   name: string,
   { flag, otherwise }: { readonly flag: string; readonly otherwise: string },
@@ -89,7 +92,7 @@ function findingOf(
   )
 }
 
-/** Incidents come from webhooks and from the platform's list, and the store does not distinguish them. */
+/** Incidents come from webhooks and from the platform's list, and the store does not distinguish their sources. */
 async function findIncidents({ client, store, within, now }: Asked): Promise<Finding> {
   const [last] = (await store?.on(incidents).opened({ ...within, limit: 1 })) ?? []
   const openedAt = last?.view.openedAt

@@ -1,4 +1,4 @@
-// Counts how many commits a branch has that a revision does not have. Each count sends a request. The answer is not stored.
+// Counts how many commits a branch has that a revision lacks. Each count sends a request. The result is not stored.
 import { isWithin } from '../../model/territory.ts'
 import { perMinuteForPeople, type PartContext } from '../../daemon/feature.ts'
 import { PlatformError, type PlatformClient } from '../../platform/port.ts'
@@ -11,12 +11,15 @@ export interface BehindOf {
 }
 
 export type CountedBehind =
-  /** `isAll`: false if there are more commits than one page of the answer has. */
+  /** The number of commits. `isAll`: false if there are more commits than one page of the response has. */
   | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
-  /** `limited`: the platform was not asked, because this minute's limit of comparisons is reached. */
+  /** The commits were not counted. `limited`: no request was sent, because this minute's limit of comparisons is reached. */
   | { readonly as: 'refused' | 'limited'; readonly what: string; readonly remedy: string }
 
-/** Counts with the token that covers the project, by its instance, and by its full path if that is known. Undefined without any token. */
+/**
+ * Returns a function that counts with the token that covers the project. The token is found by the project's instance, and by its full path if that
+ * is known. Undefined if there is no token.
+ */
 export function countBehindWith({
   tokens,
   clock,
@@ -36,10 +39,10 @@ export function countBehindWith({
 }
 
 const minute = 60_000
-/** Timeout of one count, ms: a person waits for it. */
+/** Timeout of one count, ms. It is short, because a person waits for the result. */
 const timeoutMs = 10_000
 
-/** `maxPerMinute`: the maximum number of requests within any minute, because the rest of the API budget is for other requests. */
+/** `maxPerMinute`: the maximum number of requests within any minute. The rest of the API budget is reserved for other requests. */
 export function createCountBehind(
   client: Pick<PlatformClient, 'commits'>,
   maxPerMinute: number,

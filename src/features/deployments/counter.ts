@@ -1,5 +1,6 @@
-// Counts due things, with their increments and exports, many in one transaction. If that fails because of the data, it counts them one by one. Changes
-// and incidents need only this counter; deployments also need requests to the platform (`deployment-counter.ts`).
+// Counts deployments, changes and incidents that are due, with their increments and exports. Many are counted in one transaction. If that fails
+// because of the data, they are counted one by one. Changes and incidents need only this counter; deployments also need requests to the platform
+// (`deployment-counter.ts`).
 import { changeMeasures, uncounted, viewChange } from './model/change.ts'
 import type { ChangeMeasure, CountedTimes, Change } from './model/change.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -15,19 +16,19 @@ import type { Log } from '../../lib/log.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 
-/** How many are counted in one transaction. On SQLite, nothing else is done during the transaction. */
+/** The maximum number of items that are counted in one transaction. On SQLite, nothing else is done during the transaction. */
 const maxTogether = 32
 const idleMs = 1_000
-/** The delay before a thing that fails even when it is counted alone is due again, ms. */
+/** The delay after which an item is due again that fails even when it is counted alone, ms. */
 const retryMs = 90_000
 
 export interface Counting {
-  /** What a chunk adds to totals; undefined: no metrics are kept. */
+  /** Returns the increments that a chunk adds to the totals. If undefined, no totals are stored. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
-  /** Destinations that get a separate point for each counted thing. */
+  /** Destinations that get a separate metric point for each counted item. */
   readonly to: readonly Route<'metrics'>[]
   readonly profile: ByInstance<string>
-  /** Called after something was put into the outbox. */
+  /** Called after an entry was added to the outbox. */
   readonly onCounted: () => void
   readonly clock: Clock
   readonly log: Log
@@ -37,24 +38,24 @@ interface CounterOptions<Of, State, Around, Measure extends string> extends Pick
   Counting,
   'onCounted' | 'clock' | 'log'
 > {
-  /** The name of the counted things, for the log. */
+  /** The name of the counted items, for the log. */
   readonly name: string
   readonly store: Pick<Countable<Of, State, Around>, 'countDue' | 'due' | 'count' | 'defer'>
   readonly decide: Decide<Of, State, Around>
-  /** The possible counters of a decision. */
+  /** The counters that a decision may increment. */
   readonly measures: readonly Measure[]
-  /** Called if some must wait for their commits. */
+  /** Called if some items must wait for their commits. */
   readonly onApart?: () => void
 }
 
 export interface Counter<Measure extends string> extends Loop {
-  /** Counts all that is due now. */
+  /** Counts all items that are due now. */
   drain(): Promise<void>
-  /** Counted since start. */
+  /** The number of counted items since the start, by measure. */
   readonly counters: Record<Measure, number>
 }
 
-/** `add`: adds decisions of other code to the counters. */
+/** Creates a counter. Its `add` adds the decisions of other code to the counters. */
 export function createCounter<Of, State, Around, Measure extends string>({
   name,
   store,
@@ -74,7 +75,7 @@ export function createCounter<Of, State, Around, Measure extends string>({
     if (decided.includes('apart')) onApart?.()
   }
 
-  /** Counts some of the due things. Returns how many were due. */
+  /** Counts some of the items that are due. Returns the number of items that were due. */
   async function countDue(): Promise<number> {
     try {
       const decided = await store.countDue(maxTogether, decide)
@@ -108,14 +109,14 @@ export function createCounter<Of, State, Around, Measure extends string>({
   }
 }
 
-/** Figures of a counted thing. */
+/** The figures of a counted item. */
 interface Measured extends Pick<EventChunk, 'at' | 'job'> {
   readonly figures: object
-  /** Names the figures, such as `merge of change 7`. SQLite may reuse that number once its row is deleted. */
+  /** The name of the figures, such as `merge of change 7`. It is not unique, because SQLite may reuse that number once its row is deleted. */
   readonly name: string
 }
 
-/** The increments of the project's totals, and an event that is exported as metrics only. */
+/** Returns the increments of the project's totals, and an event that is exported as metrics only. */
 export function countedFigures(
   { instance, project }: { readonly instance: string; readonly project: ProjectFacts },
   event: Pick<EventChunk['event'], 'kind' | 'name'>,
@@ -133,9 +134,9 @@ export function countedFigures(
   return { ...(totals && { totals }), ...(sent.to.length > 0 && { sent }) }
 }
 
-/** A kind of thing that is counted without a request. `points`: its metric points, each with what it counts. */
+/** A kind of item that is counted without a request. `points`: its metric points, each with the measures that it counts. */
 interface Kind<Of, State, Measure extends string> {
-  /** Used in logs and in the key of what is sent. */
+  /** The name of the kind, which is used in logs and in the key of the exported event. */
   readonly name: string
   readonly event: Pick<EventChunk['event'], 'kind' | 'name'>
   readonly measures: readonly Measure[]
@@ -145,7 +146,7 @@ interface Kind<Of, State, Measure extends string> {
   }
 }
 
-/** A change is counted up to four times: its first pipeline, its first approval, its merge, and its time in the merge train. */
+/** A change is counted up to four times: for its first pipeline, its first approval, its merge, and its time in the merge train. */
 export const countedChanges: Kind<Change, CountedTimes, ChangeMeasure> = {
   name: 'change',
   event: { kind: 'change_figures', name: 'platform.vcs.change' },
@@ -162,7 +163,7 @@ export const countedChanges: Kind<Change, CountedTimes, ChangeMeasure> = {
 
 export type IncidentMeasure = 'opened' | 'closed'
 
-/** An incident is counted when it is opened and when it is closed; often both at once. */
+/** An incident is counted when it is opened and when it is closed. Often both are counted at once. */
 export const countedIncidents: Kind<Incident, CountedIncident, IncidentMeasure> = {
   name: 'incident',
   event: { kind: 'incident_figures', name: 'platform.issue' },

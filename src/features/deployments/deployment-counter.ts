@@ -1,5 +1,6 @@
-// Counts each finished deployment once: compares it with earlier ones of its environment, and requests the commits that it brought to production, with a
-// lower priority than all API requests for pipelines. Deployments that need no request are counted together.
+// Counts each finished deployment once. It compares the deployment with earlier ones of its environment, and requests the commits that the deployment
+// brought to production. These requests have a lower priority than all API requests for pipelines. Deployments that need no request are counted
+// together.
 import { backoff } from '../../lib/backoff.ts'
 import { commitRange, figuresOf, isCounted } from './model/deployment-figures.ts'
 import type { DeployedCommits, DeploymentFigures, LeadTimeDefinition, Neighbours } from './model/deployment-figures.ts'
@@ -14,7 +15,7 @@ import type { ProjectFacts } from '../../model/observation.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
-/** Reads commits of a platform's projects with one token. */
+/** A token with which the commits of a platform's projects can be read. */
 interface CommitsToken {
   readonly territory: Territory
   readonly readCommits: ReturnType<typeof createCommitsReading>
@@ -23,25 +24,25 @@ interface CommitsToken {
 
 export interface DeploymentCounterOptions extends Counting {
   readonly deployments: Deployments
-  /** Empty: the platform's API is not configured. */
+  /** The tokens that can read commits. The list is empty if the platform's API is not configured. */
   readonly tokens: readonly CommitsToken[]
   readonly isProduction: IsProduction
-  /** What other features report about a deployment; called with the id of its row. */
+  /** Returns what other features report about a deployment. It is called with the id of the deployment's row. */
   readonly reports?:
     ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly Reports[]) | undefined
 }
 
 export interface DeploymentCounter extends LeasedWork {
   /**
-   * Counted since start. `passedOver`: neither succeeded nor failed, or had no environment. `withoutCommits`: counted without their commits, because the
-   * platform refused, or did not answer. `commitRequests`: requests for commits.
+   * The counters since the start. `passedOver`: deployments that neither succeeded nor failed, or had no environment. `withoutCommits`: deployments
+   * that were counted without their commits, because the platform refused or did not respond. `commitRequests`: requests for commits.
    */
   readonly counters: Readonly<Record<'counted' | 'passedOver' | 'withoutCommits' | 'commitRequests', number>>
 }
 
-/** How many deployments wait for their commits at the same time. */
+/** The maximum number of deployments that wait for their commits at the same time. */
 const places = 4
-/** The maximum of tries to get the commits; with growing pauses they take about five hours. */
+/** The maximum number of attempts to get the commits. With growing pauses they take about five hours. */
 const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
 
@@ -56,7 +57,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   })
   const { counters } = counter
 
-  /** The revisions between which the platform is asked for commits; undefined: it is not asked. */
+  /** Returns the revisions between which the commits are requested; undefined if they are not requested. */
   function rangeOf(deployment: Deployment, around: Neighbours): ReturnType<typeof commitRange> {
     const view = lanes.of(deployment).token === undefined ? undefined : viewDeployment(deployment)
     return view && commitRange(view, around, isProduction)
@@ -70,7 +71,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     const decided = await deployments.count(due.id, ({ id, of }, around) =>
       asked !== undefined && around.previous?.id !== before.previous?.id ? 'skip' : decide(id, of, around, asked),
     )
-    // Another deployment precedes it now, so the commits are of the wrong range: start over.
+    // Another deployment now precedes this one, so the commits belong to the wrong range, and the counting starts over.
     if (decided === undefined) await deployments.defer(due.id, 0, false)
     else counter.add([decided])
   }
@@ -154,12 +155,12 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   }
 }
 
-/** The maximum number of pages read, of 100 commits each. */
+/** The maximum number of pages that are read, with 100 commits each. */
 const maxPages = 5
 
 /**
- * Asks for the commits that `to` has and `from` does not have. `refused`: the platform refuses, or does not have them, so the deployment is counted without
- * them. It throws if the platform may answer later.
+ * Requests the commits that `to` has and `from` lacks. `refused`: the platform refuses the request or does not have the commits, so the deployment is
+ * counted without them. It throws an error if the platform may respond later.
  */
 export function createCommitsReading(
   client: Pick<PlatformClient, 'commits'>,

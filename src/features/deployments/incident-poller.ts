@@ -1,5 +1,5 @@
-// Asks the platform for incidents that have changed, in case a webhook was lost. One replica does it, by a lease; the cursor is in the store. Each
-// round begins some minutes before the last change; reading an incident twice does no harm.
+// Polls the platform for incidents that have changed, in case a webhook was lost. One replica does this, by a lease; the cursor is in the store. Each
+// round begins some minutes before the last change. Reading an incident twice does no harm.
 import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
 import { documentKind, type Repository } from '../../core/store/ports/repository.ts'
 import { incidentLookback } from './model/incident.ts'
@@ -11,15 +11,15 @@ import { z } from 'zod'
 
 /** `at`: the `updated_at` of the last incident that was read, the platform's time. */
 const incidentCursor = z.object({ instance: z.string(), at: z.number() })
-/** Up to which change incidents were read with each token. */
+/** The cursors of the incident poller: the last change that was read with each token. */
 export const incidentCursors = documentKind('incidents/cursor', incidentCursor, ['instance'])
 
 export interface IncidentPollerOptions extends RoundsOptions {
-  /** The key of its cursor; by default the instance. */
+  /** The key of the poller's cursor. The default is the instance. */
   readonly scope?: string | undefined
   readonly client: Pick<PlatformClient, 'instance' | 'incidents'>
   readonly cursors: Repository<z.infer<typeof incidentCursor>, 'instance'>
-  /** Resolves when they are stored. */
+  /** Stores the incidents. Resolves when they are stored. */
   readonly take: (incidents: readonly ListedIncident[]) => Promise<void>
   /** The interval between two rounds, ms. */
   readonly interval: number
@@ -31,7 +31,7 @@ export interface IncidentPoller extends Loop {
   round(): Promise<void>
 }
 
-/** How late a change may appear in the list, ms. */
+/** The maximum delay after which a change appears in the list, ms. */
 const overlap = 300_000
 
 export function createIncidentPoller(options: IncidentPollerOptions): IncidentPoller {
@@ -55,8 +55,8 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
   }
 
   /**
-   * A change moves an incident to the end of the list, so the next page may miss one. Therefore each page is a new list that begins at the last
-   * change read; only incidents that changed in the same instant are read page by page.
+   * Reads all incidents that have changed since `at`. A change moves an incident to the end of the list, so the next page might miss an incident.
+   * Therefore each page is a new list that begins at the last change read. Only incidents that changed in the same instant are read page by page.
    */
   async function readFrom(at: Millis): Promise<{ readonly newest: Millis; readonly isAll: boolean }> {
     let newest = at

@@ -1,5 +1,5 @@
-// Extracts deployments, changes and incidents from what passes through the line: the deployments that a snapshot's jobs made, the change that a pipeline
-// is about, and what events report about all three. Pure.
+// Extracts deployments, changes and incidents from snapshots and events while they are taken in: the deployments that a snapshot's jobs made, the
+// change that a pipeline is about, and what events report about all three. The functions are pure.
 import { changeOfRun, changeStates, observedChange, type Change } from './model/change.ts'
 import { changeReporter } from './sql/changes.ts'
 import { deploymentReporter } from './sql/deployments.ts'
@@ -15,11 +15,11 @@ import type { Reported } from './sql/counted.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Run } from '../../model/run.ts'
 
-/** The delay between a report and its counting, ms. */
+/** The delays between a report and its counting, ms. */
 export interface CountIn {
   readonly afterEvent: number
   readonly afterSnapshot: number
-  /** For a change's first pipeline; undefined: changes are not counted. */
+  /** The delay for a change's first pipeline. If undefined, changes are not counted. */
   readonly change?: number | undefined
 }
 
@@ -54,25 +54,25 @@ export function countedStep({ afterEvent, afterSnapshot, change }: CountIn, isPr
   }
 }
 
-/** The change to report: only once for a pipeline, although most observations of the pipeline name the change. */
+/** Returns the change to report. It is reported only once for a pipeline, although most observations of the pipeline name the change. */
 function changeAfter(run: Run, known: Run | undefined): Change | undefined {
   if (run.pipeline === known?.pipeline && run.mergeRequestEvent === known?.mergeRequestEvent) return undefined
   const change = changeOfRun(run)
   const before = known && changeOfRun(known)
   if (change === undefined || before?.iid !== change.iid) return change
-  // REST does not know that a change comes from a fork, and then names the pipeline's own project as its target. So a different target counts only if
-  // it is not that project.
+  // REST does not report that a change comes from a fork, and then names the pipeline's own project as its target. So a different target is used only
+  // if it is not that project.
   const namesTarget = change.project.id !== before.project.id && change.project.id !== run.project.facts.id
   const isSame = change.pipeline?.createdAt === before.pipeline?.createdAt && change.trainAt === before.trainAt
   return namesTarget || !isSame ? change : undefined
 }
 
-/** `approval`: one person approved. `approved`: it has all approvals that it needs. */
+/** Actions that approve a change. `approval`: one person approved. `approved`: the change has all approvals that it needs. */
 const approvals: ReadonlySet<string> = new Set(['approval', 'approved'])
-/** Actions that change its state. */
+/** Actions that change the state of a merge request. */
 const transitions: ReadonlySet<string> = new Set(['open', 'reopen', 'close', 'merge'])
 
-/** Undefined for an event of another kind, and for one without project, number or state. */
+/** Returns the change that an event reports. Undefined for an event of another kind, and for a change without project, number or state. */
 export function changeOfEvent(event: PlatformEvent, receivedAt: Millis): Change | undefined {
   const { attributes, instance, project, times = {}, at = receivedAt } = event
   if (event.kind !== 'change' || project === undefined) return undefined
@@ -101,7 +101,10 @@ export function changeOfEvent(event: PlatformEvent, receivedAt: Millis): Change 
   })
 }
 
-/** Undefined for an event of another kind, and for one without project, status, or id of the deployment or its job. */
+/**
+ * Returns the deployment that an event reports. Undefined for an event of another kind, and for an event without project, status, or id of the
+ * deployment or its job.
+ */
 export function deploymentOfEvent(event: PlatformEvent, receivedAt: Millis): Deployment | undefined {
   const { attributes, instance, project, at = receivedAt } = event
   if (event.kind !== 'deployment' || project === undefined) return undefined
@@ -123,7 +126,10 @@ export function deploymentOfEvent(event: PlatformEvent, receivedAt: Millis): Dep
   })
 }
 
-/** Undefined for an event of another kind. An issue of another type may have been an incident before: only the store knows that. */
+/**
+ * Returns the incident that an event reports. Undefined for an event of another kind. An issue of another type may have been an incident before, but
+ * only the store knows that.
+ */
 export function incidentOfEvent(event: PlatformEvent, receivedAt: Millis): Incident | undefined {
   const { attributes, instance, project, times = {}, at = receivedAt } = event
   if (event.kind !== 'issue' || project === undefined) return undefined

@@ -1,5 +1,5 @@
-// The metrics of counted deployments, changes and incidents, with their values and attributes. And the metrics of the semantic conventions about the known
-// changes of each project: how many are in each state, and how long open ones have been open.
+// The metrics of counted deployments, changes and incidents, with their values and attributes. Also the metrics of the semantic conventions about the
+// known changes of each project: how many are in each state, and how long open ones have been open.
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
 import {
   ATTR_DEPLOYMENT_STATUS,
@@ -74,7 +74,10 @@ const deploymentMetrics: readonly FiguresRow<DeploymentFigures>[] = [
     description: 'Time from a commit to its deployment to production; an attribute names the definition.' },
 ]
 
-/** A change and its branches. Metrics fold the names of branches: that of the source branch like the ref of a merge request's pipeline. */
+/**
+ * A change and its branches, as the subject of a metric. Metrics fold the names of branches. The source branch is folded like the ref of a merge
+ * request's pipeline.
+ */
 type ChangeSubject = FiguresSubject<Pick<ChangeFigures, 'head' | 'base'> & { readonly state?: string }>
 type OfChange = AttributeRow<ChangeSubject>
 
@@ -110,7 +113,7 @@ const changeMetrics: readonly FiguresRow<ChangeFigures>[] = [
     description: 'Time from the creation of the first merge train pipeline of a change to its merge.' },
 ]
 
-/** Only with `PIPESPAN_VCS_METRICS`. */
+/** These metrics are only exported with `PIPESPAN_VCS_METRICS`. */
 // prettier-ignore
 const conventionMetrics: readonly FiguresRow<ChangeFigures>[] = [
   { name: 'vcs.change.time_to_merge', ...gauge, attributes: [repository, head, base], values: took('merge'), when: `it was merged; ${isOn}`,
@@ -119,7 +122,7 @@ const conventionMetrics: readonly FiguresRow<ChangeFigures>[] = [
     description: 'The amount of time since its creation it took the latest change to get the first approval.' },
 ]
 
-/** Measured from the changes that are known at the time of export; not counted. */
+/** These metrics are measured from the changes that are known at the time of export. They are not counted. */
 // prettier-ignore
 export const changeCountMetric = {
   name: 'vcs.change.count', type: 'updowncounter', number: 'int', unit: '{change}', attributes: [state, repository], when: `changes are known; ${isOn}`,
@@ -154,7 +157,7 @@ export const figureTables: readonly (FiguresTable & { readonly isOn?: (options: 
   { kind: 'incident_figures', rows: incidentMetrics },
 ]
 
-/** The maximum of open changes of a project whose age is exported, the oldest. */
+/** The maximum number of open changes of a project whose age is exported. The oldest ones are exported. */
 const maxOpen = 10_000
 
 export const projectChanges: MeasuresProjects<DeploymentOptions> = {
@@ -182,7 +185,7 @@ export interface KnownChanges extends Omit<ProjectMetrics, 'metrics'> {
   readonly open: readonly Pick<ChangeView, 'state' | 'head' | 'base' | 'stateAt'>[]
 }
 
-/** `now`: the time of every point. */
+/** Returns the metrics of a project's known changes. `now`: the time of every point. */
 export function changesData(known: KnownChanges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const { key, project } = known
   const style = styleOf({ trace: known }, settings)
@@ -192,7 +195,8 @@ export function changesData(known: KnownChanges, now: Millis, settings: Telemetr
       settings.foldRef({ pipeline: { facts: { ref, source } }, project })
     return { ...custom, ...pointAttributes(rows, { figures, chunk: { key, project }, foldRef } as F, style) }
   }
-  // All states, so that a state without changes is sent with 0. The points are added up if their attribute is dropped.
+  // The counts of all states, so that a state without changes is sent with 0. Points are added up if the attribute that distinguishes them is
+  // dropped.
   const counts = new Map<string, Point>()
   for (const state of changeStates) {
     const attributes = attributesOf(changeCountMetric.attributes, { state })

@@ -1,50 +1,50 @@
-// An error of a request to the platform, of a kind on which code decides.
+// Declares the error of a failed request to the platform. Code branches on the kind of the error.
 import { Fault } from '../../lib/fault.ts'
 
-/** The kind of an error, on which code decides. People read the message. */
+/** The kind of a platform error. Code branches on it; people read the message. */
 export type PlatformErrorKind =
-  /** 401, or a token that cannot be sent. */
+  /** HTTP 401, or the token cannot be sent in a header. */
   | 'unauthorized'
-  /** 403: the token's scope or role is insufficient. */
+  /** HTTP 403: the token's scope or role is insufficient. */
   | 'forbidden'
-  /** 404: the thing does not exist, or the token may not see it. */
+  /** HTTP 404: the resource does not exist, or the token may not see it. */
   | 'not-found'
-  /** 429, also after all retries. */
+  /** HTTP 429 (rate limit), possibly after all retries. */
   | 'limited'
-  /** Any other 4xx. */
+  /** Any other HTTP 4xx status. */
   | 'refused'
-  /** 5xx. */
+  /** Any HTTP 5xx status. */
   | 'unavailable'
   /** The connection failed or broke. */
   | 'network'
   | 'timeout'
-  /** A stream that takes too long in total. */
+  /** The stream exceeded its total time limit. */
   | 'slow'
   /** A redirect leads to another host. Such a link is never followed. */
   | 'foreign-host'
-  /** The answer is a web page, or a redirect to one, and not from the API. */
+  /** The response is a web page, or a redirect to one, so it does not come from the API. */
   | 'not-the-api'
-  /** The answer is invalid JSON or was cut off. */
+  /** The response is invalid JSON or was cut off. */
   | 'broken-answer'
-  /** The answer is JSON, but not of the documented shape. */
+  /** The response is JSON, but not of the documented shape. */
   | 'unexpected-answer'
   | 'too-large'
 
 export interface PlatformErrorFacts {
   readonly kind: PlatformErrorKind
-  /** A sentence that says what is wrong. */
+  /** A sentence that describes the error. */
   readonly what: string
   readonly remedy: string
   readonly status?: number | undefined
-  /** Method, and path below the API's base without the query. */
+  /** HTTP method and path of the request. The path is relative to the API's base and has no query. */
   readonly endpoint?: string | undefined
   /** The platform's message, shortened and without secrets. */
   readonly detail?: string | undefined
-  /** The machine-readable `error` in the answer's body, such as `insufficient_scope`. */
+  /** The machine-readable `error` in the response's body, such as `insufficient_scope`. */
   readonly code?: string | undefined
-  /** True if the API refuses every request to this endpoint or lacks it, and not only for one thing. */
+  /** True if the API refuses every request to this endpoint, or lacks the endpoint; false if the error concerns a single resource. */
   readonly affectsAllRequests?: boolean | undefined
-  /** The keys in the answer's JSON body. */
+  /** The keys in the response's JSON body. */
   readonly keys?: readonly string[] | undefined
 }
 
@@ -84,7 +84,10 @@ const passing: ReadonlySet<PlatformErrorKind> = new Set([
   'broken-answer',
 ])
 
-/** Rewrites a message for one of `platforms` in the YAML file, because the variables of the single form are not the settings of these platforms. */
+/**
+ * Rewrites a message for a platform that is configured under `platforms` in the YAML file. The message then names that platform's YAML settings, and
+ * not the variables for a single platform.
+ */
 export function inSettingsOf(platform: string, message: string): string {
   if (platform === 'default') return message
   return message.replace(/PIPESPAN_PLATFORM_([A-Z_]+[A-Z])/g, (_, name: string) => `\`${name.toLowerCase()}\``)

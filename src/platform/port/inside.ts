@@ -1,4 +1,4 @@
-// Declares the calls that read the inside of a job: its log, its reports and its own spans. A part of the port.
+// Part of the port: declares the calls that read details of a job, which are its log, its reports and its own spans.
 import type { CallOptions } from '../port.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -9,21 +9,21 @@ import type { LogLine, RanOn, Section } from '../../model/inside.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 import type { ReportFaultReason, TestOutcomes, TestReport } from '../../model/test-report.ts'
 
-/** The further calls of a client. Each rejects as those of the client do. */
+/** The client's calls that read details of a job. They reject in the same way as the client's other calls. */
 export interface InsideClient {
   inside(rules: InsideRules): InsideReading
   showLogs(rules: ShowRules): ShowLog
 }
 
-/** How much is read of the inside of jobs, and what of it may pass. */
+/** How much of a job's log, reports and spans is read, and which values may be exported. */
 export interface InsideRules {
   readonly redactText: RedactText
-  /** Maximum number of bytes that are read of one log, and that are exported of it as lines. */
+  /** `readMax`: the maximum number of bytes that are read of one log. `linesMax`: the maximum number of bytes of a log that are exported as lines. */
   readonly readMax: number
   readonly linesMax: number
   /** Whether the value of this key of a dotenv report may be exported. */
   readonly isAllowed: (key: string) => boolean
-  /** Artifacts in which a job may have written spans. */
+  /** Paths of artifacts in which a job may have written spans. */
   readonly paths: readonly string[]
   /** Maximum length of an exported text of a span or a test, UTF-16 units. */
   readonly maxText: number
@@ -39,9 +39,9 @@ export interface InsideReading {
 }
 
 export interface ShowRules extends Pick<InsideRules, 'redactText' | 'readMax'> {
-  /** Maximum number of logs within any minute, because the rest of the API budget is for other requests. */
+  /** Maximum number of logs that are fetched within any minute. The rest of the API budget is reserved for other requests. */
   readonly maxPerMinute: number
-  /** Timeout for one log, ms. */
+  /** Timeout for fetching one log, ms. */
   readonly timeoutMs?: number | undefined
   readonly clock: Pick<Clock, 'now'>
 }
@@ -54,7 +54,7 @@ export interface ShownJob {
   readonly id: number
   readonly start: Millis
   readonly end: Millis
-  /** True if the job's script failed. The section in which it failed is then marked. */
+  /** True if the job's script failed. The section in which the script failed is then marked. */
   readonly isScriptFailure: boolean
 }
 
@@ -63,27 +63,27 @@ export type ShownLog =
       readonly as: 'log'
       readonly lines: readonly ShownLine[]
       readonly sections: readonly Section[]
-      /** Lines that are left out in the middle; `number`: the first of them. */
+      /** The lines that are omitted in the middle of the log. `number` is the number of the first omitted line. */
       readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
       /** False if the log is longer than the part that is read. */
       readonly isWhole: boolean
     }
-  /** A debug trace shows the job's variables, so the log is not shown. */
+  /** The log contains a debug trace, which shows the job's variables, so the log is not shown. */
   | { readonly as: 'traced' }
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
 export interface ShownLine {
   readonly number: number
   readonly runs: readonly StyledText[]
-  /** The ordinal of the innermost kept section. */
+  /** The ordinal of the innermost listed section that contains the line. */
   readonly section?: number | undefined
 }
 
-/** A text in one style. */
+/** A piece of text that has a single style. */
 export interface StyledText {
   readonly text: string
   readonly bold?: true | undefined
-  /** The terminal's number: 0 to 7 for the colours, 8 to 15 for their bright variants. Undefined: the default colour. */
+  /** The terminal's colour number: 0 to 7 are the colours, 8 to 15 are their bright variants. If undefined, the text has the default colour. */
   readonly colour?: number | undefined
 }
 
@@ -100,22 +100,22 @@ export interface LogRead {
   readonly bytes: number
   /** False if the log is longer than the part that is read. */
   readonly isWhole: boolean
-  /** True if the log ends with the runner's last line. */
+  /** True if the log ends with the last line that the runner writes. */
   readonly isFinished: boolean
-  /** True if a debug trace in the log shows the job's variables. Only detected if lines are wanted. */
+  /** True if a debug trace in the log shows the job's variables. It is only detected if the caller requests lines. */
   readonly isTraced: boolean
-  /** Undefined if the head of the log does not say it. */
+  /** Where the job ran; undefined if the head of the log does not report it. */
   readonly ranOn: RanOn | undefined
   readonly sections: readonly Section[]
-  /** Number of sections beyond the limit for one job. */
+  /** Number of sections that are omitted because the job has more than the limit. */
   readonly sectionsOmitted: number
-  /** Redacts the first and the last lines, and groups them so that each group fits one request. */
+  /** Redacts the first and the last lines of the log, and groups them so that each group fits into one request. */
   lines(): Promise<LogLine[][]>
-  /** Number of lines that are omitted between the first and the last ones. */
+  /** Number of log lines that are omitted between the first and the last ones. */
   readonly linesOmitted: number
 }
 
-/** Reads one report of a job, of any type but tests. It only reads numbers and, in dotenv reports, the values of allowed keys. */
+/** Reads one report of a job, of any type except test reports. Only numbers are read and, in dotenv reports, the values of allowed keys. */
 export type ReadReport = (
   projectId: number,
   job: JobSnapshot,
@@ -132,11 +132,11 @@ export interface ReportRead {
   readonly fault?: InsideFault | undefined
 }
 
-/** Reads spans that a job has written into its artifacts. A missing file is not an error, because most jobs have none. */
+/** Reads the spans that a job has written into its artifacts. A missing file is not an error, because most jobs have none. */
 export type ReadSpans = (
   projectId: number,
   job: JobSnapshot,
-  /** The IDs that the job's own spans must not have. Called only if there are spans. */
+  /** Returns the IDs that the job's own spans must not have. It is called only if the job has spans. */
   takenIds: () => Promise<Iterable<string>>,
   options: CallOptions,
 ) => Promise<SpansRead>
@@ -144,29 +144,29 @@ export type ReadSpans = (
 export interface SpansRead {
   readonly spans: readonly OwnSpan[]
   readonly counts: Readonly<SpanCounts>
-  /** The files that exist. */
+  /** The span files that exist in the job's artifacts. */
   readonly files: readonly { readonly path: string; readonly fault: InsideFault | undefined }[]
 }
 
 export interface SpanCounts {
   kept: number
-  /** Items that are not a valid OTLP span. */
+  /** Number of items that are not a valid OTLP span. */
   invalid: number
-  /** Spans that are more than an hour outside of the job, or end before they start. */
+  /** Number of spans that are more than an hour outside of the job's time, or end before they start. */
   misplaced: number
-  /** Spans whose ID an earlier span has, or a span that Pipespan makes for the run. */
+  /** Number of spans whose ID is already used by an earlier span or by a span that Pipespan creates for the run. */
   repeated: number
-  /** Spans beyond the limit for a job. */
+  /** Number of spans that are omitted because the job has more than the limit. */
   beyond: number
 }
 
 /** Reads the tests of a job and redacts their texts. */
 export interface TestReports {
-  /** Reads the job's own report. Rejects with a PlatformError also if the platform is too old to serve it. */
+  /** Reads the test report of a single job. Rejects with a PlatformError, also if the platform is too old to serve such a report. */
   ofJob(projectId: number, job: JobSnapshot, options: CallOptions): Promise<TestsRead>
-  /** Reads the reports of a pipeline's latest jobs, as parsed by the platform. */
+  /** Reads the test reports of a pipeline's latest jobs, as the platform has parsed them. */
   ofPipeline(projectId: number, pipelineId: number, options: CallOptions): Promise<PipelineTests>
-  /** Whether the section runs the script of its job. */
+  /** Whether a section of the log runs the job's script. */
   readonly isScript: (section: Section) => boolean
 }
 
@@ -176,13 +176,13 @@ export interface TestsRead {
 }
 
 export interface PipelineTests {
-  /** Undefined if the report has no suite of this job's name. */
+  /** Returns the tests of a job; undefined if the report has no suite with this job's name. */
   of(job: JobSnapshot): Promise<TestsRead | undefined>
 }
 
-/** The reason why a report cannot be read, or not to its end. */
+/** The reason why a report cannot be read, or cannot be read to its end. */
 export interface InsideFault {
   readonly reason: ReportFaultReason
-  /** A sentence that ends in a remedy, without text from the report. */
+  /** An error message that ends in a remedy and contains no text from the report. */
   readonly message: string
 }

@@ -1,4 +1,5 @@
-// Declares how deliveries of webhooks are read: their headers before the body is parsed, and the outcomes of parsing it. A part of the port.
+// Part of the port: declares how a webhook delivery is read. Its headers are read before the body is parsed. Parsing the body has several possible
+// outcomes.
 import type { Observation } from '../../model/observation.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
@@ -7,39 +8,41 @@ export type Headers = Readonly<Record<string, string | readonly string[] | undef
 
 /** Reads the headers of a delivery before its body is parsed. */
 export interface DeliveryHeaders {
-  /** All kinds of events. The set is closed, so that each kind can be counted. */
+  /** All kinds of events. The set is closed, so that each kind can have its own counter. */
   readonly kinds: readonly string[]
   token(headers: Headers): string | undefined
-  /** The value of the event header; empty if there is none. */
+  /** Returns the value of the event header, or an empty string if the header is missing. */
   event(headers: Headers): string
-  /** The platform's base URL. */
+  /** Returns the platform's base URL from the headers of a delivery. */
   instance(headers: Headers): string | undefined
   /**
-   * The kind of event, if that kind is not selected. Undefined if it is selected, or if only processing shows the kind. The body decides; without a
-   * body, the header does.
+   * Returns the kind of the event if that kind is not selected. Returns undefined if it is selected, or if its kind is only known after processing.
+   * The kind is read from the body, or from the header if there is no body.
    */
   unwanted(headers: Headers, body?: () => Uint8Array): string | undefined
   /**
-   * The key that identifies a repeated delivery; undefined if the sender gave none. `signed`: the delivery's signature was verified. `instance`: that
-   * of the verified sender, if there are several platforms.
+   * Returns the key by which a repeated delivery is recognised; undefined if the sender sent none. `signed`: the delivery's signature was verified.
+   * `instance`: the instance of the verified sender, if several platforms are configured.
    */
   key(headers: Headers, proof: 'sent' | 'signed', instance?: string): string | undefined
 }
 
 /** The outcome of parsing a delivery's body. */
 export type Parsed =
-  /** `dropped`: number of jobs without a usable ID or status. */
+  /** The delivery contains an observation. `dropped`: number of jobs without a usable ID or status. */
   | { readonly outcome: 'observation'; readonly observation: Observation; readonly dropped: number }
   | { readonly outcome: 'event'; readonly event: PlatformEvent }
-  /** This kind of event is not selected. */
+  /** The delivery's kind of event is not selected. */
   | { readonly outcome: 'ignored'; readonly kind: string }
-  /** `reason` is a sentence that ends in a remedy and quotes nothing of the body. */
+  /** The body cannot be parsed. `reason` is a sentence that ends in a remedy and quotes nothing of the body. */
   | { readonly outcome: 'unparseable'; readonly reason: string }
   /** The body is not a JSON object. */
   | { readonly outcome: 'no object'; readonly reason: string }
 
-/** The selected events, as settings of hooks. */
+/** The selected events, in the form of a webhook's settings. */
 export interface HookEvents {
-  /** The flags that a hook needs in addition to those of pipelines and jobs. A project's hook lacks those of groups. */
+  /**
+   * Returns the flags that a webhook needs in addition to the flags for pipelines and jobs. The webhook of a project has no flags for group events.
+   */
   flags(owner: 'project' | 'group'): readonly string[]
 }

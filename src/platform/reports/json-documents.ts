@@ -1,26 +1,29 @@
-// Reads a report in JSON whole: one document, or several in a row, because the platform joins the files of one report.
+// Reads a JSON report as a whole. The report is one document or several documents in a row, because the platform joins the files of one report.
 //
-// `JSON.parse` of 16 MiB blocks the event loop for some 100 ms. The code of a scanner that read the same text in turns was five times as long as the rest
-// of these readers.
+// `JSON.parse` blocks the event loop for about 100 ms if the text has 16 MiB. A scanner that reads the text in several turns of the event loop was
+// tried. Its code was five times as long as the rest of these readers.
 import PQueue from 'p-queue'
 import { begun, joined, textOf } from './unpack.ts'
 import { ReportFault } from './report-fault.ts'
 
-/** Maximum number of bytes after unpacking: what is parsed takes several times as much memory. */
+/** Maximum number of bytes of a JSON report after unpacking. Parsed JSON takes several times as much memory as its text. */
 export const maxJsonBytes = 16 * 1024 * 1024
-/** Maximum number of documents in one report, because finding the end of each costs an exception. */
+/** Maximum number of documents in one JSON report. Finding the end of each document costs an exception. */
 const maxDocuments = 1_000
 
-/** Maximum number of values: 16 MiB of `[],` would take 600 MB of memory. */
+/** Maximum number of JSON values in a report: 16 MiB of `[],` would take 600 MB of memory. */
 const maxValues = 1_500_000
 
-/** Number of bytes of a report that are downloaded before it waits for its turn. */
+/** Number of bytes of a report that are downloaded before the report waits for its turn in a queue. */
 const bytesBeforeTurn = 1024 * 1024
 
-/** The process reads one report at a time, for the sake of memory. One that is still being downloaded has a queue of its own, because it may be slow. */
+/**
+ * To limit memory, the process reads one report at a time. Reports that are still being downloaded have a separate queue, because a download may be
+ * slow.
+ */
 const turns = { downloaded: new PQueue({ concurrency: 1 }), arriving: new PQueue({ concurrency: 1 }) }
 
-/** Throws a ReportFault; errors of the source are passed on. */
+/** Reads the JSON documents of a report. Throws a ReportFault if the report cannot be read; errors of the source are passed on. */
 export async function readDocuments(
   source: AsyncIterable<Uint8Array>,
   caps: { readonly packed: number; readonly unpacked: number },
@@ -30,7 +33,7 @@ export async function readDocuments(
   try {
     return await queue.add(async () => readInTurn(joined(head, rest), caps))
   } finally {
-    // A report that is refused by its first bytes leaves the rest unread: this closes the connection.
+    // If a report is refused because of its first bytes, the rest is not read. This call closes the connection.
     await rest[Symbol.asyncIterator]().return?.()
   }
 }
@@ -46,7 +49,7 @@ async function readInTurn(
   return documentsOf(windows.join(''))
 }
 
-/** Throws a ReportFault if the text is not JSON. */
+/** Parses a text that has one or several JSON documents. Throws a ReportFault if the text is not JSON. */
 export function documentsOf(text: string): unknown[] {
   if (valuesIn(text) > maxValues) {
     throw new ReportFault('too_many', `The report has more than ${maxValues} objects, lists and values.`)
@@ -68,7 +71,10 @@ export function documentsOf(text: string): unknown[] {
   return documents
 }
 
-/** The maximum number of values that the text may have. Characters within strings do not count, because descriptions have many commas. */
+/**
+ * Returns the maximum number of JSON values that the text may contain. Characters within strings are not counted, because descriptions have many
+ * commas.
+ */
 function valuesIn(text: string): number {
   let values = 0
   let isInString = false
@@ -83,7 +89,7 @@ function valuesIn(text: string): number {
 
 const [quote, backslash, comma, bracket, brace] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b]
 
-/** The end of the first document in a text that has several. */
+/** Returns the position at which the first document ends, in a text that has several documents. */
 function endOfFirst(text: string, error: unknown): number {
   const message = error instanceof SyntaxError ? error.message : ''
   const position = Number(/ at position (\d+)/.exec(message)?.[1] ?? NaN)
@@ -97,12 +103,12 @@ function endOfFirst(text: string, error: unknown): number {
 
 type Wire = Readonly<Record<string, unknown>>
 
-/** The object; empty for anything else. */
+/** Returns the value if it is an object, and an empty object otherwise. */
 export function objectOf(value: unknown): Wire {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Wire) : {}
 }
 
-/** The list; empty for anything else. */
+/** Returns the value if it is a list, and an empty list otherwise. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : []
 }

@@ -1,5 +1,5 @@
-// Turns XML elements into suites and cases. It understands all dialects of JUnit: nested suites, several results in one case, reruns, failures of a
-// suite itself.
+// Turns XML elements into test suites and test cases. It reads all dialects of JUnit: nested suites, several results in one case, reruns, and
+// failures of a suite itself.
 import { parseWireTime } from '../wire-read.ts'
 import { ReportFault } from './report-fault.ts'
 import { maxSecret } from '../../lib/text-redaction.ts'
@@ -11,12 +11,12 @@ import type { TestResult } from '../../model/test-report.ts'
 
 interface OpenCase {
   readonly attributes: Attributes
-  /** Its suite failed itself, for example because it could not be loaded. */
+  /** True if the case represents a failure of its suite, for example because the suite could not be loaded. */
   readonly isOfSuite: boolean
   result: TestResult
-  /** Number of failures and errors in it, of all its runs. */
+  /** Number of failures and errors in the case, over all its runs. */
   failures: number
-  /** `type`, `message` and `stack` come from the element that decides the result: the first one of the highest weight. */
+  /** `type`, `message` and `stack` come from the element that decides the result of the case, which is the first element with the highest weight. */
   type: string
   message: string
   stack: string
@@ -27,22 +27,25 @@ interface OpenElement {
   readonly kind: 'suites' | 'suite' | 'suiteResult' | 'case' | 'words' | 'other'
 }
 
-/** Elements that may decide the result of a case. The one of the highest weight decides, whatever their order. */
+/** Elements that may decide the result of a case. The element with the highest weight decides, in whatever order they appear. */
 const results: Readonly<Record<string, TestResult>> = { failure: 'fail', error: 'error', skipped: 'skip' }
 const weights: Readonly<Record<TestResult, number>> = { pass: 0, skip: 1, error: 2, fail: 3 }
-/** Elements for the failed runs of a case that was repeated (Maven Surefire). */
+/** Matches the elements for the failed runs of a repeated test case (Maven Surefire). */
 const reruns = /^(?:flaky|rerun)(?:Failure|Error)$/
-/** Pytest writes a second case for an error in the teardown of a test that failed: both are of one run. */
+/**
+ * Matches the message of pytest's second case for one test. Pytest writes that case for an error in the teardown of a test that failed, and both
+ * cases belong to the same run.
+ */
 const pytestTeardown = /^(?:failed on teardown|test teardown failure)\b/
-/** Values of an attribute that mark a case that did not run. */
+/** Matches the attribute values of a test case that did not run. */
 const notRun = /^(?:notrun|skipped|suppressed|ignored|disabled)$/i
 
-/** Maximum number of characters of a stack trace that are exported. More are kept until it is redacted. */
+/** Maximum number of characters of a stack trace that are exported. More characters are kept until the text has been redacted. */
 export const maxWords = 65_536
 const maxWordsLength = maxWords + maxSecret
 
 export interface JunitCases extends ElementSink {
-  /** Whether any suite was found in the report. */
+  /** Whether the report contains any test suite. */
   readonly sawSuite: boolean
   /** Closes all open elements. */
   end(): void
@@ -50,7 +53,7 @@ export interface JunitCases extends ElementSink {
 
 export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
   const stack: OpenElement[] = []
-  /** The names of the open suites. */
+  /** The names of the suites whose elements are open. */
   const suites: string[] = []
   let openCase: OpenCase | undefined
   let sawSuite = false
@@ -59,7 +62,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
     if (openCase !== undefined) return kindWithin(openCase, name, attributes)
     const result = results[name]
     if (isFailed(result) && isSuite(stack.at(-1))) {
-      // Frameworks leave out the names of suites, but a case must have one.
+      // Some frameworks omit the names of suites, but every case needs a name.
       const suite = suites.findLast(one => one !== '') ?? 'test suite'
       openCase = caseOf({ name: suite }, true)
       openCase.failures = 1
@@ -67,7 +70,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
       return 'suiteResult'
     }
     switch (name) {
-      // If a root arrives while elements are open, the document before was not finished.
+      // If a root element starts while other elements are open, the previous document was incomplete.
       case 'testsuites':
         if (stack.length > 0) closeAll()
         return 'suites'
@@ -111,7 +114,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
   }
 
   function closeAll(): void {
-    // An unfinished case has no result and is omitted.
+    // A case whose element was not closed has no result and is omitted.
     openCase = undefined
     while (stack.length > 0) closeElement()
   }
@@ -183,9 +186,12 @@ function reported({ attributes, isOfSuite, result, failures, type, message, stac
   }
 }
 
-// Parses the numbers of test reports. No specification covers them, and test frameworks write them in any locale.
+// Parses the numbers in test reports. No specification defines their format, and test frameworks write them in any locale.
 
-/** Seconds, such as `0.103`, `0,103`, `1,234.5`, `1.234,5` or `1e-05`. Undefined for anything else, also for negative numbers and NaN. */
+/**
+ * Parses a number of seconds, such as `0.103`, `0,103`, `1,234.5`, `1.234,5` or `1e-05`. Returns undefined for anything else, including negative
+ * numbers and NaN.
+ */
 export function readSeconds(text: string | undefined): number | undefined {
   const trimmed = text?.trim()
   if (trimmed === undefined || trimmed === '' || trimmed.length > 40) return undefined
@@ -194,7 +200,10 @@ export function readSeconds(text: string | undefined): number | undefined {
   return Number(plain)
 }
 
-/** If both separators occur, the last one is the decimal separator. A single comma is a decimal separator, too, because times have three decimals. */
+/**
+ * Replaces the decimal separator by a point. If a number has both separators, the last one is the decimal separator. A single comma is a decimal
+ * separator, too, because times have three decimals.
+ */
 function withPoint(text: string): string {
   const comma = text.lastIndexOf(',')
   const point = text.lastIndexOf('.')
@@ -204,7 +213,7 @@ function withPoint(text: string): string {
   return text.indexOf(',') === comma ? text.replace(',', '.') : text.replaceAll(',', '')
 }
 
-/** A whole number from 1 on, such as the number of a line. */
+/** Parses a whole number from 1 upwards, such as a line number. */
 function readOrdinal(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{1,9}$/.test(text)) return undefined
   const ordinal = Number(text)

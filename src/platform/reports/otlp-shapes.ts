@@ -1,5 +1,5 @@
-// The shapes of the spans in OTLP/JSON (opentelemetry-proto, "JSON Protobuf Encoding": IDs are hex, 64-bit numbers may be strings). A required
-// field of a wrong value makes its span invalid; unknown fields are ignored. Attributes are read without zod, because a span may have thousands of
+// Schemas of the spans in OTLP/JSON (opentelemetry-proto, "JSON Protobuf Encoding": IDs are hex, and 64-bit numbers may be strings). A span is
+// invalid if a required field has a wrong value; unknown fields are ignored. Attributes are read without zod, because a span may have thousands of
 // them.
 import { z } from 'zod'
 import { objectOf } from './json-documents.ts'
@@ -7,11 +7,11 @@ import type { OwnAttributes, OwnValue } from '../../model/own-span.ts'
 
 /** Maximum length of an attribute's key, UTF-16 units. */
 const maxKey = 255
-/** Maximum number of elements in an attribute whose value is a list. */
+/** Maximum number of elements in an attribute's list value. */
 const maxElements = 64
 
 const instant = z.union([z.string().regex(/^\d{1,20}$/), z.int().nonnegative().transform(String)])
-/** Nanoseconds as ms, rounded down to microseconds. */
+/** Converts nanoseconds to milliseconds, rounded down to whole microseconds. */
 const nanos = instant.transform(text => Number(BigInt(text) / 1_000n) / 1_000)
 const hexId = (digits: number) =>
   z
@@ -20,7 +20,10 @@ const hexId = (digits: number) =>
     .transform(id => id.toLowerCase())
     .refine(id => !/^0+$/.test(id))
 
-/** The value of an attribute; undefined if it is not valid. Maps, and lists of anything but texts, become their JSON. */
+/**
+ * Returns the value of an attribute; undefined if it is not valid. Maps are converted to JSON texts, and so are lists that contain anything except
+ * texts.
+ */
 function valueOf(given: unknown): OwnValue | undefined {
   const { stringValue, boolValue, bytesValue, intValue, doubleValue, arrayValue, kvlistValue } = objectOf(given)
   if (typeof stringValue === 'string') return stringValue
@@ -33,7 +36,7 @@ function valueOf(given: unknown): OwnValue | undefined {
   return other === undefined ? undefined : (textsOf(arrayValue) ?? jsonOf(other))
 }
 
-/** Undefined if it is nested so deeply that it cannot be written. */
+/** Returns the value as JSON text; undefined if it is nested too deeply to be serialized. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
@@ -43,7 +46,7 @@ function jsonOf(value: unknown): string | undefined {
   }
 }
 
-/** The texts of a list; undefined if an element is not a text. */
+/** Returns the texts of a list; undefined if one of its elements is not a text. */
 function textsOf(list: unknown): readonly string[] | undefined {
   const { values = [] } = objectOf(list)
   if (list === undefined || !Array.isArray(values)) return undefined

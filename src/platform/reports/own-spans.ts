@@ -1,4 +1,4 @@
-// Reads the spans that a job has written in OTLP/JSON. A file holds one request, or one request in each line. Each span is checked and moved into the
+// Reads the spans that a job has written as OTLP/JSON. A file contains one request, or one request per line. Each span is checked and moved into the
 // job's trace. A span whose parent is not among these spans becomes a child of the job's span.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { documentsOf, listOf, objectOf } from './json-documents.ts'
@@ -9,19 +9,22 @@ import type { SpanCounts } from '../port/inside.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 
-/** Maximum numbers: bytes of a file, spans of a job, and attributes, events and links of a span. */
+/**
+ * Limits of a job's own spans: the number of bytes of a file, the number of spans of a job, and the numbers of attributes, events and links of a
+ * span.
+ */
 const maxOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
-/** Maximum number of items that are checked, valid or not, because a file may have millions. */
+/** Maximum number of items that are checked, whether valid or not, because a file may have millions of items. */
 const maxChecked = 5_000
 /** Maximum number of lines that are read of a file, not counting blank ones. */
 const maxLines = 20_000
 /** Number of IDs that are looked up in one turn of the event loop. The iterator computes a hash for each. */
 const idsPerTurn = 1_000
-/** Maximum error of the clock on a job's machine, ms. */
+/** Maximum error that is assumed for the clock of a job's machine, ms. */
 const tolerance = 3_600_000
 
 export interface SpanCollector {
-  /** Reads one file. Answers the fault that ended the reading early. Rejects only with an error of the source itself. */
+  /** Reads one file of spans. Returns the fault that ended the reading early, if any. Rejects only with an error of `source` itself. */
   read(source: AsyncIterable<Uint8Array>, isLines: boolean): Promise<ReportFault | undefined>
   readonly counts: Readonly<SpanCounts>
   /** Drops the spans that have one of these IDs. */
@@ -72,7 +75,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     }
   }
 
-  /** A fault in a line ends the reading of this line only. The first fault is thrown after all lines. */
+  /** A fault in a line only ends the reading of this line. The first fault is thrown after all lines have been read. */
   async function readLines(text: string): Promise<void> {
     const lines = text.split('\n').filter(line => line.trim() !== '')
     let first: ReportFault | undefined
@@ -93,7 +96,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
         const caps = { packed: maxOfSpans.bytes, unpacked: maxOfSpans.bytes }
         for await (const window of textOf(source, caps)) text += window
       })
-      // Of a file that ends too early its whole lines are read.
+      // If a file ends too early, its complete lines are read.
       if (isLines) return (await faultOf(async () => readLines(wholeLines(text, ended)))) ?? ended
       return ended ?? faultOf(async () => readRequest(text))
     },
@@ -126,10 +129,13 @@ const lists = [
   ['links', 'droppedLinksCount', maxOfSpans.links],
 ] as const
 
-/** The fields of spans, events and links. Only these are copied, because an item may have any number of other fields. */
+/** The known fields of spans, events and links. Only these fields are copied, because an item may have any number of other fields. */
 const fields = [...Object.keys(otlpSpan.shape), 'timeUnixNano']
 
-/** Cuts the lists of a span before it is checked, because the check is slow. Cut items are added to the protocol's counts of dropped items. */
+/**
+ * Shortens the lists of a span before the span is checked, because the check is slow. Omitted items are added to the protocol's counts of dropped
+ * items.
+ */
 function withinCaps(item: unknown): unknown {
   if (typeof item !== 'object' || item === null) return item
   const cut = Object.fromEntries(fields.map(field => [field, (item as Record<string, unknown>)[field]]))
@@ -143,7 +149,7 @@ function withinCaps(item: unknown): unknown {
   return cut
 }
 
-/** The parent of each span that has one among these spans. A link that would close a cycle is omitted. */
+/** Returns the parent of each span whose parent is among these spans. A parent that would close a cycle is omitted. */
 function parentsOf(found: ReadonlyMap<string, OtlpSpan>): Map<string, string> {
   const parents = new Map<string, string>()
   for (const { spanId, parentSpanId: parent } of found.values()) {
@@ -164,7 +170,7 @@ function ownSpan(span: OtlpSpan, parent: string | undefined, traces: ReadonlySet
     attributes,
     events: events.map(({ timeUnixNano: at, name: event, attributes: own }) => ({ at, name: event, attributes: own })),
     links: links.map(({ traceId, spanId: to, attributes: own }) => ({
-      // A link to one of the file's own traces loses its trace ID, so that it leads to the pipeline's trace.
+      // If a link leads to one of the file's own traces, its trace ID is removed, so that the link leads to the pipeline's trace.
       ...(!traces.has(traceId) && { traceId }),
       ...{ spanId: to, attributes: own },
     })),

@@ -1,4 +1,4 @@
-// Reads a job's reports of all types but tests, with one request for each.
+// Reads a job's reports of all types except test reports, with one request for each report.
 import { readCoverage } from './coverage.ts'
 import { readMetrics, createLineReader } from './open-metrics.ts'
 import { reportCaps, type ReportCaps } from './report-fault.ts'
@@ -14,14 +14,14 @@ import type { JobCalls } from '../rest/jobs.ts'
 
 // Counts the findings of a code quality or security report by severity.
 
-/** Severities that have a series of their own. All others are counted as `other`. */
+/** Severities that have their own series. All other severities are counted as `other`. */
 const severities: ReadonlySet<string> = new Set([
   ...['info', 'minor', 'major', 'critical', 'blocker'],
   ...['none', 'note', 'warning', 'error'],
   ...['unknown', 'low', 'medium', 'high'],
 ])
 
-/** `source`: the artifact's bytes. Rejects only with an error of the source itself. */
+/** Reads a report of findings. `source`: the artifact's bytes. Rejects only with an error of `source` itself. */
 export async function readFindings(
   source: AsyncIterable<Uint8Array>,
   type: ReportType,
@@ -38,12 +38,12 @@ export async function readFindings(
       }
     }
   })
-  // The counts of a report that could not be read to its end would be too low.
+  // If the report could not be read to its end, its counts would be too low, so they are dropped.
   const findings = [...counts].map(([severity, count]) => ({ type, severity, count }))
   return { report: fault === undefined && findings.length > 0 ? { findings } : undefined, dropped: 0, fault }
 }
 
-/** The list of findings, or of runs of SARIF. */
+/** Returns the list of findings in a document or, for SARIF, the list of runs. */
 function findingsIn(document: unknown, type: ReportType): unknown {
   if (type === 'codequality') return document
   return objectOf(document)[type === 'sarif' ? 'runs' : 'vulnerabilities']
@@ -55,16 +55,19 @@ function severityOf(finding: unknown): string[] {
   return [typeof severity === 'string' ? severity : 'unknown']
 }
 
-// Reads a job's dotenv report like the platform: lines of `KEY=value`, without quotes and without continued lines. Values are often secrets, so only
-// the values of allowed keys are kept.
+// Reads a job's dotenv report in the same way as the platform: lines of `KEY=value`, without quotes and without continued lines. Values are often
+// secrets, so only the values of allowed keys are kept.
 
-/** These are well above the platform's own limit, which is 5 KB by default. */
+/** Size limits of a dotenv report in bytes. They are well above the platform's own limit, which is 5 KB by default. */
 const caps = { packed: 1024 * 1024, unpacked: 1024 * 1024 }
 const limits = { keys: 100, texts: 128 * 1024 } as const
 
 const assignment = /^\s*([A-Za-z_]\w{0,254})\s*=(.*)$/
 
-/** `source`: the artifact's bytes. `dropped` counts allowed keys beyond the limits. Rejects only with an error of the source itself. */
+/**
+ * Reads a dotenv report. `source`: the artifact's bytes. `dropped` counts allowed keys beyond the limits. Rejects only with an error of `source`
+ * itself.
+ */
 export async function readDotenv(
   source: AsyncIterable<Uint8Array>,
   isAllowed: (key: string) => boolean,

@@ -1,4 +1,4 @@
-// Reads the tests of a job, from its JUnit artifact or from the report that the platform has parsed, and redacts their texts.
+// Reads the tests of a job and redacts their texts. The source is the job's JUnit artifact, or the report that the platform has parsed.
 import { createTestCollector, type CollectorOptions } from './test-collector.ts'
 import { groupNameOf } from '../../model/job.ts'
 import { readTestReport } from './test-report-json.ts'
@@ -36,7 +36,7 @@ export function createTestReports(
       return {
         of: async job => {
           const group = groupNameOf(job.name ?? '')
-          // Parallel jobs share one suite, and the total time of these jobs is not known.
+          // Parallel jobs share one suite, and the total time of these jobs is not known, so the suite has no maximum time.
           const maxSeconds = group === job.name ? maxSecondsOf(job) : undefined
           const found = await readTestReport(report, group, { ...kept, maxCases: reportCaps.cases, maxSeconds })
           return found && clean(found)
@@ -47,12 +47,15 @@ export function createTestReports(
   }
 }
 
-/** Maximum plausible time in the job's report. It may exceed the job's duration, because some reports add up what ran in parallel. */
+/**
+ * Returns the maximum plausible time in the job's test report. It may exceed the job's duration, because some reports add up the times of tests that
+ * ran in parallel.
+ */
 function maxSecondsOf({ start, end }: JobSnapshot): number {
   return 10 * Math.max(1, (end - start) / 1_000)
 }
 
-/** The answer for a report that is not requested because it is too large. */
+/** Returns the result for a report that is not requested because it is too large. */
 function tooLarge(): TestsRead {
   const collector = createTestCollector({ maxCases: 0, maxText: 0, keptCases: 0 })
   return collector.collected(new ReportFault('too_large', `The report has more than ${reportCaps.packed} bytes.`))
@@ -67,12 +70,12 @@ function archiveError({ id }: JobSnapshot): PlatformError {
   })
 }
 
-// Reads a job's JUnit report as a stream. Answers the results of its tests and, if it could not be read to its end, the reason.
+// Reads a job's JUnit report as a stream. Returns the results of its tests and, if the report could not be read to its end, the reason.
 export interface TestReadOptions extends Omit<CollectorOptions, 'maxCases'> {
   readonly caps?: ReportCaps | undefined
 }
 
-/** `source`: the artifact's bytes, a gzip of one or more documents. Rejects only with an error of the source itself. */
+/** Reads a JUnit report. `source`: the artifact's bytes, which are a gzip of one or more documents. Rejects only with an error of `source` itself. */
 export async function readJunit(source: AsyncIterable<Uint8Array>, options: TestReadOptions): Promise<TestsRead> {
   const { caps = reportCaps, ...kept } = options
   const collector = createTestCollector({ ...kept, maxCases: caps.cases })
@@ -84,8 +87,8 @@ export async function readJunit(source: AsyncIterable<Uint8Array>, options: Test
   return collector.collected(fault)
 }
 
-// Redacts secrets and e-mail addresses in all texts of a test report, and then cuts the texts, before any of it is stored or exported. Tests are
-// distinguished by their original names, before this. The event loop gets its turns meanwhile.
+// Redacts secrets and e-mail addresses in all texts of a test report, and then cuts the texts. This happens before any text is stored or exported.
+// Tests are distinguished by their original names, before they are redacted. The work is spread over several turns of the event loop.
 
 /** `maxText`: maximum length of a message or a stack trace, UTF-16 units. */
 export async function cleanTests(

@@ -1,8 +1,9 @@
-// The error of a report that cannot be read further, with a remedy for each reason, and the limits of what is read. What was read before is kept.
+// Declares the error of a report that cannot be read further, with a remedy for each reason, and the limits for reading reports. The reader of each
+// type of report decides whether to keep the data that it read before the error.
 import { Fault } from '../../lib/fault.ts'
 import type { ReportFaultReason } from '../../model/test-report.ts'
 
-/** Thrown while a report is read. It becomes the report's `fault`. */
+/** The error that stops the reading of a report. It becomes the `fault` of the result. */
 export class ReportFault extends Fault {
   readonly reason: ReportFaultReason
 
@@ -12,7 +13,7 @@ export class ReportFault extends Fault {
   }
 }
 
-/** Answers the ReportFault that `read` throws, or undefined if `read` completes. Other errors are passed on. */
+/** Returns the ReportFault that `read` throws, or undefined if `read` completes. Other errors are passed on. */
 export async function faultOf(read: () => Promise<void>): Promise<ReportFault | undefined> {
   try {
     await read()
@@ -45,13 +46,13 @@ const remedies: Readonly<Record<ReportFaultReason, string>> = {
   foreign: 'Let each entry of `artifacts:reports` name only files of its format.',
 }
 
-/** Limits of how much of a report is read: the platform's own limits, and wider ones that Pipespan sets. */
+/** Limits for how much of a report is read. Some are the platform's own limits; others are wider limits that Pipespan sets. */
 export interface ReportCaps {
-  /** Maximum number of bytes that are downloaded. */
+  /** Maximum number of bytes of a report that are downloaded. */
   readonly packed: number
-  /** Maximum number of bytes after unpacking. */
+  /** Maximum number of bytes of a report after unpacking. */
   readonly unpacked: number
-  /** Maximum depth of nested elements. */
+  /** Maximum depth of nested elements in a report. */
   readonly depth: number
   /** Maximum number of test cases whose result is read. Further cases are only counted. */
   readonly cases: number

@@ -1,12 +1,12 @@
-// Finds the level of each result of a SARIF report (SARIF 2.1.0, 3.27.10). A result without a level takes it from its rule, which belongs to the tool's
-// driver or to one of its extensions, and which an invocation may override.
+// Finds the level of each result in a SARIF report (SARIF 2.1.0, 3.27.10). If a result has no level, the level of its rule applies. The rule belongs
+// to the tool's driver or to one of its extensions, and an invocation may override its level.
 import { listOf, objectOf } from './json-documents.ts'
 
-/** How a result, or an override, names its rule. */
+/** The reference from a result, or from an override, to a rule. */
 interface RuleReference {
-  /** A hierarchical id (`a/b/c`) also means the rules `a/b` and `a` (3.27.5). */
+  /** The id of the rule. A hierarchical id (`a/b/c`) also refers to the rules `a/b` and `a` (3.27.5). */
   readonly id: string | undefined
-  /** The number of the rule within its component, from 0. */
+  /** The index of the rule within its component, starting at 0. */
   readonly index: number | undefined
   readonly guid: string | undefined
   readonly component: Component | undefined
@@ -22,27 +22,27 @@ interface Component {
   readonly name: string | undefined
   readonly guid: string | undefined
   readonly rules: readonly Rule[]
-  /** By id and by guid. The first rule of a name counts. */
+  /** The component's rules by id and by GUID. If several rules have the same name, the first one is used. */
   readonly byName: ReadonlyMap<string, Rule>
 }
 
-/** The level of a result if neither it nor its rule has one. */
+/** The level of a result if neither the result nor its rule has one. */
 const defaultLevel = 'warning'
 /** Maximum number of parts of a hierarchical id that are looked up. */
 const maxParts = 10
 
-/** The level of each result of a run. */
+/** Returns the level of each result in a SARIF run. */
 export function levelsOf(run: unknown): string[] {
   const { tool, results, invocations } = objectOf(run)
   const { driver, extensions } = objectOf(tool)
   const ofDriver = componentOf(driver)
   const ofExtensions = listOf(extensions).map(componentOf)
   const all = [ofDriver, ...ofExtensions]
-  // An index, because a report may have very many extensions, and must not be searched for each result.
+  // The position of each component. This index avoids a search for each result, because a report may have very many extensions.
   const places = new Map(all.map((one, place) => [one, place]))
   const [allByGuid, allByName] = [firstBy(all, 'guid'), firstBy(all, 'name')]
 
-  /** Undefined: there is no such component. */
+  /** Returns the component that a reference names; undefined if there is no such component. */
   const componentBy = (reference: unknown): Component | undefined => {
     const { index: number, guid, name } = objectOf(reference)
     const [index, byGuid, byName] = [indexOf(number), guidOf(guid), textOf(name)]
@@ -50,7 +50,7 @@ export function levelsOf(run: unknown): string[] {
     if (byGuid === undefined && byName === undefined) return ofDriver
     return allByGuid.get(byGuid) ?? allByName.get(byName)
   }
-  /** A `reportingDescriptorReference` (3.52). */
+  /** Reads a `reportingDescriptorReference` (SARIF 3.52). */
   const referenceOf = (value: unknown): RuleReference => {
     const { id, index, guid, toolComponent } = objectOf(value)
     return { id: textOf(id), index: indexOf(index), guid: guidOf(guid), component: componentBy(toolComponent) }
@@ -68,7 +68,7 @@ export function levelsOf(run: unknown): string[] {
     return levels
   })
   const overriding = overrides.filter(({ size }) => size > 0)
-  /** If only one invocation has overrides, it counts for results that do not name an invocation. */
+  /** If only one invocation has overrides, they apply to results that do not name an invocation. */
   const only = overriding.length === 1 ? overriding[0] : undefined
 
   const overriddenLevel = (
@@ -111,13 +111,13 @@ function componentOf(value: unknown): Component {
   return { name: textOf(name), guid: guidOf(guid), rules, byName: new Map(named.toReversed()) }
 }
 
-/** The first component of each GUID or name. Components without one have the key undefined, for which there is no entry. */
+/** Maps each GUID or name to the first component that has it. Components without a GUID or name are not in the map. */
 function firstBy(components: readonly Component[], field: 'guid' | 'name'): Map<string | undefined, Component> {
   const named = components.filter(one => one[field] !== undefined)
   return new Map(named.toReversed().map(one => [one[field], one]))
 }
 
-/** The id, then the ids above it: `a/b/c`, `a/b`, `a`. */
+/** Returns the id and then the ids above it: `a/b/c`, `a/b`, `a`. */
 function idsOf(id: string | undefined): string[] {
   const parts = id?.split('/', maxParts) ?? []
   return [...new Set([id ?? '', ...parts.map((_, index) => parts.slice(0, parts.length - index).join('/'))])]
@@ -127,12 +127,12 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** A GUID may be written in either case. */
+/** Reads a GUID, which may be written in upper or lower case. */
 function guidOf(value: unknown): string | undefined {
   return textOf(value)?.toLowerCase()
 }
 
-/** -1 is the default of every index, and means that there is none. */
+/** Reads an index. In SARIF, -1 is the default of every index and means that there is none. */
 function indexOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
 }

@@ -1,36 +1,42 @@
 // Groups the cases of one suite into tests: some cases are further runs of the same test.
 //
-// Data-driven tests share a name, and some tests have no name. Therefore cases of the same name are different tests: the second one has the
-// ordinal 2. They are runs of one test only if the report says so, in one of two ways:
-//   - the number in `attempt`, `retry` or `rerun` of a case is higher than that of the previous case of its name; or
+// Data-driven tests share a name, and some tests have no name. Therefore cases with the same name are different tests: the second one has the ordinal
+// 2. They are runs of one test only if the report shows it, in one of two ways:
+//   - the number in `attempt`, `retry` or `rerun` of a case is higher than in the previous case with the same name; or
 //   - the suite declares a number of tests, has more cases than that, and exactly that many different names.
 // File and line count as parts of the name. The last run that was not skipped decides whether the test passed. A test is flaky if one of its runs
-// failed and another one passed: not if every run failed.
+// failed and another one passed. It is not flaky if every run failed.
 import { createHash } from 'node:crypto'
 import { maxSecret } from '../../lib/text-redaction.ts'
 import type { TestFailure, TestName, TestResult } from '../../model/test-report.ts'
 
-// Makes the name of a test, and the hash that identifies the test in all runs of its job.
+// Computes the name of a test, and the hash that identifies the test in all runs of its job.
 interface NamedCase {
   readonly name: string
   readonly classname: string
   readonly file?: string | undefined
 }
 
-/** Maximum length of a name that is exported, because a test's parameters may be of any length. More is kept until the name is redacted. */
+/**
+ * Maximum length of an exported test name, because a test's parameters may be of any length. More characters are kept until the name has been
+ * redacted.
+ */
 export const maxTestName = 1_024
 const maxKept = maxTestName + maxSecret
 
-/** `name`: class and name, or only the name if it begins with the class. `suite`: the suite's name, or the class if the suite has none. */
+/**
+ * Returns the name of a test. `name`: class and name, or only the name if it begins with the class. `suite`: the suite's name, or the class if the
+ * suite has no name.
+ */
 export function testNameOf({ name, classname }: NamedCase, suite: string): TestName {
   const full = classname === '' || name.startsWith(classname) ? name : name === '' ? classname : `${classname}.${name}`
   return { suite: shortened(suite === '' ? classname : suite), name: shortened(full) }
 }
 
 /**
- * The first 48 bits of a SHA-256 over class and name (file and name if there is no class), and over the ordinal of a further test of that name. The
- * suite is not part of it, because some reports name suites after the machine or the time. In a report of 100,000 tests, the probability that two
- * of them have the same hash is 1 in 50,000.
+ * Returns the first 48 bits of a SHA-256 over class and name (file and name if there is no class). If several tests have this name, the hash also
+ * includes the ordinal of the second and later ones. The suite is not included, because some reports name suites after the machine or the time. In a
+ * report of 100,000 tests, the probability that two of them have the same hash is 1 in 50,000.
  */
 function testHashOf({ name, classname, file = '' }: NamedCase, ordinal?: number): number {
   const digest = createHash('sha256')
@@ -49,22 +55,22 @@ export interface CaseRun extends NamedCase {
   readonly line?: number | undefined
   readonly seconds?: number | undefined
   readonly result: TestResult
-  /** Number of failures and errors in this case: of several runs, if the case itself says that the test was repeated. */
+  /** Number of failures and errors in this case. It covers several runs if the case itself reports that the test was repeated. */
   readonly failures: number
-  /** The suite failed, not one of its tests. */
+  /** True if the suite failed, and not one of its tests. */
   readonly isOfSuite?: boolean | undefined
-  /** The error is one of the teardown after the run that the case before reported. */
+  /** True if the error occurred in the teardown after the run that the previous case reported. */
   readonly isTeardown?: boolean | undefined
-  /** The number of the run, if the report has one; otherwise 0. */
+  /** The number of the run if the report contains one; otherwise 0. */
   readonly run: number
 }
 
-/** A test: a case and its further runs. */
+/** A test, which is a case and its further runs. */
 export interface TestState {
   readonly hash: number
   readonly test: TestName
   result: TestResult
-  /** Numbers of its runs that failed and passed. */
+  /** `failures` and `passes`: how many runs of the test failed and passed. */
   failures: number
   passes: number
   seconds: number | undefined
@@ -72,9 +78,9 @@ export interface TestState {
 }
 
 interface Known extends TestState {
-  /** The hash of the name, with file and line. */
+  /** The hash of the test's name, with its file and line. */
   readonly identity: string
-  /** The number of the last run. */
+  /** The number of the test's last run. */
   run: number
   readonly isTeardown: boolean
   readonly isOfSuite: boolean
@@ -83,20 +89,23 @@ interface Known extends TestState {
 export interface SuiteCases {
   /** Adds a case. Calls `failureOf` once if the case failed. */
   add(run: CaseRun, failureOf: (test: TestName) => TestFailure | undefined): void
-  /** The tests in the report's order. `declared`: the number of tests that the suite declares. */
+  /** Returns the tests in the order of the report. `declared`: the number of tests that the suite declares. */
   tests(declared: number | undefined): readonly TestState[]
 }
 
-/** `suite`: the suite's name. `onRelease` is called for each failure that is dropped because another run of its test decides. */
+/**
+ * Creates the collection of one suite's cases. `suite`: the suite's name. `onRelease` is called for each failure that is dropped because another run
+ * of its test decides the result.
+ */
 export function createSuiteCases(suite: string, onRelease: () => void): SuiteCases {
   const all: Known[] = []
-  /** The last test of each name, by the hash of the name. */
+  /** The last test with each name. The key is the hash of the name. */
   const latest = new Map<number, Known>()
-  /** The first test of each name, file and line, so that `tests` need not search for it among many cases. */
+  /** The first test with each name, file and line. It saves `tests` a search among many cases. */
   const first = new Map<string, Known>()
 
   function repeat(known: Known, again: Known): void {
-    // The teardown belongs to the run before, which therefore did not pass.
+    // The teardown belongs to the previous run, so that run did not pass.
     if (again.isTeardown && known.result === 'pass') known.passes -= 1
     known.failures += again.failures
     known.passes += again.passes

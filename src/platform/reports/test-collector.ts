@@ -1,4 +1,4 @@
-// Collects the cases of a report: totals, a limited number of suites and failures, and the sets of tests that failed and passed.
+// Collects the cases of a test report into totals, a limited number of suites and failures, and the sets of failed and passed tests.
 import { ReportFault } from './report-fault.ts'
 import { createSuiteCases, isFailed, testNameOf, type CaseRun, type SuiteCases, type TestState } from './suite-cases.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -20,7 +20,7 @@ export interface ReportedSuite {
   readonly startedAt?: Millis | undefined
   /** The number of tests that the suite declares. It includes those of nested suites. */
   readonly tests?: number | undefined
-  /** The number of failures and errors that the suite declares, with those of nested suites. */
+  /** The number of failures and errors that the suite declares. It includes those of nested suites. */
   readonly failures?: number | undefined
 }
 
@@ -40,26 +40,26 @@ export interface CollectorOptions {
   readonly maxCases: number
   /** Maximum length of a message or a stack trace, UTF-16 units. */
   readonly maxText: number
-  /** Maximum number of cases that are kept with their times, for spans. */
+  /** Maximum number of test cases that are kept with their times and become spans. */
   readonly keptCases: number
   /** Maximum plausible time of a suite or a case, s. Longer times are dropped and counted. */
   readonly maxSeconds?: number | undefined
 }
 
 export interface TestCollector extends CaseSink {
-  /** Ends the report. `fault`: the reason why it could not be read to its end. */
+  /** Ends the report and returns its results. `fault`: the reason why the report could not be read to its end. */
   collected(fault?: ReportFault): { readonly report: TestReport; readonly outcomes: TestOutcomes }
 }
 
-/** Maximum numbers of what is kept of a report. */
+/** Maximum numbers of suites, failures, tests and slow tests that are kept of one report. */
 const limits = { suites: 1_000, failures: 100, flaky: 100, failedTests: 1_000, slowest: 10 } as const
 
-/** Maximum time if the options name none, s. A longer time is an error of the report. */
+/** Maximum time of a test if the options set none, s. A longer time is an error in the report. */
 const defaultMaxSeconds = 1e9
 
 interface OpenSuite {
   readonly reported: ReportedSuite
-  /** The number of failures in the report before it. */
+  /** The number of failures in the report before this suite. */
   readonly failuresBefore: number
   hasSuites: boolean
   readonly cases: SuiteCases
@@ -78,13 +78,13 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   let read = 0
   /** Number of failures and errors in all cases. One case may have several of them. */
   let seenFailures = 0
-  /** The first suite that declares more failures than it has. */
+  /** The fault for the first suite that declares more failures than it has. */
   let mismatch: ReportFault | undefined
   let keptCases = 0
   /** Number of failures with a message in suites that are still open. */
   let pendingWords = 0
 
-  /** Drops a time that is not plausible. */
+  /** Returns the time, or undefined if it is too long to be plausible. */
   function plausible(seconds: number | undefined): number | undefined {
     if (seconds === undefined || seconds <= (options.maxSeconds ?? defaultMaxSeconds)) return seconds
     dropped.times += 1

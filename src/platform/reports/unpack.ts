@@ -1,4 +1,4 @@
-// Unpacks and decodes an artifact as a stream, within its size limits. The event loop gets a turn between two windows of text.
+// Unpacks and decodes an artifact as a stream, within its size limits. The event loop gets a turn between two chunks of text.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { ReportFault } from './report-fault.ts'
@@ -6,15 +6,15 @@ import type { ReportCaps } from './report-fault.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
 
-/** Number of bytes that contain a byte order mark and the encoding of an XML declaration. */
+/** Number of bytes at the start of a file that are searched for a byte order mark and an encoding in an XML declaration. */
 const headBytes = 256
 
-/** Number of bytes that are read in one turn of the event loop. Samples of metrics are the slowest content and take 13 ms. */
+/** Number of bytes that are read in one turn of the event loop. Samples of metrics are the slowest content and take 13 ms for this many bytes. */
 export const bytesPerTurn = 8 * 1024
 
 /**
- * The text of an artifact: a gzip, which may have several members, or a text that is not packed. `isText` recognises such a text by its first
- * bytes; by default it accepts XML and JSON. Throws a ReportFault; errors of the source are passed on.
+ * Yields the text of an artifact, which is a gzip with one or more members, or plain text. `isText` recognises plain text by its first bytes; by
+ * default it accepts XML and JSON. Throws a ReportFault; errors of the source are passed on.
  */
 export async function* textOf(
   source: Bytes,
@@ -48,10 +48,12 @@ async function* unpacked(source: Bytes, isText: (head: Uint8Array) => boolean): 
   yield* gunzipped(all)
 }
 
-/** Number of bytes that are unpacked at a time, because unpacking may multiply them by a thousand. */
+/** Number of bytes that are unpacked at a time. The number is small because unpacking may multiply it by a thousand. */
 const windowBytes = 8 * 1024
 
-/** Yields everything that can be unpacked before it throws. A pipe would drop what was not yet read when the error occurs. */
+/**
+ * Yields everything that can be unpacked before it throws an error. A Node.js pipe would drop the data that was not yet read when the error occurs.
+ */
 async function* gunzipped(source: Bytes): Bytes {
   const gunzip = createGunzip()
   const ready: Uint8Array[] = []
@@ -77,7 +79,7 @@ async function* gunzipped(source: Bytes): Bytes {
   yield* ready
 }
 
-/** Divides the bytes into pieces of one size, so that a damaged file always yields the same bytes, however they arrive. */
+/** Splits the bytes into pieces of equal size. A damaged file then always yields the same bytes, in whatever chunks they arrive. */
 async function* inWindows(source: Bytes): Bytes {
   let pending: Uint8Array = new Uint8Array(0)
   for await (const chunk of source) {
@@ -104,21 +106,21 @@ async function* atMost(source: Bytes, limit: number, what: string): Bytes {
     bytes += chunk.length
     if (bytes <= limit) yield chunk
     else {
-      // The cut is at the exact byte, so that the result does not depend on how the bytes arrive.
+      // The text is cut at the exact byte, so that the result does not depend on the chunks in which the bytes arrive.
       if (left > 0) yield chunk.subarray(0, left)
       throw new ReportFault('too_large', `The report has more than ${limit} bytes ${what}.`)
     }
   }
 }
 
-/** Divides the source into its first bytes and the rest. An error after some bytes becomes an error of the rest. */
+/** Splits the source into its first bytes and the rest. If the source fails after some bytes, reading the rest throws the error. */
 export async function begun(source: Bytes, bytes: number): Promise<{ head: Uint8Array; rest: Bytes }> {
   const iterator = source[Symbol.asyncIterator]()
   const chunks: Uint8Array[] = []
   let length = 0
   while (length < bytes) {
     const next = await iterator.next().catch((error: unknown) => {
-      // The bytes that arrived before the error are read first.
+      // If bytes arrived before the error, they are read first.
       if (length === 0) throw error
       return { failed: error }
     })
@@ -139,25 +141,25 @@ export async function* joined(head: Uint8Array, rest: Bytes): Bytes {
   yield* rest
 }
 
-/** True for a byte order mark, white space, or the beginning of XML or JSON. */
+/** True if the file begins with a byte order mark, white space, XML or JSON. */
 function looksLikeMarkup(head: Uint8Array): boolean {
   const mark = Buffer.from(head).toString('hex', 0, 3)
   const first = head[0] ?? 0
   return mark === 'efbbbf' || /^(?:fffe|feff)/.test(mark) || '<{[ \t\r\n'.includes(String.fromCharCode(first))
 }
 
-/** True if there are no control characters other than white space. */
+/** True if the bytes contain no control characters other than white space. */
 export function looksLikePlainText(head: Uint8Array): boolean {
   return head.every(byte => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d)
 }
 
-/** The encoding by the byte order mark, or else by the XML declaration, or else UTF-8. */
+/** Returns the encoding that the byte order mark names, or else the encoding in the XML declaration, or else UTF-8. */
 function encodingOf(head: Uint8Array): string {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
   const text = Buffer.from(head).toString('latin1')
   const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/.exec(text)?.[1]
-  // A declaration of UTF-16 is wrong if it can be read as Latin-1.
+  // If an XML declaration can be read as Latin-1, the text is not UTF-16, whatever the declaration claims.
   if (declared === undefined || /^utf-?16/i.test(declared)) return 'utf-8'
   try {
     return new TextDecoder(declared).encoding

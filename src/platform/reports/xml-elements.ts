@@ -1,5 +1,5 @@
-// Parses windows of text into XML elements, of one document or of several in a row. The parser is lenient: it skips what is not well-formed and
-// reports it once. It knows only the five entities of XML and refuses a document type that declares entities.
+// Parses chunks of text into XML elements. The text is one document or several in a row. The parser is lenient: it skips text that is not well-formed
+// and reports it once. It knows only the five entities of XML and refuses a document type that declares entities.
 import sax from 'sax'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { textOf } from './unpack.ts'
@@ -8,24 +8,24 @@ import type { ReportCaps } from './report-fault.ts'
 export type Attributes = Readonly<Record<string, string>>
 
 export interface ElementSink {
-  /** Called at an XML declaration: another document begins, even if elements are open. */
+  /** Called at an XML declaration, because a new document begins there, even if elements are still open. */
   document(): void
   open(name: string, attributes: Attributes): void
   text(text: string): void
   close(name: string): void
 }
 
-/** Maximum length of an attribute, a comment or a tag, characters. A longer text arrives in pieces. */
+/** Maximum length of an attribute, a comment or a tag, in characters. Longer text between tags arrives in pieces. */
 const maxTokenLength = 1024 * 1024
 const maxAttributes = 1_000
 const maxFaults = 1_000
 
-/** Errors that the parser reports between two documents of one file. They are ignored. */
+/** Matches errors that the parser reports between two documents of one file. These errors are ignored. */
 const betweenDocuments = /^(?:Inappropriately located doctype declaration|XML declaration encoding)/
 
 /**
- * Reads an artifact. `foreign`: called at the end, answers the fault of a report of another format. Answers the first fault: that which ended the
- * reading, or else that of a report that is not well-formed. Rejects only with an error of the source itself.
+ * Reads an artifact and passes its elements to `sink`. `foreign` is called at the end and returns a fault if the report has another format. Returns
+ * the first fault: the one that ended the reading, or else the one for text that is not well-formed. Rejects only with an error of the source itself.
  */
 export async function readElements(
   source: AsyncIterable<Uint8Array>,
@@ -33,7 +33,7 @@ export async function readElements(
   sink: ElementSink,
   foreign: () => ReportFault | undefined,
 ): Promise<ReportFault | undefined> {
-  // The limit is global in the library, but no other file uses the library.
+  // The library has only a global limit. No other file uses this library.
   Object.assign(sax, { MAX_BUFFER_LENGTH: maxTokenLength })
   const parser = sax.parser(true, { strictEntities: true } as sax.SAXOptions)
   let firstFault: ReportFault | undefined
@@ -45,7 +45,7 @@ export async function readElements(
   parser.onerror = error => {
     const message = error.message.split('\n', 1)[0] ?? ''
     if (message.startsWith('Max buffer length')) throw tooLong(parser)
-    // Without an error set, the parser continues.
+    // The parser continues only if its error is cleared.
     ;(parser as { error: Error | null }).error = null
     if (betweenDocuments.test(message)) return
     faults += 1
@@ -67,7 +67,7 @@ export async function readElements(
   }
   parser.onopentag = ({ name, attributes: own }) => {
     sawElement = true
-    // Without this, everything after the first document would be an error.
+    // Without this reset, the parser would report everything after the first document as an error.
     Object.assign(parser, { closedRoot: false })
     sink.open(name, own as Attributes)
   }
@@ -87,7 +87,7 @@ export async function readElements(
   }
 
   return faultOf(async () => {
-    // The windows have a few KiB, because the parser's buffers are only limited between two windows.
+    // The text is written in chunks of a few KiB, because the parser checks the size of its buffers only between two chunks.
     for await (const text of textOf(source, caps)) parser.write(text)
     parser.close()
     if (!sawElement) throw new ReportFault('not_xml', 'The report is not XML.')

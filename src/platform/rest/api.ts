@@ -1,5 +1,5 @@
-// Asks the API: builds URLs, reads answers as JSON, and checks their shapes. An answer of the wrong shape is an error; a wrong item of a list is
-// omitted, and what it lacks is logged.
+// Sends requests to the API: builds URLs, reads responses as JSON, and checks their shapes. A response of the wrong shape is an error. In a list, an
+// invalid item is omitted, and its missing fields are logged.
 import type { z } from 'zod'
 import { allOf, createListEnd, cutMessage, nextPage, type CutBy } from './pages.ts'
 import { errorOfAnswer } from './errors.ts'
@@ -15,16 +15,19 @@ import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Streamed } from './http.ts'
 
-/** Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. Paths begin with a slash. */
+/**
+ * Calls of the platform's API. Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. Paths begin with a
+ * slash.
+ */
 export interface Api {
   one<S extends z.ZodType>(path: string, schema: S, options: CallOptions, query?: Query): Promise<z.output<S>>
-  /** A JSON file. The platform may redirect to another host for it. */
+  /** Requests a JSON file. The platform may redirect the request to another host. */
   file<S extends z.ZodType>(path: string, schema: S, options: CallOptions): Promise<z.output<S>>
-  /** Sends a change and reads its answer. */
+  /** Sends a change to the platform and reads the response. */
   change<S extends z.ZodType>(path: string, schema: S, options: CallOptions, change: Change): Promise<z.output<S>>
   /**
-   * The pages of a list. Each is fetched when the caller has finished the one before. Invalid items are omitted, and the log names what they lack.
-   * `wanted`: optional fields whose absence the log names, too.
+   * Yields the pages of a list. Each page is fetched when the caller has finished the previous one. Invalid items are omitted, and the log names
+   * their missing fields. `wanted`: optional fields whose absence is also logged.
    */
   pages<S extends z.ZodType>(
     path: string,
@@ -33,32 +36,32 @@ export interface Api {
     query?: Query,
     wanted?: readonly string[],
   ): AsyncGenerator<Page<z.output<S>>, void>
-  /** Streams any file to `read`. */
+  /** Requests any file and passes it to `read` as a stream. */
   stream<T>(path: string, options: CallOptions, read: (answer: Streamed) => Promise<T>, query?: Query): Promise<T>
 }
 
-/** Called for items of a list that were omitted. `list`: the last segment of the list's path, such as `jobs`. */
+/** Called when items of a list were omitted. `list`: the last segment of the list's path, such as `jobs`. */
 export type OnLeftOut = (list: string, count: number) => void
 
 export interface ApiOptions {
-  /** The API's base without a slash at its end. */
+  /** The API's base URL without a slash at its end. */
   readonly base: string
   readonly requester: Requester
-  /** Maximum size of an answer, bytes. */
+  /** Maximum size of a response, bytes. */
   readonly maxBytes: number
   readonly log: Log
   readonly onLeftOut?: OnLeftOut | undefined
 }
 
-/** The maximum size of a page that the platform serves (REST document, "Limits"). */
+/** The maximum page size that the platform serves (REST document, "Limits"). */
 const perPage = 100
-/** Maximum number of warnings that are remembered, so that each is logged once. The oldest is forgotten first. */
+/** Maximum number of warnings that are remembered, so that each is logged once. The oldest warning is forgotten first. */
 const maxWarnings = 10_000
 
 export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOptions): Api {
   const warned = new Map<string, true>()
 
-  /** Warns once, because the same list fails again in every round. */
+  /** Logs each warning once, because the same list fails again in every round of polling. */
   function warnOnce(about: string, facts: object, message: string): void {
     if (!warned.has(about)) log.warn(facts, message)
     remember(warned, about, true, maxWarnings)
@@ -100,7 +103,10 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     return items
   }
 
-  /** `fields`: optional fields without which the result lacks something, although each item is read. */
+  /**
+   * Logs optional fields that are absent. The items are read without these fields, but the result is incomplete. `fields`: the names of the optional
+   * fields.
+   */
   function reportAbsent(endpoint: string, items: readonly unknown[], fields: readonly string[]): void {
     for (const field of fields) {
       if (!items.some(item => readObject(item) !== undefined && readObject(item)?.[field] == null)) continue
@@ -112,14 +118,14 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     }
   }
 
-  /** Warns once for each list of a project or a group, even if many of its pipelines have such a list. */
+  /** Warns about a cut list once for each list of a project or a group, even if many of its pipelines have such a list. */
   function reportCut(by: CutBy, left: number, endpoint: string, detail?: string): void {
     onLeftOut?.(nameOf(endpoint), left)
     const list = endpoint.replace(/(?<=\/(?:pipelines|hooks)\/)\d+/, ':id')
     warnOnce(`${list} is cut`, { endpoint, left, detail }, cutMessage(by, list))
   }
 
-  /** Warns once for each host, because every further page of every list leads there. */
+  /** Warns once for each host, because every further page of every list leads to the same host. */
   function reportForeign(host: string, endpoint: string): void {
     warnOnce(
       `lists continue at ${host}`,
@@ -183,7 +189,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
   }
 }
 
-/** Maximum number of items that are read of a list that is asked for whole. */
+/** Maximum number of items that are read of a list that is requested as a whole. */
 export const maxListed = 1_000
 
 export function createAsking(api: Api, call: CallOptions): Asking {
@@ -196,14 +202,14 @@ export function createAsking(api: Api, call: CallOptions): Asking {
   }
 }
 
-/** A time in the form that the platform's queries have. */
+/** Formats a time as in the platform's queries. */
 export function iso(at: Millis | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString()
 }
 
 /**
- * The ID of a project or group as a path segment (`/` becomes `%2F`). Throws a PlatformError for an ID that would address something else, such as
- * `..`: it concerns this ID alone, as an answer of the platform would.
+ * Returns the ID of a project or group as a path segment (`/` becomes `%2F`). Throws a PlatformError for an ID that would address something else,
+ * such as `..`. The error concerns this ID alone, like an error response of the platform.
  */
 export function segmentOf(id: ResourceId): string {
   const path = String(id).replace(/^\/+|\/+$/g, '')
@@ -234,7 +240,7 @@ function nameOf(endpoint: string): string {
   return endpoint.slice(endpoint.lastIndexOf('/') + 1)
 }
 
-/** The fields that the schema misses, without the numbers of list items. */
+/** Returns the fields that the schema rejects, without the numbers of list items. */
 function fieldsOf(error: z.ZodError, whole: string): string[] {
   return [...new Set(error.issues.map(({ path }) => path.filter(part => typeof part !== 'number').join('.') || whole))]
 }

@@ -21,44 +21,47 @@ export interface BudgetRules {
   readonly perMinute: number
 }
 
-/** The state as plain JSON. All times come from the clock of its keeper: the process or the store. */
+/** The state of the API budget as plain JSON. All its times come from the same clock, which is the clock of the process or of the store. */
 export interface BudgetState {
   readonly tokens: number
   /** The time at which `tokens` was computed. */
   readonly at: Millis
-  /** The end of the pause that the platform asked for. */
+  /** The end of the pause that the platform requested. */
   readonly pausedUntil?: Millis | undefined
-  /** The requests that remain of the platform's own limit until it resets, minus those granted since it was announced. */
+  /**
+   * The number of requests that the platform's own limit still allows until it resets. Requests that were granted since the platform announced the
+   * number are subtracted.
+   */
   readonly announced?: { readonly remaining: number; readonly until: Millis } | undefined
 }
 
 export interface Grant {
   readonly state: BudgetState
-  /** 0 if the request is granted. Otherwise the caller must try again after this time, ms. */
+  /** 0 if the request is granted. Otherwise the time after which the caller must try again, ms. */
   readonly waitMs: number
 }
 
 const minute = 60_000
-/** Maximum time for which a pause or an announced limit counts, ms. */
+/** Maximum time for which a pause or an announced limit is respected, ms. */
 export const maxPause = 60 * minute
 
-/** The share of the burst that a priority leaves to higher ones. */
+/** The share of the burst that each priority leaves to higher priorities. */
 const reserves: Record<Priority, number> = { enrich: 0, page: 1 / 6, poll: 1 / 3, backfill: 2 / 3, inside: 5 / 6 }
 
 export function freshBudget(rules: BudgetRules, now: Millis): BudgetState {
   return { tokens: burstOf(rules), at: now }
 }
 
-/** Grants one request, or answers how long to wait. */
+/** Grants one request, or returns how long to wait. */
 export function grant(rules: BudgetRules, before: BudgetState, now: Millis, priority: Priority): Grant {
   const state = refilled(rules, before, now)
   const { tokens, pausedUntil, announced } = state
   if (pausedUntil !== undefined) return { state, waitMs: Math.min(maxPause, pausedUntil - now) }
   const needed = 1 + (burstOf(rules) - 1) * reserves[priority]
-  // The wait is the longer of the two, because otherwise a lower priority might wait less than a higher one.
+  // The request waits for the longer of the two times. Otherwise a lower priority might wait less than a higher one.
   const isReserved = announced !== undefined && announced.remaining < needed
   const untilReset = isReserved ? Math.min(maxPause, announced.until - now) : 0
-  // The margin compensates rounding errors: after the wait the tokens must suffice.
+  // The margin compensates for rounding errors: after the wait there must be enough tokens.
   const isShort = tokens + 1e-9 < needed
   const untilRefilled = isShort ? Math.max(1, Math.ceil((needed - tokens) / ratePerMs(rules))) : 0
   if (isReserved || isShort) return { state, waitMs: Math.max(untilReset, untilRefilled) }
@@ -66,7 +69,10 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
   return { state: { ...state, tokens: Math.max(0, tokens - 1), ...(rest && { announced: rest }) }, waitMs: 0 }
 }
 
-/** Applies the rate limit of an answer. If two announcements are in force, the stricter one counts, because answers may overtake each other. */
+/**
+ * Applies the rate limit of a response to the budget. If two announced limits are in force, the stricter one counts, because responses may overtake
+ * each other.
+ */
 export function observe(before: BudgetState, facts: BudgetFacts, now: Millis): BudgetState {
   const { tokens, at } = before
   const pausedUntil = latestInForce(before.pausedUntil, facts.pause, now)
@@ -89,17 +95,20 @@ export function snapshotOf(rules: BudgetRules, before: BudgetState, now: Millis)
   }
 }
 
-/** Number of requests that may be sent at once after a rest. It is above 1, so that each priority has a reserve. */
+/** Number of requests that may be sent at once after an idle time. It is above 1, so that each priority has a reserve. */
 function burstOf({ perMinute }: BudgetRules): number {
   return Math.max(1.5, perMinute / 6)
 }
 
-/** Tokens per ms. With this rate the burst and the refill of a minute together stay below `perMinute` + 1. */
+/** The refill rate in tokens per ms. At this rate, the burst and the refill of one minute together stay below `perMinute` + 1. */
 function ratePerMs(rules: BudgetRules): number {
   return (rules.perMinute + 1 - burstOf(rules)) / minute
 }
 
-/** The state at `now`: tokens are refilled, and what has expired is removed. After the clock was set back by less than a minute, refilling waits. */
+/**
+ * Returns the state at `now`: tokens are refilled, and expired limits are removed. If the clock was set back by less than a minute, no tokens are
+ * refilled until it catches up.
+ */
 function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: BudgetState, now: Millis): BudgetState {
   const isSetBack = at - now > minute
   const passed = Math.max(0, now - at)
@@ -111,7 +120,10 @@ function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: Bu
   }
 }
 
-/** A time that is further ahead than the maximum pause does not count: it was written when the clock was wrong. */
+/**
+ * Whether a limit that ends at `until` is in force. An end that is further ahead than the maximum pause is ignored, because it was written when the
+ * clock was wrong.
+ */
 function isInForce(until: Millis | undefined, now: Millis): boolean {
   return until !== undefined && until > now && until <= now + maxPause
 }
@@ -124,10 +136,13 @@ function latestInForce(before: Millis | undefined, pause: number | undefined, no
   return until > now ? until : undefined
 }
 
-/** Keeps the state of a budget. `now` comes from the keeper's clock, like all times in the state. */
+/** Stores the state of a budget. `now` comes from the same clock as all times in the state. */
 export interface BudgetKeeper {
   read(): Promise<{ readonly state: BudgetState | undefined; readonly now: Millis }>
-  /** Set if others change the state, too: maximum time after which the state is read again, ms, because others may have used less than expected. */
+  /**
+   * Maximum time after which the state is read again, ms. It is set if other processes change the state, too, because they may have used less than
+   * expected.
+   */
   readonly lookEvery?: number | undefined
   change<T>(change: (state: BudgetState | undefined, now: Millis) => { state: BudgetState; result: T }): Promise<T>
 }

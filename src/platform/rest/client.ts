@@ -1,5 +1,5 @@
-// Offers the platform's REST API as typed calls. The rules of all requests are in `request.ts`; the calls, and the schemas of their answers, in a file
-// for each resource.
+// Offers the platform's REST API as typed calls. The file `request.ts` contains the rules of all requests. Each resource has a file with its calls
+// and the schemas of their responses.
 import { auditCalls } from './audit.ts'
 import { apiPath, connectRules, directDispatcher, type DispatcherFactory } from './http.ts'
 import type { EventWords } from '../webhook/read-event.ts'
@@ -29,21 +29,21 @@ export interface PlatformClientOptions extends Omit<
   readonly url: string
   /** A certificate authority that is trusted in addition to the default ones, PEM. */
   readonly ca?: string | undefined
-  /** Makes the connections, if they are not direct. */
+  /** Creates the connections if they are not direct, such as through a proxy. */
   readonly dispatcher?: DispatcherFactory | undefined
-  /** Timeouts, ms. */
+  /** Timeouts for connecting, for a response and for a stream, ms. */
   readonly timeouts?: { readonly connect: number; readonly answer: number; readonly stream?: number } | undefined
   readonly retry?: RetryRules | undefined
-  /** Maximum size of an answer, bytes. */
+  /** Maximum size of a response, bytes. */
   readonly maxBytes?: number | undefined
   readonly onLeftOut?: OnLeftOut | undefined
-  /** How audit events are read. By default known secrets are redacted. */
+  /** How the texts of audit events are read. By default, known secrets are redacted. */
   readonly eventWords?: EventWords | undefined
-  /** What the operator's rules for attributes want; nothing by default. */
+  /** The facts that the operator's attribute rules need. By default there are none. */
   readonly wanted?: WantedFacts | undefined
 }
 
-/** The client with the calls that only this room makes. */
+/** The client, including the calls that only the code in this folder uses. */
 export interface RestClient extends PlatformClient, InsideClient, PipelineCalls, JobCalls {}
 
 const defaults = {
@@ -52,7 +52,7 @@ const defaults = {
   maxBytes: 32 * 1024 * 1024,
 }
 
-/** Throws a ConfigError if `url` is not an http(s) address. */
+/** Creates the client of a platform. Throws a ConfigError if `url` is not an http(s) address. */
 export function createPlatformClient(options: PlatformClientOptions): RestClient {
   const instance = normalizeInstance(options.url)
   if (instance === undefined) {

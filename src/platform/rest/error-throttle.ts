@@ -1,13 +1,14 @@
-// Logs a failure of the platform once and not in every round, and logs when it is over. An outage is therefore one message and not thousands.
+// Logs a failure of the platform once, and not in every round, and logs when it is over. An outage is therefore one log message and not thousands.
 //
 // 1. A failure that concerns one subject, such as a project, is logged for that subject.
-// 2. A failure that may concern one subject or the whole platform (a timeout, a 5xx, a broken answer) is held back. If another request succeeds
-//    next, it is logged for its subject. After `maxUnclear` failures in a row, it is logged for the platform.
+// 2. A failure that may concern one subject or the whole platform (a timeout, a 5xx, a broken response) is held back. If another request succeeds
+//    next, the failure is logged for its subject. After `maxUnclear` failures in a row, it is logged for the platform.
 // 3. A failure that concerns the whole platform (a refused token, no connection) is logged for the platform, and stops all requests.
-// 4. It may look like that and concern one endpoint only: a proxy that blocks one path, a scope that does not suffice for it. If other subjects
-//    succeed after it, the next failure is logged once for the endpoint. If that happens twice, other requests continue: a single success does not
-//    suffice, because its answer may have been on its way when the token was revoked.
-// 5. The endpoint's failure is over when a subject that failed at it succeeds. If one fails at it that has succeeded since, that is a new failure.
+// 4. A failure may look like that but concern only one endpoint, because a proxy blocks one path or the token's scope does not suffice for it. If
+//    other subjects succeed after the failure, the next failure is logged once for the endpoint. If that happens twice, other requests continue. A
+//    single success does not suffice, because its response may have been sent before the token was revoked.
+// 5. The endpoint's failure is over when a subject that failed at the endpoint succeeds. If a subject fails there after it has succeeded, that is a
+//    new failure.
 import { inSettingsOf } from '../port/error.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import type { Log } from '../../lib/log.ts'
@@ -15,24 +16,24 @@ import type { ErrorThrottle, PlatformError } from '../port.ts'
 
 /** Maximum number of subjects that are remembered. The oldest is forgotten first. */
 const capacity = 10_000
-/** Maximum number of endpoints, and of the subjects of each. */
+/** Maximum number of failing endpoints that are remembered, and of the subjects of each endpoint. */
 const endpointCapacity = 1_000
-/** After this many unclear failures without a success in between, the platform has failed. */
+/** Number of unclear failures in a row after which the platform counts as failed. A success in between resets the count. */
 const maxUnclear = 3
 
 interface FailingEndpoint {
-  /** Method and path without IDs, such as `GET /projects/:id/feature_flags`. */
+  /** The endpoint: method and path without IDs, such as `GET /projects/:id/feature_flags`. */
   readonly name: string
   /** Subjects whose requests failed at the endpoint. */
   readonly failed: Map<string, true>
-  /** Subjects that have succeeded since. */
+  /** Subjects whose requests have succeeded since the endpoint failed. */
   readonly answered: Map<string, true>
-  /** Whether it has failed since a subject succeeded last, and how often other subjects succeeded after a failure. */
+  /** `hasFailed`: whether the endpoint has failed since a subject last succeeded. `cleared`: how often other subjects succeeded after a failure. */
   hasFailed: boolean
   cleared: number
 }
 
-/** `name`: of the platform, if there are several. */
+/** Creates the error throttle of a platform. `name`: the platform's name, if several platforms are configured. */
 export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
   const own = name === 'default' ? {} : { platform: name }
   const platform = name === 'default' ? 'the platform' : `the platform ${name}`
@@ -83,7 +84,7 @@ export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
       return failPlatform(unclear.splice(0))
     },
     answered: subject => {
-      // Unclear failures during an outage of the whole platform are not logged for their subjects.
+      // During an outage of the whole platform, unclear failures are not logged for their subjects.
       const others = logged.has(platform) ? [] : unclear.filter(one => one.subject !== subject)
       unclear = []
       for (const one of others) logOnce(one.subject, one.error)

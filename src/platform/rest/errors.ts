@@ -1,22 +1,25 @@
-// The errors of all requests: what is wrong, the platform's message, and what to do about it. Secrets are redacted.
+// Creates the errors of all requests. Each error contains a description, the platform's message, and a remedy. Secrets are redacted.
 //
-// The body of an error may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a web page of a proxy.
+// The body of an error response may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a web page of a proxy.
 import { briefly } from '../../lib/text-redaction.ts'
 import { redact } from '../../lib/secret.ts'
 import { PlatformError, type PlatformErrorFacts, type PlatformErrorKind } from '../port.ts'
 
-/** Maximum number of bytes that are read of an error's body. */
+/** Maximum number of bytes that are read of an error response's body. */
 export const maxErrorBytes = 16 * 1024
 /** Maximum length of the platform's message. Longer messages are cut. */
 const maxMessageLength = 200
 
-/** `detail`: in one line; undefined for an empty body. `affectsAllRequests`: the message was in `error`, and not in `message`. */
+/**
+ * `detail`: the platform's message in one line; undefined for an empty body. `affectsAllRequests`: true if the message was in `error`, and not in
+ * `message`.
+ */
 interface ErrorBody extends Pick<PlatformErrorFacts, 'detail' | 'code' | 'affectsAllRequests' | 'keys'> {
-  /** True if the body is a web page: it comes from a proxy or a wrong address. */
+  /** True if the body is a web page. Such a page comes from a proxy or a wrong address. */
   readonly isPage: boolean
 }
 
-/** The unchanged body of an error. `secrets`: texts to redact in addition to the secrets that this process knows. */
+/** The unchanged body of an error response. `secrets`: texts to redact in addition to the secrets that this process knows. */
 export interface RawBody {
   readonly text: string
   readonly type: string | undefined
@@ -114,7 +117,7 @@ function forbidden(action: 'read' | 'change', isScope: boolean): Refusal {
   }
 }
 
-/** The error for an answer with an error status. */
+/** Creates the error for a response with an error status. */
 export function errorOfStatus(status: number, endpoint: string, raw: RawBody): PlatformError {
   const { isPage, ...body } = parseErrorBody(raw)
   const action = endpoint.startsWith('GET ') ? 'read' : 'change'
@@ -134,7 +137,10 @@ function quoted(detail: string | undefined): string {
   return detail === undefined ? '' : `: "${detail}"`
 }
 
-/** The error of a token that may read a project's pipelines but not their jobs or bridges: 403, or 404 although the pipeline exists. */
+/**
+ * Creates the error for a token that may read a project's pipelines but not their jobs or bridges. The status is 403, or 404 although the pipeline
+ * exists.
+ */
 export function errorOfDetails(what: 'jobs' | 'bridges', refusal: PlatformError): PlatformError {
   const { kind, status, endpoint, detail } = refusal
   return new PlatformError({
@@ -144,7 +150,7 @@ export function errorOfDetails(what: 'jobs' | 'bridges', refusal: PlatformError)
   })
 }
 
-/** The kinds of errors that are about an endpoint and a short reason. `what` and `remedy` never vary. */
+/** Kinds of errors that are described by an endpoint and a short reason. Their `what` and `remedy` never vary. */
 const failures = {
   network: {
     what: 'The platform cannot be reached',
@@ -177,7 +183,9 @@ const failures = {
 const certificateRemedy =
   "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
 
-/** The error for a request that got no answer, or an unreadable one. `isOfCertificate`: the platform's certificate is not trusted. */
+/**
+ * Creates the error for a request that got no response or an unreadable one. `isOfCertificate`: true if the platform's certificate is not trusted.
+ */
 export function errorOfAnswer(
   kind: keyof typeof failures,
   endpoint: string,
@@ -192,7 +200,7 @@ export function errorOfAnswer(
   })
 }
 
-/** The error of a change that was redirected. Such a redirect is not followed, because the method might get lost. */
+/** Creates the error for a changing request that was redirected. Such a redirect is not followed, because the HTTP method might get lost. */
 export function errorOfMovedChange(status: number, endpoint: string, to: URL): PlatformError {
   return new PlatformError({
     ...{ kind: 'not-found', status, endpoint },
@@ -201,7 +209,7 @@ export function errorOfMovedChange(status: number, endpoint: string, to: URL): P
   })
 }
 
-/** The error of a redirect that leads to another host. The message shows only the origin, because the rest may contain secrets. */
+/** Creates the error for a redirect to another host. The message shows only the origin, because the rest of the URL may contain secrets. */
 export function errorOfForeignHost(endpoint: string, origin: string): PlatformError {
   return new PlatformError({
     ...{ kind: 'foreign-host', endpoint },
@@ -210,7 +218,7 @@ export function errorOfForeignHost(endpoint: string, origin: string): PlatformEr
   })
 }
 
-/** The error of a 2xx or a redirect that cannot come from the API. */
+/** Creates the error for a 2xx response or a redirect that cannot come from the API. */
 export function errorOfNoApi(status: number, endpoint: string, detail: string | undefined): PlatformError {
   return new PlatformError({
     ...{ kind: 'not-the-api', status, endpoint, detail },
@@ -219,7 +227,7 @@ export function errorOfNoApi(status: number, endpoint: string, detail: string | 
   })
 }
 
-/** The error of an object storage to which the platform redirected. */
+/** Creates the error of an object storage to which the platform redirected the request. */
 export function errorOfStorage(status: number, endpoint: string): PlatformError {
   return new PlatformError({
     ...{ kind: 'unavailable', endpoint },

@@ -1,4 +1,5 @@
-// The platform's webhooks: how they are listed, created and edited, how the daemon's own are recognised, and their stored deliveries.
+// The platform's webhooks: how they are listed, created and edited, how the daemon recognises its own webhooks, and how their stored deliveries are
+// read.
 import { z } from 'zod'
 import { allOf } from './pages.ts'
 import { everyFlag } from '../webhook/event-table.ts'
@@ -20,7 +21,7 @@ function flagsOf(hook: Readonly<Record<string, unknown>>): Record<string, boolea
 
 const urlVariable = z.object({ key: wireText })
 
-/** Names of the masked parts of a hook's URL. */
+/** Returns the names of the masked parts of a webhook's URL. */
 function namesOf(variables: readonly unknown[] = []): string[] {
   return variables.flatMap(one => urlVariable.safeParse(one).data?.key ?? [])
 }
@@ -58,9 +59,8 @@ export const restHook = z
 const masked = '\0'
 
 /**
- * Whether the hook's URL has masked parts and may be `wanted`: the platform shows `https://ci.example.com/{path}` and never the text that `{path}`
- * replaces. Either the host or the path must be shown without masks, because otherwise every hook
- * would match.
+ * Whether a webhook's URL has masked parts and may be the same as `wanted`. The platform shows `https://ci.example.com/{path}` and never the text
+ * that `{path}` replaces. Either the host or the path must be shown without masks, because otherwise every webhook would match.
  */
 export function maybeAt(url: string, urlVariables: readonly string[], wanted: string): boolean {
   const template = url.replaceAll(/\{([^{}]{1,255})\}/g, (whole, name: string) =>
@@ -97,7 +97,7 @@ function matches(parts: readonly string[], text: string): boolean {
 
 const oversize = z.object({ oversize: z.literal(true) })
 
-/** `names`: of the variables that are allowed in the body. */
+/** The schema of a stored delivery. `names`: the names of the variables that the body may contain. */
 const restDelivery = (names?: ReadonlySet<string>) =>
   z
     .object({
@@ -127,7 +127,7 @@ const restDelivery = (names?: ReadonlySet<string>) =>
 
 export type HookCalls = Pick<PlatformClient, 'hooks' | 'createHook' | 'editHook' | 'hookDeliveries'>
 
-/** `variables`: the names of those that are allowed in the body of a delivery. */
+/** Creates the calls for webhooks. `variables`: the names of the variables that the body of a delivery may contain. */
 export function hookCalls(api: Api, variables: ReadonlySet<string> | undefined): HookCalls {
   const delivery = restDelivery(variables)
   return {
@@ -144,7 +144,10 @@ function hooksPath(owner: HookOwner): string {
   return 'project' in owner ? `/projects/${segmentOf(owner.project)}/hooks` : `/groups/${segmentOf(owner.group)}/hooks`
 }
 
-/** The body of a request that creates or edits a hook. `defaults`: flags for a new hook only, such as turning off push events. */
+/**
+ * Builds the body of a request that creates or edits a webhook. `defaults`: flags that are only set for a new webhook, such as turning off push
+ * events.
+ */
 function wireHook(wish: HookWish, defaults: Readonly<Record<string, boolean>> = {}): Pick<Change, 'body' | 'secrets'> {
   const [token, signingToken] = [wish.token?.reveal(), wish.signingToken?.reveal()]
   const body = {

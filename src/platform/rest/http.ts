@@ -1,4 +1,4 @@
-// Sends one HTTP request over a kept connection, perhaps through a proxy, and streams the body of its answer.
+// Sends one HTTP request over a persistent connection, possibly through a proxy, and streams the body of the response.
 import { getCACertificates } from 'node:tls'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 import { codeOf, strangerBy } from '../../lib/wrong-service.ts'
@@ -9,18 +9,18 @@ import { reasonOf } from '../../lib/fault.ts'
 import { pausableTimeout, type PausableTimeout } from '../../lib/timer.ts'
 import { redact } from '../../lib/secret.ts'
 
-/** The API's base, below the platform's. */
+/** The API's base path, below the platform's base URL. */
 export const apiPath = '/api/v4'
 
 /** Options of all connections, direct or through a proxy. */
 export interface ConnectRules {
-  /** Trusted certificate authorities, PEM; undefined: Node's own. */
+  /** Trusted certificate authorities, PEM. If undefined, Node.js uses its own list. */
   readonly ca?: string[] | undefined
-  /** Timeout for a connection with its TLS handshake, ms. */
+  /** Timeout for opening a connection with its TLS handshake, ms. */
   readonly timeout: number
 }
 
-/** Makes a dispatcher that the caller must close. */
+/** Creates a dispatcher, which the caller must close. */
 export type DispatcherFactory = (rules: ConnectRules) => Dispatcher
 
 /** `ca`: one or more certificate authorities (PEM) that are trusted in addition to the default ones. */
@@ -28,13 +28,13 @@ export function connectRules(ca: string | undefined, timeout: number): ConnectRu
   return { ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }), timeout }
 }
 
-/** With few concurrent requests, HTTP/2 has no advantage. */
+/** HTTP/2 is disabled, because it has no advantage with few concurrent requests. */
 const kept = { keepAliveTimeout: 30_000, allowH2: false }
 
 export const directDispatcher: DispatcherFactory = ({ ca, timeout }) =>
   new Agent({ connect: { ...(ca && { ca }), timeout }, ...kept })
 
-/** URLs of proxies, by the scheme of the request. `no`: comma-separated hosts that are reached without a proxy. */
+/** URLs of proxies by the scheme of the request. `no`: comma-separated hosts to which requests are sent without a proxy. */
 export interface PlatformProxies {
   readonly http?: string | undefined
   readonly https?: string | undefined
@@ -42,7 +42,7 @@ export interface PlatformProxies {
 }
 
 /**
- * Connects through the proxy that is configured for `url`, or directly if there is none. The values come from the options, so undici does not
+ * Connects through the proxy that is configured for `url`, or directly if there is none. The proxies come from Pipespan's options, so undici does not
  * read the environment.
  */
 export function proxiedDispatcher(url: string, proxies: PlatformProxies): DispatcherFactory {
@@ -58,8 +58,8 @@ export function proxiedDispatcher(url: string, proxies: PlatformProxies): Dispat
 }
 
 /**
- * How far the platform's clock is ahead of ours, ms, by the `Date` of an answer, which has whole seconds, and the middle of the round trip. No token
- * is needed. Undefined if the answer has no date; rejects without an answer.
+ * Measures how far the platform's clock is ahead of ours, ms. It compares the `Date` of a response, which has whole seconds, with the middle of the
+ * round trip. No token is needed. Returns undefined if the response has no date, and rejects if there is no response.
  */
 export async function clockOffsetOf(
   instance: string,
@@ -77,41 +77,44 @@ export async function clockOffsetOf(
 
 export interface Streamed {
   readonly status: number
-  /** Names are in lower case; the values of a repeated header are joined by commas. */
+  /** The headers of the response. Names are in lower case; the values of a repeated header are joined by commas. */
   readonly headers: Readonly<Record<string, string>>
-  /** Leaving the loop early closes the connection. Throws a PlatformError if the connection breaks. */
+  /** The body of the response. Leaving the loop early closes the connection. The body throws a PlatformError if the connection breaks. */
   readonly body: AsyncIterable<Uint8Array>
   readonly endpoint: string
 }
 
 export type Method = 'GET' | 'POST' | 'PUT'
 
-/** A single HTTP request to the platform or to a storage. */
+/** A single HTTP request to the platform or to an object storage. */
 export interface HttpRequest {
   readonly dispatcher: Dispatcher
   readonly method: Method
   readonly url: URL
-  /** Includes credentials only if `url` is the platform's. */
+  /** The headers of the request. They include credentials only if `url` belongs to the platform. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly endpoint: string
-  /** Timeout for the headers, and for each pause in the body, ms. */
+  /** Timeout for the response headers, and for each pause in the response body, ms. */
   readonly answerMs: number
-  /** Timeout from the first byte sent to the last one received, ms. The time in which the caller reads does not count. */
+  /** Timeout from the first byte sent to the last byte received, ms. The time that the caller takes to read is not counted. */
   readonly wholeMs: number
   /** Texts that must not appear in errors. */
   readonly secrets: readonly string[]
   readonly signal: AbortSignal
 }
 
-/** The head of an answer, or an error. `status`: undefined without an answer. `to`: the address of a redirect, undefined if it is not readable. */
+/**
+ * The head of a response, or an error. `status`: undefined if there was no response. `to`: the target of a redirect; undefined if it cannot be
+ * parsed.
+ */
 export type Head = { readonly headers: Streamed['headers'] } & (
   | { readonly as: 'answer'; readonly status: number; readonly body: Streamed['body'] }
   | { readonly as: 'redirect'; readonly status: number; readonly to: URL | undefined }
   | { readonly as: 'error'; readonly status: number | undefined; readonly error: PlatformError }
 )
 
-/** Sends the request, follows no redirect, and reads the head of the answer. Rejects only if `signal` is aborted, with its reason. */
+/** Sends the request and reads the head of the response. It follows no redirects. Rejects only if `signal` is aborted, with the signal's reason. */
 export async function headOf(sent: HttpRequest): Promise<Head> {
   const { dispatcher, method, url, body, endpoint, answerMs, wholeMs, secrets, signal } = sent
   const timeout = pausableTimeout(wholeMs)
@@ -171,7 +174,7 @@ async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8', 0, maxErrorBytes)
 }
 
-/** The reason why there is no answer, or not all of it. */
+/** Returns an error that explains why there is no response, or only a part of it. */
 function connectionError(
   error: unknown,
   { endpoint, answerMs, wholeMs, secrets }: HttpRequest,

@@ -1,6 +1,7 @@
-// The jobs and bridges of a pipeline, and what a job leaves behind, as streams: its log, its artifacts, and the platform's report of tests.
+// Requests the jobs and bridges of a pipeline. Also streams what a job produced: its log, its artifacts, and the test report that the platform has
+// parsed.
 //
-// A job is read as in a pipeline event, whose fields it has, with what only REST reports.
+// A job in a response has the same fields as a job in a pipeline event, and some that only REST reports.
 import { z } from 'zod'
 import { factsOf, listedFacts, listedTimes, readArtifacts } from '../webhook/job-fields.ts'
 import {
@@ -27,7 +28,7 @@ import type { JobFacts, ObservedJob, Runner } from '../../model/observation.ts'
 import type { Streamed } from './http.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** A job or a bridge, with what it reports about its pipeline. */
+/** A job or a bridge, with the facts about its pipeline that it contains. */
 export interface RestJob extends ObservedJob {
   readonly ref?: string | undefined
   readonly commit?: Commit | undefined
@@ -51,11 +52,11 @@ const restFacts = fieldsOf<JobFacts>({
   tags: ['tag_list', readTexts],
 })
 
-/** `GET /projects/:id/pipelines/:pipeline_id/jobs` and `…/bridges`. */
+/** A job in the response of `GET /projects/:id/pipelines/:pipeline_id/jobs` and `…/bridges`. */
 export const restJob = jobSchema('job')
 export const restBridge = jobSchema('bridge')
 
-/** A job without ID or status is invalid. */
+/** The schema of a job. A job without ID or status is invalid. */
 function jobSchema(kind: JobFacts['kind']) {
   return z.unknown().transform((item, context): RestJob => {
     const json = readObject(item) ?? {}
@@ -68,7 +69,7 @@ function jobSchema(kind: JobFacts['kind']) {
   })
 }
 
-/** Maximum number of artifacts that are read of a job. The platform has about forty types. */
+/** Maximum number of a job's artifacts that are read. The platform has about forty types of artifacts. */
 const maxArtifacts = 100
 
 function readFacts(json: WireObject): Partial<JobFacts> {
@@ -86,13 +87,16 @@ function readFacts(json: WireObject): Partial<JobFacts> {
   }
 }
 
-/** Newer platforms report whether the runner is paused in place of whether it is active. */
+/** Determines whether the runner is active. Newer platforms report instead whether it is paused. */
 function withActive(runner: Runner, json: WireObject = {}): Runner {
   const paused = readFlag(json.paused)
   return runner.active !== undefined || paused === undefined ? runner : { ...runner, active: !paused }
 }
 
-/** Bytes by type of artifact. Types that are not a word are omitted, and artifacts of the same type are added up. Undefined if no artifact has a size. */
+/**
+ * The sizes of a job's artifacts in bytes, by type. Types that are not a word are omitted, and artifacts of the same type are added up. Undefined if
+ * no artifact has a size.
+ */
 function sizesOf(artifacts: readonly WireObject[]): JobFacts['artifactSizes'] {
   const sizes = new Map<string, number>()
   for (const { file_type: type, size } of artifacts) {
@@ -104,10 +108,10 @@ function sizesOf(artifacts: readonly WireObject[]): JobFacts['artifactSizes'] {
 }
 
 export interface JobCalls extends Pick<PlatformClient, 'jobLog'> {
-  /** The jobs of all attempts, also retried ones, without bridges. */
+  /** Lists the jobs of all attempts, including retried ones, without bridges. */
   pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
   pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
-  /** Streams one of a job's artifacts, or a file in its archive, to `read`. Errors of `read` are passed on. */
+  /** Streams one of a job's artifacts, or a file in the artifact's archive, to `read`. Errors of `read` are passed on. */
   jobArtifact<T>(
     project: ResourceId,
     jobId: number,
@@ -115,7 +119,7 @@ export interface JobCalls extends Pick<PlatformClient, 'jobLog'> {
     options: CallOptions,
     read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
   ): Promise<T>
-  /** The test reports of a pipeline's latest jobs, as parsed by the platform. */
+  /** Requests the test reports of a pipeline's latest jobs, as the platform has parsed them. */
   testReport(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestTestReport>
 }
 

@@ -1,4 +1,5 @@
-// Requests the parts of one pipeline, and turns the answers into an observation. An item of a list has too few facts for an observation.
+// Requests the parts of one pipeline, and combines the responses into an observation. An item of a list does not have enough facts for an
+// observation.
 import { allOf } from './pages.ts'
 import { errorOfDetails } from './errors.ts'
 import { knownOf } from '../../model/versioned.ts'
@@ -14,7 +15,7 @@ import {
 import { PlatformError, type AskedPipeline, type Pages, type PipelineAnswers } from '../port.ts'
 import type { Observation, ObservedJob, PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
-/** Facts about the pipeline that come from other answers. */
+/** Facts about the pipeline that come from other responses. */
 export type ExtraFacts = Pick<
   PipelineFacts,
   'mergeRequest' | 'labels' | 'variables' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'
@@ -23,7 +24,7 @@ export type ExtraFacts = Pick<
 export interface RestParts {
   /** Normalised base URL of the platform. */
   readonly instance: string
-  /** All jobs, also retried ones. Undefined if they were not requested. */
+  /** All jobs of the pipeline, including retried ones. Undefined if they were not requested. */
   readonly jobs?: readonly RestJob[] | undefined
   readonly bridges?: readonly RestJob[] | undefined
 }
@@ -35,11 +36,11 @@ export type RestAnswers = RestParts &
         readonly project?: ProjectFacts | undefined
         readonly extra?: ExtraFacts | undefined
       }
-    /** Only jobs or bridges, of a pipeline that is already known. */
+    /** Responses with only the jobs or bridges of a pipeline that is already known. */
     | { readonly pipeline?: undefined; readonly pipelineId: number; readonly project: ProjectFacts }
   )
 
-/** Requests the parts of one pipeline one by one, and makes one observation of the answers. */
+/** Requests the parts of one pipeline one by one, and makes one observation from the responses. */
 export function answersAbout(
   calls: PipelineCalls & Pick<JobCalls, 'pipelineJobs' | 'pipelineBridges'>,
   instance: string,
@@ -123,13 +124,19 @@ export function normalizeRest(answers: RestAnswers): Observation {
   }
 }
 
-/** Taken from the ref, which jobs have, too, because a pipeline whose webhook was complete is not requested itself. */
+/**
+ * Derives the merge request event from the ref. The refs of jobs are used, too, because the pipeline itself is not requested if its webhook was
+ * complete.
+ */
 function mergeRequestEventOf({ pipeline, jobs, bridges }: RestAnswers): Pick<Observation, 'mergeRequestEvent'> {
   const ref = pipeline?.ref ?? jobs?.[0]?.ref ?? bridges?.[0]?.ref
   return knownOf({ mergeRequestEvent: mergeRequestEventOfRef(ref) })
 }
 
-/** Only answers about jobs contain the commit's message. Without a message the commit is omitted, so that a webhook's message is kept. */
+/**
+ * Returns the facts about the commit. Only responses about jobs contain the commit's message. Without a message the commit is omitted, so that a
+ * message from a webhook is kept.
+ */
 function commitOf(pipeline: RestPipeline, jobs: readonly RestJob[]): PipelineFacts['commit'] {
   const commit = jobs.find(job => job.commit?.message !== undefined && job.commit.id === pipeline.sha)?.commit
   return commit && knownOf({ id: commit.id, message: commit.message })
@@ -141,7 +148,7 @@ function committedAt(pipeline: RestPipeline, jobs: readonly RestJob[]): number |
   return pipeline.committed_at ?? ofJob?.commit?.committedAt
 }
 
-/** The stages in order. Jobs are created stage by stage with ascending IDs, and retries come later. */
+/** Returns the stages in order. The platform creates jobs stage by stage with ascending IDs, and creates retries later. */
 function stagesOf(jobs: readonly ObservedJob[]): string[] {
   return [...new Set(jobs.map(job => job.facts.stage).filter(stage => stage !== undefined))]
 }

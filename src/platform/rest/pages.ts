@@ -1,17 +1,17 @@
-// Finds the next page of a list: in the `Link` header (RFC 8288), for offset and keyset pagination, or else by its number.
-// Ends a list that the platform does not end: at the maximum number of items, or when its pages repeat themselves.
+// Finds the next page of a list. It reads the `Link` header (RFC 8288), for offset and keyset pagination, or else counts up the page number. If the
+// platform does not end a list, this code ends it: at the maximum number of items, or when its pages repeat.
 import { maxItems, type Listed, type Page } from '../port.ts'
 
 export interface NextPage {
-  /** Path and query, without the host: every page is asked for at the configured address. */
+  /** Path and query of the next page, without the host. Every page is requested at the configured address. */
   readonly next: string | undefined
-  /** The other host to which the platform's link leads. */
+  /** The host of the platform's link, if it is another host. */
   readonly foreign?: string | undefined
 }
 
 /**
- * The page after `items`, which `from` has answered. A platform behind a proxy may not know its own address, so only the query of its link is used, and
- * the token goes nowhere else.
+ * Returns the page after `items`, which are the response to `from`. A platform behind a proxy may not know its own address. Therefore only the query
+ * of its link is used, and the token is not sent anywhere else.
  */
 export function nextPage(link: string | undefined, items: readonly unknown[], from: URL): NextPage {
   const target = nextLink(link)
@@ -24,8 +24,8 @@ export function nextPage(link: string | undefined, items: readonly unknown[], fr
 }
 
 /**
- * The page after a full one without a `Link` header, which some proxies remove: the next by number, also in a list with keyset pagination. A page with
- * more items than requested has no next one, because such a list has no pages.
+ * Returns the page after a full page that has no `Link` header, because some proxies remove this header. It is the page with the next number, also in
+ * a list with keyset pagination. After a page with more items than requested there is no next page, because such a list has no pages.
  */
 function pageAfter(items: readonly unknown[], from: URL): string | undefined {
   const query = new URLSearchParams(from.search)
@@ -35,12 +35,12 @@ function pageAfter(items: readonly unknown[], from: URL): string | undefined {
   return `${from.pathname}?${query.toString()}`
 }
 
-/** A time without fractions. */
+/** Formats a Unix time in seconds as ISO 8601, without fractions. */
 export function wholeSeconds(seconds: number): string {
   return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
 }
 
-/** The unchanged target of `rel="next"`. */
+/** Returns the unchanged target of the link with `rel="next"`. */
 export function nextLink(header: string | undefined): string | undefined {
   for (const [, target, parameters = ''] of (header ?? '').matchAll(/<([^<>]*)>([^<>]*)/g)) {
     const relations = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters)
@@ -50,17 +50,17 @@ export function nextLink(header: string | undefined): string | undefined {
   return undefined
 }
 
-/** A page counts as at least this many items, so that a list of empty pages ends, too. */
+/** The minimum number of items that a page counts as, so that a list of empty pages ends, too. */
 const minPage = 50
 
 /**
- * The reason why a list is cut: it has more items than are read, its pages repeat themselves, or the platform refuses a further page, by its number
- * (`offset`) or otherwise.
+ * The reason why a list is cut: it has more items than are read, its pages repeat, or the platform refuses a further page, because of the page's
+ * number (`offset`) or for another reason.
  */
 export type CutBy = 'length' | 'repetition' | 'offset' | 'refusal'
 
 export interface PageEnd {
-  /** The items of the page that are read. */
+  /** The items of the page, without items beyond the limit. */
   readonly items: readonly unknown[]
   readonly next: string | undefined
   readonly cut?:
@@ -76,9 +76,9 @@ export interface ListPage {
   readonly total?: number | undefined
 }
 
-/** Makes a function to call with each page of one list, in order. */
+/** Returns a function that must be called with each page of one list, in order. */
 export function createListEnd(max = maxItems): (page: ListPage) => PageEnd {
-  /** The first and the last item of each page so far, and its number of items. */
+  /** Identifies each page that was read so far by its first item, its last item and its number of items. */
   const seen = new Set<string>()
   let room = max
   return ({ address, items: all, next, total = 0 }) => {
@@ -100,7 +100,7 @@ function keyOf(item: unknown): string {
   return JSON.stringify(id ?? name ?? item)
 }
 
-/** The warning about a cut list. */
+/** Returns the warning about a cut list. */
 export function cutMessage(by: CutBy, endpoint: string): string {
   const { what, remedy } = {
     length: {
@@ -124,7 +124,7 @@ export function cutMessage(by: CutBy, endpoint: string): string {
   return `A list of the platform ${what}: the rest is omitted (${endpoint}). ${remedy} Further lists of this endpoint are not reported.`
 }
 
-/** Reads all pages and answers their items. */
+/** Reads all pages of a list and returns their items. */
 export async function allOf<T>(pages: AsyncIterable<Page<T>>): Promise<Listed<T>> {
   const items: T[] = []
   let left = 0

@@ -34,7 +34,7 @@ const percent = maybe(wirePercent)
 
 const person = maybe(z.object({ id: maybe(wireId), username: text }))
 
-/** `GET /projects/:id/pipelines/:pipeline_id` and `…/latest`. */
+/** The response of `GET /projects/:id/pipelines/:pipeline_id` and `…/latest`. */
 export const restPipeline = z.object({
   id: wireId,
   iid: maybe(wireId),
@@ -59,7 +59,7 @@ export const restPipeline = z.object({
   detailed_status: maybe(z.object({ label: text })),
 })
 export type RestPipeline = z.infer<typeof restPipeline>
-/** Platforms before 13.6 do not report the project; it is known from the request. */
+/** Platforms before 13.6 do not report the project of a pipeline. It is then known from the request. */
 const restPipelineOfProject = restPipeline.extend({ project_id: maybe(wireId) })
 
 /** A pipeline as an item of a list. */
@@ -85,7 +85,7 @@ const restListItem = (instance: string) =>
       })
     })
 
-/** An item of the list of all projects, which must name its project. */
+/** A pipeline in a list over all projects. It must name its project. */
 const restListItemOfAll = (instance: string) =>
   restListItem(instance).transform((item, context): ListedPipeline => {
     const { project } = item
@@ -94,25 +94,25 @@ const restListItemOfAll = (instance: string) =>
     return z.NEVER
   })
 
-/** A merge request: only its labels are read. */
+/** A merge request, of which only the labels are read. */
 const labelled = z.object({ labels: z.unknown() })
 
-/** What is read of a pipeline's variables. */
+/** The facts that are read from a pipeline's variables. */
 export interface ReadVariables {
   /** The W3C traceparent, if it is valid. */
   readonly traceparent?: string | undefined
-  /** The variables that rules for attributes name. */
+  /** The variables that the operator's attribute rules name. */
   readonly allowed?: PipelineFacts['variables']
 }
 
 export interface PipelineCalls extends Pick<PlatformClient, 'ownPipelines' | 'projectPipelines'> {
   pipeline(project: number, pipelineId: number, options: CallOptions): Promise<RestPipeline>
   pipelineVariables(project: ResourceId, pipelineId: number, options: CallOptions): Promise<ReadVariables>
-  /** The labels of a merge request that rules for attributes want. */
+  /** Requests the labels of a merge request that the operator's attribute rules need. */
   changeLabels(project: ResourceId, iid: number, options: CallOptions): Promise<PipelineFacts['labels']>
 }
 
-/** `wanted`: what the operator's rules for attributes want. */
+/** Creates the calls for pipelines. `wanted`: the facts that the operator's attribute rules need. */
 export function pipelineCalls(api: Api, instance: string, wanted: WantedFacts | undefined): PipelineCalls {
   const [itemOfProject, itemOfAll] = [restListItem(instance), restListItemOfAll(instance)]
   return {
@@ -145,7 +145,7 @@ export function pipelineCalls(api: Api, instance: string, wanted: WantedFacts | 
   }
 }
 
-/** Items of platforms before 13.6 do not name their project, which the request knows by its number or its path. */
+/** Adds the project to each item. Platforms before 13.6 do not name the project in an item, but the request names it by its number or its path. */
 async function* withProject(
   pages: Pages<ListedItem>,
   project: ResourceId,
@@ -169,13 +169,13 @@ function pipelinePath(project: ResourceId, pipelineId: number): string {
   return `/projects/${segmentOf(project)}/pipelines/${segmentOf(pipelineId)}`
 }
 
-/** The project's facts, from the pipeline's web URL: `{instance}/group/project/-/pipelines/1`, without `/-` on old platforms. */
+/** Derives the project's facts from the pipeline's web URL: `{instance}/group/project/-/pipelines/1`, without `/-` on old platforms. */
 export function projectOfPipeline(
   pipeline: Pick<RestPipeline, 'web_url'> & { readonly project_id?: number | undefined },
   instance: string,
 ): Partial<ProjectFacts> {
   const webUrl = /^(.+?)(?:\/-)?\/pipelines\/\d+$/.exec(pipeline.web_url ?? '')?.[1]
-  // The platform may use another URL for itself than the configured one.
+  // In its links, the platform may use another base URL than the configured one.
   const root = webUrl?.startsWith(`${instance}/`) === true ? instance : instanceOfProject(webUrl)
   const path = webUrl !== undefined && root !== undefined ? decoded(webUrl.slice(root.length + 1)) : undefined
   const { project_id: id } = pipeline
@@ -190,7 +190,7 @@ function decoded(path: string): string | undefined {
   }
 }
 
-/** The facts about the pipeline itself in an answer or an item of a list. */
+/** Returns the facts about the pipeline itself in a response or an item of a list. */
 export function observedPipelineOf(pipeline: Omit<RestPipeline, 'project_id'>): ObservedPipeline {
   const { created_at: createdAt, finished_at: finishedAt, updated_at: updatedAt } = pipeline
   return { facts: pipelineFacts(pipeline), times: knownOf({ createdAt, finishedAt, updatedAt }) }

@@ -1,5 +1,5 @@
-// Requests projects and groups, and what belongs to them except pipelines: who may see them, their commits and incidents. The schema of each answer is beside
-// its call, and brings the answer into normal form.
+// Requests projects and groups and what belongs to them: their access rights, commits and incidents, but not their pipelines. The schema of each
+// response is next to its call, and normalises the response.
 import { z } from 'zod'
 import { knownOf } from '../../model/versioned.ts'
 import { maybe, wireFlag, wireId, wireText, wireTime, wireUrl } from './wire-field.ts'
@@ -48,7 +48,9 @@ const restGroup = z
 /** The platform shows `is_admin` only to administrators. */
 const restUser = z.object({ is_admin: flag })
 
-/** Incidents, which the platform lists among its issues. Titles and texts are never read. An issue in an unknown state is invalid. */
+/**
+ * The schema of an incident. The platform lists incidents among its issues. Titles and texts are never read. An issue in an unknown state is invalid.
+ */
 const restIncident = (instance: string) =>
   z
     .object({
@@ -72,7 +74,7 @@ const restIncident = (instance: string) =>
       return { instance, project, iid, state, at, openedAt, closedAt, severity }
     })
 
-/** Of commits only the times are read, never IDs, messages or authors. */
+/** The schema of a commit. Only the times of commits are read, never IDs, messages or authors. */
 const restCommit = z
   .object({ authored_date: time, committed_date: time })
   .transform(({ authored_date: authoredAt, committed_date: committedAt }): Commit =>
@@ -121,7 +123,7 @@ export function projectCalls(api: Api, instance: string): ProjectCalls {
 
 const restGroupPath = z.object({ full_path: maybe(wireText) })
 
-/** The project or group that the configuration names by its ID or path. */
+/** Requests the project or group that the configuration names by its ID or path. */
 export async function ownerOf({ as, named }: NamedOwner, ask: Pick<Asking, 'one'>): Promise<Owner> {
   const id = segmentOfNamed(named)
   if (as !== 'groups') {
@@ -137,7 +139,7 @@ export async function ownerOf({ as, named }: NamedOwner, ask: Pick<Asking, 'one'
   return { group: { path } }
 }
 
-/** The segment of a path for an ID or path from the configuration. */
+/** Returns the path segment for an ID or path from the configuration. */
 export function segmentOfNamed(named: string): string {
   return segmentOf(/^\d+$/.test(named) ? Number(named) : named)
 }

@@ -34,24 +34,27 @@ export interface RetryRules extends BackoffOptions {
 
 export interface RequesterOptions {
   readonly dispatcher: Dispatcher
-  /** Called for every request, because the token's file may change. If it answers undefined, the request has no token. */
+  /** Returns the token. It is called for every request, because the token's file may change. If it returns undefined, the request has no token. */
   readonly token: () => string | undefined
   readonly tokenType: keyof typeof credentials
   readonly userAgent: string
   readonly budget: Budget
-  /** Maximum number of concurrent requests of one priority. */
+  /** Maximum number of concurrent requests with the same priority. */
   readonly concurrency: number
-  /** Timeout from the first byte sent to the last one received, ms; in a stream for each pause, which as a whole has `streamMs`. */
+  /**
+   * `answerMs`: timeout from the first byte sent to the last byte received, ms; in a stream, the timeout for each pause. `streamMs`: timeout for a
+   * whole stream, ms.
+   */
   readonly answerMs: number
   readonly streamMs: number
   readonly retry: RetryRules
-  /** The path of the API's base, which error messages omit. */
+  /** The path of the API's base URL. Error messages omit it. */
   readonly basePath: string
-  /** Called on every 401: the token is missing, expired or revoked. */
+  /** Called on every 401 response: the token is missing, expired or revoked. */
   readonly onUnauthorized?: (() => void) | undefined
-  /** Called on every answer that is not an error. */
+  /** Called on every response that is not an error. */
   readonly onAnswer?: (() => void) | undefined
-  /** Observes the `Date` of every answer that is not an error. */
+  /** Observes the `Date` of every response that is not an error. */
   readonly clockOffset?: ClockOffset | undefined
   readonly clock: Clock
   readonly log: Log
@@ -73,14 +76,14 @@ export interface Answer extends Streamed {
   readonly secrets: readonly string[]
 }
 
-/** Every call rejects with a PlatformError or, if the signal is aborted, with its reason. */
+/** Sends requests to the platform. Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. */
 export interface Requester {
   /**
-   * Passes the answer to `read`. If that fails with a temporary error, the request is sent again. After an error of kind `network`, `timeout` or
-   * `unavailable` it is unknown whether a change was made.
+   * Sends a request and passes the response to `read`. If that fails with a temporary error, the request is sent again. After an error of kind
+   * `network`, `timeout` or `unavailable`, it is unknown whether a change was made.
    */
   ask<T>(url: URL, options: CallOptions, read: (answer: Answer) => Promise<T>, change?: Change): Promise<T>
-  /** As `ask`, for a body that may be long: if it breaks off, `read` rejects, and nothing is sent again. */
+  /** Like `ask`, for a response body that may be long. If the body breaks off, `read` rejects, and the request is not sent again. */
   stream<T>(url: URL, options: CallOptions, read: (answer: Streamed) => Promise<T>): Promise<T>
   /** Aborts all unfinished requests. */
   close(): Promise<void>
@@ -89,14 +92,14 @@ export interface Requester {
 interface Sent {
   readonly call: CallOptions
   readonly change?: Change | undefined
-  /** True if another host may answer, and the body may take longer than other answers. */
+  /** True if another host may respond, and the body may take longer than other responses. */
   readonly isStream: boolean
 }
 
-/** `pause`: time that only this request waits, ms. Undefined if the budget makes all requests wait. */
+/** The result of one attempt to send a request. `pause`: time that only this request waits, ms. Undefined if the budget makes all requests wait. */
 type Attempt<T> = { readonly answer: T } | { readonly error: PlatformError; readonly pause?: number | undefined }
 
-/** Maximum number of sends in one attempt: for moves, one renewed token, one redirect to a storage. */
+/** Maximum number of times that a request is sent in one attempt: for moves, one renewed token, and one redirect to an object storage. */
 const maxHops = 6
 
 export function createRequester(options: RequesterOptions): Requester {
@@ -109,7 +112,7 @@ export function createRequester(options: RequesterOptions): Requester {
   }
   let pausedUntil = -Infinity
 
-  /** Learns from an answer of the platform. Answers how long this request alone must wait, ms. */
+  /** Updates the budget and the clock offset from a response of the platform. Returns how long this request alone must wait, ms. */
   async function learn(head: Head, sentAt: number, refusals: number): Promise<number | undefined> {
     const { status, headers } = head
     if (status === undefined) return undefined
@@ -121,10 +124,10 @@ export function createRequester(options: RequesterOptions): Requester {
     }
     const facts = budgetFactsOf(status, headers, now, backoff(refusals + 1, retry))
     if (isOfEndpoint(status, headers, head.as === 'error' ? head.error.keys : [])) return facts.pause
-    // Most answers have no rate limit headers, so the budget need not be written.
+    // Most responses have no rate limit headers, so the budget need not be written.
     if (Object.keys(facts).length > 0) await budget.observed(facts)
     if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
-      // A pause that follows soon after another one is not logged again.
+      // If a pause soon follows another one, it is not logged again.
       if (pausedUntil + maxPause <= now) {
         log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
       }
@@ -133,7 +136,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return undefined
   }
 
-  /** Makes one attempt, which follows redirects. */
+  /** Makes one attempt to send a request, and follows redirects. */
   async function attempt<T>(
     asked: URL,
     { change, call, isStream }: Sent,
@@ -173,7 +176,7 @@ export function createRequester(options: RequesterOptions): Requester {
       const pause = isOwn ? await learn(head, sentAt, refusals) : undefined
       if (head.as === 'answer') return readAs(read, { ...head, endpoint, url, secrets })
       if (head.as === 'error') {
-        // An error of a storage is not an error of the platform.
+        // An error of an object storage is not an error of the platform.
         if (!isOwn && head.status !== undefined) return { error: errorOfStorage(head.status, endpoint) }
         if (head.status === 401 && trimToken(options.token()) !== token) continue
         return { error: head.error, pause }
@@ -188,13 +191,13 @@ export function createRequester(options: RequesterOptions): Requester {
       if (change !== undefined) return { error: errorOfMovedChange(status, endpoint, to) }
       if (isMove && isHere && to.search === '') to.search = url.search
       url = to
-      // After another host, a redirect back to the platform gets no token either.
+      // After a request to another host, a redirect back to the platform gets no token either.
       isOwn &&= isHere
     }
     return { error: errorOfNoApi(301, endpoint, 'redirects without end') }
   }
 
-  /** `tries`: maximum number of attempts that fail without a 429. */
+  /** Repeats a request until it succeeds or reaches a limit. `tries`: maximum number of attempts that fail without a 429. */
   async function withRetries<T>(
     attempt: (refusals: number) => Promise<Attempt<T>>,
     signal: AbortSignal,
@@ -208,7 +211,8 @@ export function createRequester(options: RequesterOptions): Requester {
       const { error, pause } = result
       if (!error.passing) throw error
       if (error.kind === 'limited') {
-        // Unless the limit is that of one endpoint, the budget makes all requests wait. A long pause is left to the caller.
+        // The budget makes all requests wait, unless the rate limit is that of one endpoint. If the pause is long, the request fails, and the caller
+        // decides what to do.
         if (++refusals >= retry.refusals || (pause ?? 0) > retry.max) throw error
         if (pause !== undefined) await clock.sleep(pause, signal)
         continue
@@ -263,7 +267,7 @@ const credentials = {
   job: (token: string) => ({ 'job-token': token }),
 }
 
-/** The header for a token. Throws a PlatformError if no header can carry it (RFC 9110, 5.5). */
+/** Returns the header for a token. Throws a PlatformError if no header can contain the token (RFC 9110, 5.5). */
 function credentialHeaders(type: keyof typeof credentials, token: string): Record<string, string> {
   if (/^[\x21-\x7e]+$/.test(token)) return credentials[type](token)
   throw new PlatformError({
@@ -273,7 +277,7 @@ function credentialHeaders(type: keyof typeof credentials, token: string): Recor
   })
 }
 
-/** The token without surrounding blanks and line breaks; undefined if nothing is left. */
+/** Removes blanks and line breaks around the token. Returns undefined if nothing is left. */
 function trimToken(token: string | undefined): string | undefined {
   const trimmed = token?.trim()
   return trimmed === '' ? undefined : trimmed

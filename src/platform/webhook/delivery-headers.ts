@@ -1,4 +1,4 @@
-// Reads the headers of a delivery, for one profile and one selection of events.
+// Reads the headers of a webhook delivery, for one profile and one selection of events.
 import { createHash } from 'node:crypto'
 import { allEventKinds, eventKindOfHeader, quickEventKind } from './event-kind.ts'
 import { headerOf, type Vendor } from '../vendor.ts'
@@ -24,14 +24,17 @@ export function createDeliveryHeaders(
   }
 }
 
-/** `sent`: the headers as they came. `signed`: the signature that covers `webhook-id` was verified. */
+/**
+ * The headers from which a delivery's key is read. `sent`: the headers of a delivery without a verified signature. `signed`: the header that the
+ * verified signature covers.
+ */
 const namesOf = { sent: ['idempotency-key', 'webhook-id'], signed: ['webhook-id'] } as const
 
 /**
- * The key that identifies a repeated delivery: `Idempotency-Key`, else `webhook-id` (the platform gives both the same value); undefined if the sender
- * gave neither. In a signed delivery only `webhook-id` counts, because the signature covers it: otherwise an attacker could repeat a captured
- * delivery under another key. Long or odd keys are hashed, because they are only compared. `instance`: that of the verified sender, if there are
- * several platforms, so that their keys never collide.
+ * Returns the key by which a repeated delivery is recognised: `Idempotency-Key`, or else `webhook-id` (the platform gives both the same value);
+ * undefined if the sender sent neither. In a signed delivery only `webhook-id` counts, because the signature covers it. Otherwise an attacker could
+ * repeat a captured delivery under another key. Long or unusual keys are hashed, because keys are only compared. `instance`: the instance of the
+ * verified sender, if several platforms are configured, so that their keys never collide.
  */
 function deliveryKey(headers: Headers, proof: keyof typeof namesOf, instance?: string): string | undefined {
   for (const name of namesOf[proof]) {

@@ -1,4 +1,4 @@
-// Building blocks of the table of events: paths of fields in a payload, attributes read from them, and computed values.
+// Building blocks of the table of events: paths of fields in a payload, attributes that are read from these fields, and computed values.
 import {
   maxText,
   readFlag,
@@ -12,17 +12,17 @@ import {
 } from '../wire-read.ts'
 import type { EventValue } from '../../model/event.ts'
 
-/** Fields of a payload, such as `object_attributes.iid`. If several are separated by `|`, the first with a value counts. */
+/** Path of a field in a payload, such as `object_attributes.iid`. If several paths are separated by `|`, the first field with a value is used. */
 export type Path = string
 
 export interface EventAttribute {
-  /** A name of the semantic conventions, or one of the vendor's below `platform.`. */
+  /** The attribute's name. It is a name of the semantic conventions, or a name of the vendor that begins with `platform.`. */
   readonly key: string
   readonly type: 'string' | 'int' | 'bool'
-  /** The fields from which it is read; undefined: none. */
+  /** The fields from which the attribute is read; undefined if there are none. */
   readonly from: Path | undefined
   readonly note?: string | undefined
-  /** Text that people wrote, which may contain anything. */
+  /** True if the value is text that people wrote, which may contain anything. */
   readonly isFree?: boolean | undefined
   readonly read: (json: WireObject, profile: { readonly provider: string }) => EventValue | undefined
 }
@@ -60,7 +60,7 @@ export function value(
   return { key, type, from, note, read }
 }
 
-/** The value of the first field that has a valid one. */
+/** Returns the value of the first field that has a valid one. */
 export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undefined {
   for (const one of path.split('|')) {
     const found = read(at(json, one.split('.')))
@@ -72,10 +72,10 @@ export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undef
 export const readWord: Read<string> = found =>
   typeof found === 'number' && Number.isFinite(found) ? String(found) : readText(found)
 
-/** The same for an attribute, which is redacted before it is cut. */
+/** Reads a word for an attribute. More characters than the limit are kept, because the text is redacted before it is cut. */
 export const readLongWord: Read<string> = found => (typeof found === 'string' ? readLongText(found) : readWord(found))
 
-/** The text as a single line. */
+/** Returns the text as a single line. */
 export function oneLine(words: string): string {
   return words
     .slice(0, maxText)
@@ -97,18 +97,18 @@ function at(json: WireObject, path: readonly string[]): unknown {
   return found
 }
 
-/** The conventions have two values for a finished deployment. */
+/** Returns the outcome of a deployment. The semantic conventions have two values for a finished deployment. */
 export function deploymentOutcome({ status }: WireObject): string | undefined {
   return status === 'success' ? 'succeeded' : status === 'failed' ? 'failed' : undefined
 }
 
-/** The commit's URL ends in the full revision. */
+/** Returns the full revision, which is the end of the commit's URL. */
 export function revisionOf({ commit_url: url, short_sha: short }: WireObject): string | undefined {
   const [, whole] = /\/([0-9a-f]{40}|[0-9a-f]{64})$/.exec(readUrl(url) ?? '') ?? []
   return whole ?? readText(short)
 }
 
-/** The conventions' value; unknown states pass through. */
+/** Returns the state of a change with the value of the semantic conventions. Unknown states are returned unchanged. */
 export function changeState(json: WireObject): string | undefined {
   const state = first(json, 'object_attributes.state', readText)
   if (state === 'locked') return 'wip'
@@ -124,7 +124,7 @@ export function refType({ ref, object_kind: kind }: WireObject): string {
   return kind === 'tag_push' || readText(ref)?.startsWith('refs/tags/') === true ? 'tag' : 'branch'
 }
 
-/** A revision; undefined if it is all zeros, which means none. */
+/** Returns a revision; undefined if it is all zeros, which means that there is none. */
 export function tipOf(revision: unknown): string | undefined {
   const text = readText(revision)
   return text === undefined || /^0+$/.test(text) ? undefined : text

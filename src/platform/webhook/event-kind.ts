@@ -1,10 +1,10 @@
-// Determines the kind of a webhook delivery. The body decides, because platforms and relays display other names in the event header. The header counts if
-// the body names no kind.
+// Determines the kind of a webhook delivery. The body decides, because platforms and relays display other names in the event header. The header is
+// used if the body names no kind.
 
-/** Kinds that become observations of pipelines. */
+/** Kinds of deliveries that become observations of pipelines. */
 const wanted = ['pipeline', 'job'] as const
 
-/** Other known kinds. `system`: an event of the whole instance without a kind of its own. */
+/** All other known kinds of deliveries. `system`: an event of the whole instance that has no kind of its own. */
 const others = [
   'push',
   'tag_push',
@@ -30,23 +30,23 @@ const others = [
   'system',
 ] as const
 
-/** A closed set, so that it can be counted. `unknown`: not known to this version. */
+/** The kind of a delivery. The set is closed, so that each kind can be counted. `unknown`: a kind that this version does not know. */
 export type EventKind = (typeof wanted)[number] | (typeof others)[number] | 'unknown'
 
 export const allEventKinds: readonly EventKind[] = [...wanted, ...others, 'unknown']
 
 const kinds: ReadonlySet<string> = new Set([...wanted, ...others])
 
-/** The daemon accepts this delivery and stores nothing of it. */
+/** A delivery that the daemon accepts, but of which it stores nothing. */
 export const harmlessDelivery = { event: 'Push Hook', body: '{"object_kind":"push"}' }
 
-/** True for the kinds that are always accepted. */
+/** True for pipeline and job events, which are always accepted. */
 export function isPipelineOrJob(kind: EventKind): kind is 'pipeline' | 'job' {
   return kind === 'pipeline' || kind === 'job'
 }
 
 /**
- * The kind that an event header names (`Pipeline Hook`, `Job Hook`, …). Undefined if it names none: `System Hook` covers many kinds, a relay
+ * Returns the kind that an event header names (`Pipeline Hook`, `Job Hook`, …). Undefined if it names none: `System Hook` covers many kinds, a relay
  * may have lost the header, and a platform may display other names than `… Hook`.
  */
 export function eventKindOfHeader(event: string | undefined): EventKind | undefined {
@@ -55,8 +55,8 @@ export function eventKindOfHeader(event: string | undefined): EventKind | undefi
 }
 
 /**
- * The kind of a delivery. The header counts where the body names no kind, and for confidential issues and notes, whose bodies name the kind of
- * all issues and notes.
+ * Returns the kind of a delivery. The header is used if the body names no kind. It is also used for confidential issues and notes, because their
+ * bodies name the kind of all issues and notes.
  */
 export function eventKindOf(named: EventKind | undefined, body: unknown): EventKind {
   return eitherKind(named, eventKindOfBody(body))
@@ -67,12 +67,12 @@ function eitherKind(named: EventKind = 'unknown', ofBody: EventKind): EventKind 
   return ofBody === 'unknown' || ofBody === 'system' || named === `confidential_${ofBody}` ? named : ofBody
 }
 
-/** Maximum size of a body that is parsed for its kind, bytes. */
+/** Maximum size of a body that is parsed to find its kind, bytes. */
 const maxParsed = 64 * 1024
 /** Matches the kind at the beginning of a body, because the platform writes it first. */
 const kindFirst = /^(?:\xef\xbb\xbf)?\s*\{\s*"object_kind"\s*:\s*"(\w{1,64})"/
 
-/** The kind of a delivery before it is processed. Undefined if a large body would have to be read whole for it. */
+/** Returns the kind of a delivery before it is processed. Returns undefined if a large body would have to be read completely to find it. */
 export function quickEventKind(named: EventKind, body: Uint8Array): EventKind | undefined {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 1_024)).toString('latin1')
   const [, first] = kindFirst.exec(head) ?? []
@@ -85,7 +85,7 @@ export function quickEventKind(named: EventKind, body: Uint8Array): EventKind | 
   }
 }
 
-/** The kind by `object_kind`, else by `event_name`, else by the fields of the body. */
+/** Returns the kind that `object_kind` names, or else `event_name`, or else the kind that the fields of the body indicate. */
 export function eventKindOfBody(body: unknown): EventKind {
   if (!isRecord(body)) return 'unknown'
   const { object_kind: objectKind, event_name: eventName, object_attributes: attributes, builds, jobs } = body
@@ -98,13 +98,13 @@ export function eventKindOfBody(body: unknown): EventKind {
   return 'build_id' in body && 'build_status' in body ? 'job' : 'unknown'
 }
 
-/** Group and system hooks have only an `event_name` for some kinds: `user_add_to_group`, `subgroup_create`. */
+/** Returns the kind for an `event_name`. For some kinds, group and system hooks have only this field: `user_add_to_group`, `subgroup_create`. */
 function kindOfName(name: string): EventKind {
   if (/^user_\w+_(?:group|team)$/.test(name)) return 'member'
   return name.startsWith('subgroup_') ? 'subgroup' : name.startsWith('project_') ? 'project' : 'system'
 }
 
-/** The platform still calls a job a build in some places. */
+/** Returns the kind with this name. The platform still calls a job a build in some places. */
 function kindNamed(name: string): EventKind {
   if (name === 'build') return 'job'
   return kinds.has(name) ? (name as EventKind) : 'unknown'

@@ -1,6 +1,6 @@
-// The table of webhook events that are not about a pipeline: which field becomes which attribute, what the event is about, when it happened, and what
-// identifies it. The reader, the flags of hooks and docs/EVENTS.md use the table. Also selects events: the words of PIPESPAN_EVENTS stand for kinds of
-// events.
+// The table of webhook events that are not about a pipeline. It defines which field becomes which attribute, what the event is about, when it
+// happened, and what identifies it. The reader, the flags of webhooks and docs/EVENTS.md use the table. This file also selects events: the words of
+// PIPESPAN_EVENTS name kinds of events.
 import {
   changeState,
   count,
@@ -25,25 +25,28 @@ import type { PlatformEvent } from '../../model/event.ts'
 export interface EventRow {
   /** The word that selects the event in PIPESPAN_EVENTS. */
   readonly word: string
-  /** `event_name` of the log record. */
+  /** The `event_name` of the log record. */
   readonly name: `platform.${string}`
-  /** The platform's kinds, in the header or in the body. */
+  /** The platform's names for the kind of event, in the header or in the body. */
   readonly wire: readonly EventKind[]
-  /** The flags of a hook that sends it. */
+  /** The flags that a webhook needs to send the event. */
   readonly flags: readonly string[]
   readonly sentBy: 'project' | 'group'
   readonly description: string
   /** The fields that identify the event's object; all are required. */
   readonly object: readonly Path[]
-  /** The field with the time at which it happened. */
+  /** The field that contains the time of the event. */
   readonly time?: Path
-  /** When its object was created and ended: used for counting, not exported. */
+  /** The fields with the times at which the event's object was created and ended. They are used for counting and not exported. */
   readonly times?: { readonly createdAt: Path; readonly endedAt: Path }
-  /** The fields that identify the event together with the object and the time. Without them the payload does not suffice, and the order of arrival decides. */
+  /**
+   * The fields that identify the event together with its object and its time. Without them the payload does not suffice to identify the event, and
+   * the order of arrival decides.
+   */
   readonly version?: readonly Path[]
   readonly attributes: readonly EventAttribute[]
   readonly severity?: (attributes: PlatformEvent['attributes']) => PlatformEvent['severity']
-  /** A short display string. */
+  /** Returns a short text that describes the event to people. */
   readonly body: (attribute: (key: string) => string) => string
 }
 
@@ -53,7 +56,7 @@ const project: Path = 'project.id|project_id'
 const owner: Path = 'project.id|project_id|group.id|group.group_id|group_id'
 const own = 'object_attributes'
 
-/** Not formatted by Prettier, which would give each row eight lines. */
+/** The table is not formatted by Prettier, which would give each row eight lines. */
 // prettier-ignore
 export const eventTable: readonly EventRow[] = [
   {
@@ -262,7 +265,7 @@ export const eventTable: readonly EventRow[] = [
   },
 ]
 
-/** Attributes of a push, for branches and tags. */
+/** Returns the attributes of a push to a branch or a tag. */
 function pushed(prefix: `platform.${string}`): readonly EventAttribute[] {
   return [
     { ...value('vcs.ref.head.name', 'string', 'ref', 'without `refs/heads/` or `refs/tags/`', refName), isFree: true },
@@ -273,16 +276,16 @@ function pushed(prefix: `platform.${string}`): readonly EventAttribute[] {
   ]
 }
 
-/** The word that selects events of what operators do on the pages. */
+/** The word in PIPESPAN_EVENTS that selects events about the actions of operators on the pages. */
 export const operatorWord = 'operator'
 
 /** The words that select events, in the table's order. */
 export const eventWords: readonly string[] = [...eventTable.map(({ word }) => word), operatorWord]
 
 export interface EventSelection extends HookEvents {
-  /** The row of a selected kind; undefined for others. */
+  /** Returns the row of a selected kind; undefined for other kinds. */
   row(kind: EventKind): EventRow | undefined
-  /** True for kinds that are accepted: pipelines, jobs, and selected ones. */
+  /** True for kinds that are accepted: pipelines, jobs, and the selected kinds. */
   takes(kind: EventKind): boolean
 }
 
@@ -302,5 +305,5 @@ export const everyFlag: readonly string[] = [...new Set(eventTable.flatMap(({ fl
 
 export const noEvent: EventSelection = selectEvents([])
 
-/** All events, for reading stored deliveries whatever is selected now. */
+/** All events. This selection is used to read stored deliveries, whatever is selected now. */
 export const everyEvent: EventSelection = selectEvents(eventWords)

@@ -1,29 +1,29 @@
-// The project and the instance of a delivery, as its fields name them.
+// Finds the project and the instance of a delivery in its fields.
 import { fieldsOf, readText, readUrl } from '../wire-read.ts'
 import { instanceOfPayload, instanceOfProject } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 
-/** What is known about a delivery besides its body. */
+/** The facts about a delivery that are not in its body. */
 export interface HookContext {
   /** The delivery's instance header. */
   readonly instance?: string | undefined
-  /** The name of that header, for messages. */
+  /** The name of the instance header, for messages. */
   readonly instanceHeader: string
   /** The configured base URL of the platform. */
   readonly platformUrl?: string | undefined
-  /** If there are several platforms: the one whose secret the sender knew. */
+  /** The platform whose secret the sender knew, if several platforms are configured. */
   readonly platform?: KnownPlatform | undefined
-  /** Whether the pipeline's traceparent variable is to be used. */
+  /** Whether Pipespan uses the pipeline's traceparent variable. */
   readonly traceparent: boolean
-  /** The facts that are read for the operator's attributes; undefined: none. */
+  /** The facts that are read for the operator's attributes. If undefined, none are read. */
   readonly wanted?: WantedFacts | undefined
 }
 
 export interface KnownPlatform {
   readonly name: string
-  /** Its normalised base URL. */
+  /** The normalised base URL of the platform. */
   readonly instance: string
 }
 
@@ -34,7 +34,7 @@ export const projectFacts = fieldsOf<ProjectFacts>({
   defaultBranch: ['default_branch', readText],
 })
 
-/** Throws a PayloadError if the instance is not known. */
+/** Returns the instance of a delivery. Throws a PayloadError if the instance is not known. */
 export function instanceOf(context: HookContext, project: Partial<ProjectFacts>): string {
   const { instance: header, instanceHeader, platformUrl, platform } = context
   if (platform !== undefined) return instanceOfPlatform(platform, project)
@@ -46,7 +46,10 @@ export function instanceOf(context: HookContext, project: Partial<ProjectFacts>)
   )
 }
 
-/** A sender who knows the secret of one platform must not report pipelines of another. */
+/**
+ * Returns the instance of the platform whose secret the sender knew. Throws if the project is on another platform, because the sender must not report
+ * pipelines of that platform.
+ */
 function instanceOfPlatform({ name, instance }: KnownPlatform, { webUrl, path }: Partial<ProjectFacts>): string {
   const found = instanceOfPayload({ header: instance, configured: undefined, webUrl, path })
   if (found === undefined || found === instance) return instance
@@ -61,14 +64,14 @@ export function projectOf(id: number, project: Partial<ProjectFacts>, instance: 
   return { id, ...project, ...(path !== undefined && { path }) }
 }
 
-/** A project's full path, from its URL. */
+/** Returns a project's full path from its URL. */
 export function pathOf(webUrl: string | undefined, instance: string): string | undefined {
   if (webUrl?.startsWith(`${instance}/`) !== true) return undefined
   const path = webUrl.slice(instance.length + 1).replace(/\/+$/, '')
   return path.includes('/') ? path : undefined
 }
 
-/** The project's name from a job event. It has the display names of owner and project, `Owner / project`, which are not the path. */
+/** Returns the project's name from a job event. The event has the display names of owner and project, `Owner / project`, which are not the path. */
 export function lastName(projectName: string | undefined): string | undefined {
   return projectName?.split('/').at(-1)?.trim()
 }

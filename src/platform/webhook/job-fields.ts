@@ -1,4 +1,4 @@
-// Maps the fields of jobs in pipeline events, in answers of REST and in job events to facts.
+// Maps the fields of jobs to facts, for pipeline events, for job events and for responses of the REST API.
 import {
   readCount,
   readFlag,
@@ -17,7 +17,7 @@ import {
 } from '../wire-read.ts'
 import type { Environment, ObservedJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
 
-/** A person; undefined if there is neither an ID nor a name. */
+/** Reads a person; undefined if there is neither an ID nor a name. */
 export const readPerson = anyOf<Person>({ id: ['id', readId], username: ['username', readText] })
 
 const readRunner = record<Runner>(['id'], {
@@ -35,7 +35,7 @@ const readEnvironmentObject = record<Environment>(['name'], {
   deploymentTier: ['deployment_tier', readText],
 })
 
-/** Reads an object, or only a name, which some senders give. */
+/** Reads an environment. It may be an object, or only a name, which some senders give. */
 const readEnvironment: Read<Environment> = value => {
   const name = readText(value)
   return name === undefined ? readEnvironmentObject(value) : { name }
@@ -93,21 +93,21 @@ const reportedTimes = fieldsOf<JobTimes>({
   finishedAt: ['build_finished_at', readTime],
 })
 
-/** Times that only newer platforms send. */
+/** Reads the times of a job that only newer platforms send. */
 const reportedIsoTimes = fieldsOf<JobTimes>({
   createdAt: ['build_created_at_iso', readTime],
   startedAt: ['build_started_at_iso', readTime],
   finishedAt: ['build_finished_at_iso', readTime],
 })
 
-/** Jobs or bridges of a pipeline event. */
+/** The jobs or bridges of a pipeline event. */
 export interface ListedJobs {
   readonly jobs: readonly ObservedJob[]
   /** The number of jobs in the list, including those without a usable ID or status. */
   readonly length: number
 }
 
-/** The jobs of a list. They are of this `kind` unless an item is marked as a bridge. Undefined if the value is not a list. */
+/** Reads the jobs of a list. They are of this `kind` unless an item is marked as a bridge. Returns undefined if the value is not a list. */
 export function readListedJobs(value: unknown, kind: JobFacts['kind']): ListedJobs | undefined {
   if (!Array.isArray(value)) return undefined
   const jobs: ObservedJob[] = []
@@ -121,7 +121,7 @@ export function readListedJobs(value: unknown, kind: JobFacts['kind']): ListedJo
   return { jobs, length: value.length }
 }
 
-/** The job of a job event; undefined without a usable id or status. Bridges have no events. */
+/** Reads the job of a job event. Returns undefined if it has no usable ID or status. There are no job events for bridges. */
 export function readReportedJob(hook: WireObject): ObservedJob | undefined {
   const id = readId(hook.build_id)
   const facts = factsOf('job', reportedFacts(hook))
@@ -129,7 +129,10 @@ export function readReportedJob(hook: WireObject): ObservedJob | undefined {
   return { id, facts, times: { ...reportedIsoTimes(hook), ...reportedTimes(hook) } }
 }
 
-/** The failure reason is kept only for failed jobs, because job events always have one (`unknown_failure`). A copy that begins with a spread is the fastest. */
+/**
+ * Returns the facts about a job. The failure reason is kept only for failed jobs, because job events always have one (`unknown_failure`). A copy that
+ * begins with a spread is the fastest.
+ */
 export function factsOf(kind: JobFacts['kind'], facts: Partial<JobFacts>): JobFacts | undefined {
   const { status } = facts
   if (status === undefined) return undefined

@@ -1,5 +1,6 @@
-// Parses a delivery's bytes into an observation or an event, or answers why that is not possible. Never throws, so that a bad delivery harms no other. Also
-// makes the form in which an undecodable delivery may be stored: without pipeline variables, which may be secrets.
+// Parses a delivery's bytes into an observation or an event, or returns the reason why that is not possible. It never throws, so that a bad delivery
+// does not harm other deliveries. It also creates the form in which an undecodable delivery may be stored: without pipeline variables, which may be
+// secrets.
 import { Fault, PayloadError } from '../../lib/fault.ts'
 import { eventKindOf, eventKindOfHeader, type EventKind } from './event-kind.ts'
 import { readEvent } from './read-event.ts'
@@ -12,18 +13,18 @@ import type { Parsed } from '../port/webhook.ts'
 import type { Vendor } from '../vendor.ts'
 
 export interface Delivery {
-  /** The event header, such as `Pipeline Hook`. It counts where the body names no kind. */
+  /** The value of the event header, such as `Pipeline Hook`. It is used if the body names no kind. */
   readonly event?: string | undefined
-  /** The instance header: the platform's base URL. */
+  /** The value of the instance header, which is the platform's base URL. */
   readonly instance?: string | undefined
   readonly body: Uint8Array
 }
 
 export interface ParseOptions extends Omit<HookContext, 'instance' | 'instanceHeader'> {
   readonly profile: Pick<Vendor, 'headerPrefix' | 'provider'>
-  /** Events to accept besides those of pipelines and jobs; none by default. */
+  /** Events to accept in addition to pipeline and job events. By default there are none. */
   readonly events?: EventSelection | undefined
-  /** Redacts texts of events; by default known forms of secrets, and e-mail addresses. */
+  /** Redacts the texts of events. By default it redacts known forms of secrets, and e-mail addresses. */
   readonly redactText?: RedactText | undefined
 }
 
@@ -31,15 +32,15 @@ const redactKnownShapes = createTextRedaction([])
 
 const decoder = new TextDecoder()
 
-/** Blocks the event loop for about a quarter of a second with a body of 25 MiB. */
+/** Parses a webhook delivery. A body of 25 MiB blocks the event loop for about a quarter of a second. */
 export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed {
   const { events = noEvent } = options
   const named = eventKindOfHeader(delivery.event)
   const json = objectIn(delivery.body)
-  // Without JSON, only the header can name the kind.
+  // If the body is not JSON, only the header can name the kind of event.
   if (json === undefined) {
     if (named !== undefined && !events.takes(named)) return ignored(named)
-    // Such a body comes from the platform, but was changed on its way: it is kept for inspection.
+    // A body that looks like an object comes from the platform, but was changed on its way. It is kept for inspection.
     return looksLikeObject(delivery.body) ? { ...notAnObject, outcome: 'unparseable' } : notAnObject
   }
   try {
@@ -50,7 +51,7 @@ export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed
   }
 }
 
-/** Undefined if the body is not a JSON object. The parser's messages are not used, because they may quote the body. */
+/** Parses the body. Returns undefined if it is not a JSON object. The parser's messages are not used, because they may quote the body. */
 function objectIn(body: Uint8Array): WireObject | undefined {
   try {
     return readObject(JSON.parse(decoder.decode(body)))
@@ -59,7 +60,7 @@ function objectIn(body: Uint8Array): WireObject | undefined {
   }
 }
 
-/** Checks the first and the last character. White space, and a byte order mark, may surround the object. */
+/** Whether a body begins and ends like a JSON object. White space, and a byte order mark, may surround the object. */
 function looksLikeObject(body: Uint8Array): boolean {
   const [first, last] = [body.subarray(0, 256), body.subarray(-256)].map(part => decoder.decode(part).trim())
   return first?.startsWith('{') === true && last?.endsWith('}') === true
@@ -84,7 +85,7 @@ function read(json: WireObject, kind: EventKind, { instance }: Delivery, options
   return { outcome: 'event', event: readEvent(row, json, context, { profile, redactText }) }
 }
 
-/** An error of this program, not of the sender. */
+/** Creates the error for a failure of this program, not of the sender. */
 function unreadable(error: unknown): Fault {
   const name = error instanceof Error ? error.name : typeof error
   return new PayloadError(`The delivery could not be read (${name}).`, 'Please report it, with its stored payload.')
@@ -94,8 +95,8 @@ function unreadable(error: unknown): Fault {
 export const keptOfText = 4_096
 
 /**
- * The body without fields named `variables`, at any depth. A body that is not JSON, or is nested too deeply to be written again, is cut to its first
- * 4 KiB, and before the word `variables`.
+ * Returns the body without fields named `variables`, at any depth. If the body is not JSON, or is nested too deeply to be written again, it is cut to
+ * its first 4 KiB, and before the word `variables`.
  */
 export function withoutVariables(body: Uint8Array): Uint8Array {
   try {

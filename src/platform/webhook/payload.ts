@@ -1,5 +1,6 @@
-// Turns pipeline and job events into observations. Tolerant: unknown fields and statuses pass, an optional field of a wrong type is dropped, and only
-// indispensable fields are required. No name in an observation is in snake_case. Only those pipeline variables are read that `wanted-facts.ts` names.
+// Turns pipeline and job events into observations. The reader is tolerant: unknown fields and statuses are accepted, an optional field of a wrong
+// type is dropped, and only indispensable fields are required. No name in an observation is in snake_case. Only the pipeline variables that
+// `wanted-facts.ts` names are read.
 import { readVariables } from '../wanted-facts.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { readListedJobs, readPerson, readReportedJob } from './job-fields.ts'
@@ -69,7 +70,7 @@ const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
   message: ['message', readMessage],
 })
 
-/** The observation of a pipeline event. Throws a PayloadError that names missing fields. */
+/** Returns the observation of a pipeline event. Throws a PayloadError that names the missing fields. */
 export function readPipelineHook(hook: WireObject, context: HookContext): ReadHook {
   const attributes = readObject(hook.object_attributes)
   const projectFields = readObject(hook.project)
@@ -89,7 +90,7 @@ export function readPipelineHook(hook: WireObject, context: HookContext): ReadHo
   }
   const project = projectFacts(projectFields ?? {})
   const instance = instanceOf(context, project)
-  // `jobs`: the name of `builds` on very old platforms. `bridges`: only on the newest ones.
+  // Very old platforms call the field `jobs` instead of `builds`. Only the newest platforms send `bridges`.
   const listed = readListedJobs(hook.builds, 'job') ?? readListedJobs(hook.jobs, 'job') ?? { jobs: [], length: 0 }
   const bridges = readListedJobs(hook.bridges, 'bridge')
   const listedTotal = listed.length + (bridges?.length ?? 0)
@@ -133,7 +134,10 @@ export function readPipelineHook(hook: WireObject, context: HookContext): ReadHo
   }
 }
 
-/** The observation of a job event, which is only about its job. `commit.id` is not read, because it is the pipeline's ID. Throws like `readPipelineHook`. */
+/**
+ * Returns the observation of a job event, which contains only facts about the job. `commit.id` is not read, because it is the pipeline's ID. Throws
+ * like `readPipelineHook`.
+ */
 export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
   const job = readReportedJob(hook)
   const pipelineId = readId(hook.pipeline_id)
@@ -145,7 +149,7 @@ export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
     ]
     throw unusable('job', missing)
   }
-  // Only newer platforms send it.
+  // Only newer platforms send the project in a job event.
   const projectFields = readObject(hook.project)
   const projectId = readId(hook.project_id) ?? readId(projectFields?.id)
   if (projectId === undefined) throw unusable('job', ['project_id'])
@@ -167,8 +171,9 @@ export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
 }
 
 /**
- * The pipeline that triggered this one. A platform that reports the bridge or the root, or lists bridges (`isNew`), also lists the parent's bridges.
- * A child pipeline (`isChild`) is always triggered by a bridge; a pipeline of another project may be triggered by a job with its token.
+ * Returns the pipeline that triggered this one. A platform that reports the bridge or the root, or lists bridges (`isNew`), also lists the parent's
+ * bridges. A child pipeline (`isChild`) is always triggered by a bridge. A pipeline of another project may be triggered by a job that uses its job
+ * token.
  */
 function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): SourcePipeline | undefined {
   const from = readObject(value)
@@ -193,7 +198,7 @@ function tooMany(jobs: number): PayloadError {
   )
 }
 
-/** The error names fields, never their values. */
+/** Creates an error that names fields, never their values. */
 function unusable(event: string, fields: readonly string[]): PayloadError {
   return new PayloadError(
     `The ${event} event has no usable ${fields.join(', ')}.`,
@@ -203,11 +208,11 @@ function unusable(event: string, fields: readonly string[]): PayloadError {
 
 interface WireMergeRequest extends Omit<MergeRequest, 'fork'> {
   readonly sourceProjectId?: number | undefined
-  /** The field for a draft on older platforms. */
+  /** The field that marks a draft on older platforms. */
   readonly workInProgress?: boolean | undefined
 }
 
-/** Null counts as absent, because another field may mark the draft. */
+/** Reads a boolean. Null counts as absent, because another field may mark the draft. */
 const readBoolean: Read<boolean> = value => (typeof value === 'boolean' ? value : undefined)
 
 const readFields = record<WireMergeRequest>(['iid'], {
@@ -224,7 +229,7 @@ const readFields = record<WireMergeRequest>(['iid'], {
   workInProgress: ['work_in_progress', readBoolean],
 })
 
-/** The platform's mark for a draft in the title. Most pipeline events have no other one. */
+/** Matches the platform's mark for a draft in the title. Most pipeline events have no other mark. */
 const draftTitle = /^\s*(?:draft:|\[draft\]|\(draft\))/i
 
 const readMergeRequest: Read<MergeRequest> = value => {

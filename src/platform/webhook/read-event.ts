@@ -1,5 +1,6 @@
-// Turns the payload of a webhook event into what is exported, by the table. Tolerant: unknown fields pass, an attribute of a wrong type is omitted, and
-// only what identifies the event is required. E-mail addresses, descriptions and comments are dropped here.
+// Turns the payload of a webhook event into the exported event, as the table of events defines it. The reader is tolerant: unknown fields are
+// accepted, an attribute of a wrong type is omitted, and only the fields that identify the event are required. E-mail addresses, descriptions and
+// comments are dropped here.
 import { createHash } from 'node:crypto'
 import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
@@ -31,7 +32,7 @@ const projectPaths = {
   defaultBranch: 'project.default_branch',
 } as const
 const groupPath: Path = 'group.full_path|group.group_path|group.path|group_full_path|full_path|group_path'
-/** URLs within a project: the project's own URL is the part before `/-/`. */
+/** Fields with a URL within a project. The project's own URL is the part before `/-/`. */
 const withinProject: Path = 'object_attributes.url|url|deployable_url'
 
 /** The platform's profile, and how texts are redacted. */
@@ -40,7 +41,7 @@ export interface EventWords {
   readonly redactText: RedactText
 }
 
-/** Throws a PayloadError that names missing fields. */
+/** Reads a webhook event. Throws a PayloadError that names the missing fields. */
 export function readEvent(row: EventRow, json: WireObject, context: HookContext, words: EventWords): PlatformEvent {
   const missing = row.object.filter(path => first(json, path, readWord) === undefined)
   if (missing.length > 0) throw unusable(row, `no usable ${missing.map(inWords).join(', ')}`)
@@ -53,7 +54,7 @@ export function readEvent(row: EventRow, json: WireObject, context: HookContext,
   const identity = [instance, row.word, ...row.object.map(path => first(json, path, readWord))]
   const group = project === undefined ? first(json, groupPath, readText) : undefined
   const isDistinct = row.version !== undefined && (row.time === undefined || at !== undefined)
-  // In whole seconds, because webhooks round times down and other sources do not.
+  // The key of the event contains the time in whole seconds, because webhooks round times down and other sources do not.
   const version = row.version?.map(path => first(json, path, readWord) ?? null) ?? []
   const seconds = at === undefined ? null : Math.floor(at / 1_000)
   return {
@@ -71,7 +72,7 @@ export function readEvent(row: EventRow, json: WireObject, context: HookContext,
   }
 }
 
-/** The labels, only of a merge request. */
+/** Returns the labels of a merge request. Other events have no labels. */
 function labelsOf({ word }: EventRow, { labels }: WireObject, { wanted }: HookContext): PlatformEvent['labels'] {
   return word === 'change' ? wanted?.labels(labels) : undefined
 }
@@ -96,7 +97,7 @@ export function attributesOf(
   return found
 }
 
-/** Text that people wrote may also contain secrets of this process, so these are redacted, too. */
+/** Redacts a text of an event. Text that people wrote may also contain secrets of this process, so these are redacted, too. */
 export function cleaned(words: string, isFree: boolean, redactText: RedactText): string {
   return oneLine(redactedTo(maxText, isFree ? redact(words) : words, redactText))
 }
@@ -121,12 +122,12 @@ function inWords(path: Path): string {
   return path.replaceAll('|', ' or ')
 }
 
-/** A digest of what identifies an event. */
+/** Returns a hash of the fields that identify an event. */
 export function digest(identity: unknown): string {
   return createHash('sha256').update(canonical(identity)).digest('base64url')
 }
 
-/** The error names fields, never their values. */
+/** Creates an error that names fields, never their values. */
 function unusable({ word }: EventRow, why: string): PayloadError {
   return new PayloadError(
     `The ${word} event cannot be read: ${why}.`,
@@ -137,8 +138,8 @@ function unusable({ word }: EventRow, why: string): PayloadError {
 // Whether a push may have changed the CI configuration of the default branch ("Push events" of the platform's webhooks).
 
 /**
- * True if the push changed the CI file, or another YAML file, which the CI file may include. Also true if the files are not known: the payload has at
- * most twenty commits, and the commits of a large payload are not read.
+ * True if the push changed the CI file, or another YAML file, because the CI file may include it. Also true if the changed files are not known: the
+ * payload has at most twenty commits, and the commits of a large payload are not read.
  */
 export function touchesCi(json: WireObject): boolean {
   const project = readObject(json.project)

@@ -1,25 +1,25 @@
-// A change (a merge request), as webhook events and its pipelines report it. Its key is the project that it is to be merged into, and
-// its number (iid) there. Merging is pure and commutative.
+// A change (a merge request), as webhook events and its pipelines report it. Its key is its target project, and its number (iid) in that project.
+// Merging is pure and commutative.
 import { earliest, later, second, type Millis } from '../../../model/instant.ts'
 import { either, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from '../../../model/versioned.ts'
 import { inMergeTrain } from '../../../model/pipeline.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 import type { Run } from '../../../model/run.ts'
 
-/** The values of the semantic conventions. `wip`: a draft, or a change that is being merged. */
+/** The states of a change, with the values of the semantic conventions. `wip`: a draft, or a change that is being merged. */
 export const changeStates = ['open', 'wip', 'closed', 'merged'] as const
 export type ChangeState = (typeof changeStates)[number]
 
-/** What the newest event reports. */
+/** The facts that the newest event reports about a change. */
 export interface ChangeFacts {
   readonly state: ChangeState
   readonly title?: string | undefined
-  /** Source and target branch. */
+  /** `head`: the source branch. `base`: the target branch. */
   readonly head?: string | undefined
   readonly base?: string | undefined
 }
 
-/** One report of a change, or all reports merged. */
+/** One report of a change, or several reports that were merged. */
 export interface Change {
   readonly instance: string
   /** The target project. */
@@ -27,32 +27,32 @@ export interface Change {
   readonly iid: number
   readonly event?: Versioned<ChangeFacts> | undefined
   readonly createdAt?: Millis | undefined
-  /** True if its opening was reported: then no earlier event can have been missed. */
+  /** True if the opening of the change was reported. Then no earlier event can be missing. */
   readonly isWhole?: true | undefined
-  /** When it was last opened, closed, reopened or merged. */
+  /** The time at which the change was last opened, closed, reopened or merged. */
   readonly stateAt?: Millis | undefined
-  /** The first approval, even if it was revoked later. */
+  /** The time of the first approval, even if it was revoked later. */
   readonly approvedAt?: Millis | undefined
   readonly mergedAt?: Millis | undefined
-  /** Its first pipeline. */
+  /** The first pipeline of the change. */
   readonly pipeline?: ChangePipeline | undefined
-  /** When its first pipeline in a merge train was created. */
+  /** The time at which the change's first pipeline in a merge train was created. */
   readonly trainAt?: Millis | undefined
 }
 
 export interface ChangePipeline {
   readonly id: number
-  /** The project in which it ran: the fork, if it ran there. */
+  /** The project in which the pipeline ran. It is the fork if the pipeline ran there. */
   readonly projectId: number
   readonly createdAt: Millis
 }
 
-/** The change as all other code reads it. `stateAt`: for a draft, when it was opened. */
+/** A change in the form that all other code reads. `stateAt`: for a draft, the time at which it was opened. */
 export type ChangeView = ChangeFacts & Pick<Change, (typeof viewed)[number]>
 
 const viewed = ['createdAt', 'stateAt', 'approvedAt', 'mergedAt', 'pipeline', 'trainAt'] as const
 
-/** Undefined while only its pipelines are known. A merged change stays merged. */
+/** Returns the view of a change; undefined while only its pipelines are known. A merged change stays merged. */
 export function viewChange(change: Change): ChangeView | undefined {
   const { event, mergedAt } = change
   if (event === undefined) return undefined
@@ -60,7 +60,10 @@ export function viewChange(change: Change): ChangeView | undefined {
   return { ...event.facts, ...knownOf({ state: mergedAt === undefined ? event.facts.state : 'merged', ...known }) }
 }
 
-/** Commutative, associative and idempotent, except for the project: it may be renamed, so the last report wins. */
+/**
+ * Merges two reports of a change. The merge is commutative, associative and idempotent, except for the project: it may be renamed, so the last report
+ * wins.
+ */
 export function mergeChange(known: Change, reported: Change): Change {
   const { instance, iid } = known
   return knownOf({
@@ -76,12 +79,15 @@ export function mergeChange(known: Change, reported: Change): Change {
   })
 }
 
-/** Some times come as whole seconds. Of two events in the same second, that with the later stage is the newer one. */
+/**
+ * Adds a version to the facts of a change. Some times come as whole seconds. If two events have the same second, the one with the later stage is
+ * newer.
+ */
 export function observedChange(facts: ChangeFacts, at: Millis): Versioned<ChangeFacts> {
   return versioned(versionOf(second(at), ranks[facts.state], Math.round(at)), facts)
 }
 
-/** What a run reports about its change; undefined for a pipeline without a merge request. */
+/** Returns what a run reports about its change; undefined for a pipeline without a merge request. */
 export function changeOfRun({
   key,
   project: { facts: project },
@@ -101,7 +107,7 @@ export function changeOfRun({
   }
 }
 
-/** The earlier pipeline; of two that were created at the same time, the one with the lower id. */
+/** Returns the earlier pipeline. If both were created at the same time, it returns the one with the lower id. */
 function first(a: ChangePipeline, b: ChangePipeline): ChangePipeline {
   return b.createdAt < a.createdAt || (b.createdAt === a.createdAt && b.id < a.id) ? b : a
 }
@@ -111,13 +117,16 @@ const ranks: Readonly<Record<ChangeState, number>> = { wip: 0, open: 1, closed: 
 export const changeMeasures = ['pipeline', 'approval', 'merge', 'train'] as const
 export type ChangeMeasure = (typeof changeMeasures)[number]
 
-/** The times that were already counted; each is counted once. */
+/** The times of a change that were already counted. Each time is counted once. */
 export type CountedTimes = Readonly<Partial<Record<ChangeMeasure, ChangeTime>>>
 
 export interface ChangeTime {
-  /** When it was approved, was merged, or had its first pipeline. In a merge train: when it was merged. */
+  /** The time at which the change was approved or merged, or had its first pipeline. For the merge train, it is the time of the merge. */
   readonly at: Millis
-  /** How long that took, ms, since the change was created; in a merge train: since its first pipeline there was created. */
+  /**
+   * The duration since the change was created, ms. For the merge train, it is the duration since the change's first pipeline in the train was
+   * created.
+   */
   readonly took: Millis
 }
 
@@ -130,8 +139,8 @@ export interface ChangeFigures extends ChangeTime {
 }
 
 /**
- * The times that are known and not yet counted, the earliest first. Approval, pipeline and merge train are counted only if the opening of the change
- * was reported: otherwise an earlier one may have been missed.
+ * Returns the times that are known and not yet counted, with the earliest first. Approval, pipeline and merge train are counted only if the opening
+ * of the change was reported. Otherwise an earlier event may have been missed.
  */
 export function uncounted(change: Change, counted: CountedTimes): readonly (ChangeTime & { measure: ChangeMeasure })[] {
   const { createdAt, isWhole, approvedAt, mergedAt, pipeline, trainAt } = change

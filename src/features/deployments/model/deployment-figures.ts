@@ -1,13 +1,13 @@
-// The metrics of a deployment: duration, lead times of its commits, rollback and recovery. The last two come from comparing it with the
-// deployments before it in its environment. Pure.
+// The metrics of a deployment: duration, lead times of its commits, rollback and recovery. Rollback and recovery are found by comparing the
+// deployment with previous ones in its environment. The functions are pure.
 import type { DeploymentView, IsProduction } from './deployment.ts'
 import { knownOf } from '../../../model/versioned.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-/** Where the lead time of a commit begins: when it was committed, authored, or merged (first-parent commits only). */
+/** The event at which the lead time of a commit begins: the commit was committed, authored, or merged (first-parent commits only). */
 export type LeadTimeDefinition = 'commit' | 'authored' | 'merge'
 
-/** All durations in ms. */
+/** The metrics of one deployment. All durations are in ms. */
 export interface DeploymentFigures {
   readonly environment: string
   readonly tier?: string | undefined
@@ -15,26 +15,26 @@ export interface DeploymentFigures {
   readonly isProduction?: boolean | undefined
   readonly outcome: 'succeeded' | 'failed'
   readonly finishedAt: Millis
-  /** From the start of its job to its end. */
+  /** The time from the start of the deployment's job to its end. */
   readonly duration?: Millis | undefined
-  /** Its revision had been deployed before, or is older than the one that it replaced. */
+  /** True if the revision had been deployed before, or is older than the revision that it replaced. */
   readonly isRollback?: true | undefined
-  /** Time to recovery, since the first failure after the last success; for a rollback, since the deployment that it reverted. */
+  /** Time to recovery since the first failure after the last success. For a rollback, it is the time since the deployment that was reverted. */
   readonly recovery?: Millis | undefined
-  /** Of each commit since the previous deployment. Absent if the platform was not asked for the commits. */
+  /** The lead time of each commit since the previous deployment. Absent if the commits were not requested. */
   readonly leadTimes?: readonly Millis[] | undefined
   readonly definition?: LeadTimeDefinition | undefined
 }
 
-/** The other deployments of the same environment, in the order of their ends. */
+/** The other deployments of the same environment, in the order of their end times. */
 export interface Neighbours {
-  /** The last success before this one. */
+  /** The last successful deployment before this one. */
   readonly previous?: PreviousDeployment | undefined
-  /** The first failure between `previous` and this one. */
+  /** The time of the first failed deployment between `previous` and this one. */
   readonly failedAt?: Millis | undefined
-  /** Its revision had been deployed successfully before `previous`. */
+  /** True if the revision had been deployed successfully before `previous`. */
   readonly isKnownRevision: boolean
-  /** True if a deployment that ended later was already counted: then this one is not compared with others. */
+  /** True if a deployment that ended later was already counted. Then this one is not compared with others. */
   readonly isLate: boolean
 }
 
@@ -45,7 +45,7 @@ export interface PreviousDeployment {
   readonly committedAt?: Millis | undefined
 }
 
-/** The commits of a deployment, as the platform lists them; `times`: where their lead times begin, by the configured definition. */
+/** The commits of a deployment, as the platform lists them. `times`: when their lead times begin, by the configured definition. */
 export interface DeployedCommits {
   readonly definition: LeadTimeDefinition
   readonly times: readonly Millis[]
@@ -63,8 +63,8 @@ export function isCounted(view: DeploymentView | undefined): view is CountedView
 }
 
 /**
- * The revisions between which to ask for its commits, for production only. They are also asked for if the revision had been deployed before: after a
- * rollback, it brings back commits that were not in production in between.
+ * Returns the revisions between which the deployment's commits are requested, for production only. They are also requested if the revision had been
+ * deployed before: after a rollback, it brings back commits that were not in production in between.
  */
 export function commitRange(
   view: DeploymentView,
