@@ -1,5 +1,5 @@
-// Events that are about no run: what webhooks report of them, what features take from them, and events that no delivery reported, such as those from the
-// platform's API.
+// Events that belong to no run: the events that webhooks report, the data that features derive from events, and events that no delivery reported,
+// such as events from the platform's API.
 import { eventChunk, type PlatformEvent } from '../../model/event.ts'
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { routed, subjectOf, type Route } from '../../model/route.ts'
@@ -11,24 +11,24 @@ import type { Selection } from './selection.ts'
 export interface EventRules {
   readonly to: readonly Route<'logs'>[]
   readonly profile: ByInstance<string>
-  /** How long an event waits for its job's span, ms. */
+  /** How long an event waits for the span of its job, in ms. */
   readonly wait: number
-  /** Called after events were stored: the exporter has something to send. */
+  /** Called after events were stored, because the exporter then has something to send. */
   readonly onTaken: () => void
 }
 
-/** Events wait no longer than this for the job that they belong to, ms. */
+/** The maximum time in ms for which an event waits for its job. */
 const maxWait = 600_000
 
-/** How long events wait; late reports about them arrive within that time. */
+/** Returns how long events wait for their job, in ms. Late reports about them arrive within that time. */
 export function eventWait({ enrichDeadline }: { readonly enrichDeadline: number }): number {
   return Math.min(maxWait, enrichDeadline)
 }
 
 export interface EventReporting {
-  /** How events are stored; undefined: not at all. */
+  /** How events are stored. If undefined, no events are stored. */
   readonly events?: EventRules | undefined
-  /** What features take from events. */
+  /** The steps in which features process events. */
   readonly steps?: readonly LineStep[] | undefined
 }
 
@@ -37,7 +37,7 @@ interface Observed {
   readonly receivedAt: Millis
 }
 
-/** The reports, in the order in which the events were received. Pure. */
+/** Returns the reports about events, in the order in which the events were received. Pure. */
 export function reportsOf(
   received: readonly Observed[],
   { events, steps = [] }: EventReporting,
@@ -50,7 +50,7 @@ export function reportsOf(
   }
 }
 
-/** Undefined if no destination takes it: then it is not stored. */
+/** Returns the event to store. Undefined if no destination exports it: then the event is not stored. */
 function receivedEvent(
   { event, receivedAt }: Observed,
   rules: EventRules | undefined,
@@ -65,7 +65,7 @@ function receivedEvent(
   return { event, chunk, to, ...(wait !== undefined && { waits: { ...wait, ms: rules.wait } }) }
 }
 
-/** Where an event goes. */
+/** Returns the export queues for an event. */
 export function queuesOf(event: PlatformEvent, rules: EventRules | undefined): readonly Route<'logs'>[] {
   return rules === undefined || rules.to.length === 0 ? [] : routed(rules.to, subjectOf(event))
 }
@@ -74,13 +74,13 @@ export interface EventTaking {
   readonly runs: Pick<Runs, 'transact'>
   readonly selection: Pick<Selection, 'project'>
   readonly rules: EventRules
-  /** Unix time in milliseconds. */
+  /** Returns the Unix time in ms. */
   readonly now: () => Millis
 }
 
 /**
- * Writes events that no delivery reported, each once: each needs a `key`. `reports`: what features report with them. In one transaction; nothing is
- * stored if no destination takes events.
+ * Stores events that no delivery reported, in one transaction. Each event needs a `key` and is stored once. `reports`: the reports of features about
+ * these events. Nothing is stored if no destination exports events.
  */
 export async function takeEvents(
   events: readonly PlatformEvent[],

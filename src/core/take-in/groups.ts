@@ -1,31 +1,34 @@
-// Group commit: what arrives together, or while the commit before is under way, shares one transaction and is answered after it.
+// Group commit: items that arrive together, or during the previous commit, share one transaction and are answered after it.
 //
-// 1. An item waits, and starts the loop if it is idle.
-// 2. The group is gathered for a few turns of the event loop, until none brings a new item.
+// 1. An item waits in a queue, and starts the loop if the loop is idle.
+// 2. The group is gathered for a few turns of the event loop, until several turns bring no new item.
 // 3. The group is committed. SQLite commits one group at a time, PostgreSQL several.
-// 4. Each item gets its own outcome. One that waits for too long gets an error, and is committed nevertheless if its group is under way already. Its
-//    sender then sends it again, and its key shows that it is known.
+// 4. Each item gets its own outcome. An item that waits for too long gets an error, but is still committed if its group is already being committed.
+//    Its sender then repeats the delivery, and the key of the delivery shows that it is known.
 //
-// A commit for each delivery would halve the rate, because each commit waits for the disk.
+// One commit for each delivery would halve the rate, because each commit waits for the disk.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 
 export interface GroupOptions<Item, Outcome> {
-  /** Items of one group. */
+  /** The maximum number of items in one group. */
   readonly maxItems: number
-  /** Groups under way at the same time. */
+  /** How many groups may be committed at the same time. */
   readonly atOnce: number
-  /** How long an item waits for its outcome, ms. */
+  /** The maximum time in ms for which an item waits for its outcome. */
   readonly timeout: number
-  /** One outcome for each item, in their order. An error is the outcome of its item alone; a rejection is that of all. */
+  /**
+   * Commits a group. It returns one outcome for each item, in the order of the items. An error is the outcome of its item alone. A rejection is the
+   * outcome of all items.
+   */
   readonly commit: (items: readonly Item[]) => Promise<readonly (Outcome | Error)[]>
 }
 
 export interface Groups<Item, Outcome> {
-  /** Rejects with a StoreError after the timeout; the item may still be committed then. */
+  /** Adds an item and resolves with its outcome. Rejects with a StoreError after the timeout; the item may still be committed then. */
   add(item: Item): Promise<Outcome>
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when no items are waiting or being committed. */
   drain(): Promise<void>
 }
 
@@ -36,9 +39,9 @@ interface Waiting<Item, Outcome> {
   readonly reject: (error: unknown) => void
 }
 
-/** A group is complete after so many turns of the event loop without a new item. */
+/** How many turns of the event loop without a new item complete a group. */
 const quietTurns = 3
-/** How long a group is gathered, ms: about as long as its commit takes. */
+/** The maximum time in ms for which a group is gathered. It is about as long as the group's commit takes. */
 const maxGathering = 5
 
 export function createGroups<Item, Outcome>(options: GroupOptions<Item, Outcome>): Groups<Item, Outcome> {
@@ -60,7 +63,10 @@ export function createGroups<Item, Outcome>(options: GroupOptions<Item, Outcome>
     running = undefined
   }
 
-  /** The event loop accepts one connection in a turn, and senders open one for each delivery. So each turn brings few, even if hundreds wait. */
+  /**
+   * Gathers a group over several turns. The event loop accepts one connection in each turn, and senders open one connection for each delivery. So
+   * each turn brings few items, even if hundreds are waiting.
+   */
   async function gather(): Promise<void> {
     const end = performance.now() + maxGathering
     let quiet = 0

@@ -1,19 +1,19 @@
-// The configured prices: a job has the rate of the first rule that matches it.
+// The configured prices of runner time. The rate of a job comes from the first rule that matches the job.
 import { projectGlobs, type PlatformOf } from '../../lib/chooser.ts'
 import type { JobView } from '../../model/job.ts'
 import type { Rate, RateOf } from '../../model/runner-time.ts'
 
 export interface PriceRule extends Rate {
   readonly match: {
-    /** The job needs all of these, among its runner's tags or its own. */
+    /** The tags that the rule requires. The job must have all of them, among the tags of its runner or its own tags. */
     readonly tags?: readonly string[] | undefined
     readonly type?: string | undefined
-    /** Globs over the project's full path. */
+    /** Glob patterns that are matched against the project's full path. */
     readonly project?: readonly string[] | undefined
   }
 }
 
-/** Undefined without rules: then nothing has a cost. */
+/** Returns the price table. Undefined without rules: then no job has a cost. */
 export function createPriceTable(
   rules: readonly PriceRule[],
   platformOf: PlatformOf = () => undefined,

@@ -1,18 +1,18 @@
-// What is exported, by the configured patterns for projects, refs and pipeline sources.
+// Selects what is exported, by the configured patterns for projects, refs and pipeline sources.
 import { chooser, projectChooser, type Choice, type ChooseProject, type PlatformOf } from '../../lib/chooser.ts'
 import type { PipelineFacts } from '../../model/observation.ts'
 
 export interface SelectionOptions {
-  /** Globs over the project's full path. */
+  /** Glob patterns that are matched against the project's full path. */
   readonly projects: Choice
-  /** Globs over the ref (branch, tag or merge request ref). */
+  /** Glob patterns that are matched against the ref (branch, tag or merge request ref). */
   readonly refs: Choice
-  /** Pipeline sources (`schedule`, `push`, …) or globs. */
+  /** Names or glob patterns of pipeline sources (`schedule`, `push`, …). */
   readonly sources: Choice
 }
 
 export interface Selection {
-  /** True for a project whose path is not known yet. */
+  /** Whether a project is exported. True for a project whose path is not yet known. */
   readonly project: ChooseProject
   pipeline(facts: PipelineFacts): boolean
 }

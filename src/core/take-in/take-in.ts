@@ -1,11 +1,12 @@
-// How a received delivery becomes part of its run, from its body to the commit. Webhooks and deliveries that are read again both come this way.
+// Adds a received delivery to its run, from the delivery's body to the commit. Webhooks and redelivered webhooks use the same code.
 //
-// 1. The delivery is parsed when it arrives. One about nothing that is exported is answered at once.
-// 2. What has arrived while the commit before was under way forms a group (`groups.ts`).
-// 3. The group is taken in with one transaction: its keys are remembered, its observations are merged into their runs, runs that are due get
-//    their snapshots, and what could not be decoded is kept, redacted.
-// 4. If that fails, its deliveries are taken in one by one: one that is itself to blame is quarantined and harms no other.
-// 5. The senders are answered when the transaction is on the disk. So the order of arrival is the order of processing.
+// 1. A delivery is parsed when it arrives. If nothing in it is exported, it is answered immediately.
+// 2. The deliveries that arrived during the previous commit form a group (`groups.ts`).
+// 3. One transaction processes the group. It stores the keys of the deliveries, merges the observations into their runs, takes the snapshots of runs
+//    that are due, and keeps deliveries that could not be decoded, redacted.
+// 4. If the transaction fails, its deliveries are processed one by one. A delivery that is itself at fault is quarantined and does not affect the
+//    others.
+// 5. The senders are answered when the transaction is on disk. So deliveries are processed in the order of arrival.
 import { createGroups } from './groups.ts'
 import { isOfTheData, reasonOf } from '../../lib/fault.ts'
 import { isKnownStatus } from '../../model/status.ts'
@@ -23,84 +24,84 @@ import type { Undecodable } from '../store/ports/quarantine.ts'
 
 /** A delivery whose sender was verified. */
 export interface Delivery {
-  /** The sender's idempotency key; undefined when it sent none. */
+  /** The idempotency key of the sender. Undefined if the sender sent none. */
   readonly key?: string | undefined
-  /** The event header; empty if there was none. */
+  /** The value of the event header. Empty if the delivery has no such header. */
   readonly event: string
-  /** The instance header, or the instance of the verified sender. */
+  /** The value of the instance header, or the instance of the verified sender. */
   readonly instance?: string | undefined
   readonly source: 'webhook' | 'redelivery'
   readonly body: Uint8Array
 }
 
 /**
- * `accepted`: its changes are on the disk; or, if it cannot be decoded, what could be kept of it. `duplicate`: a delivery with its key was
- * accepted before. `full`: the store has reached its size limit. `no object`: its body is no JSON object. `ignored`: its kind of event, which is
- * not selected.
+ * The outcome of a delivery. `accepted`: its changes are on disk, or the part that could be kept if the delivery cannot be decoded. `duplicate`: a
+ * delivery with the same key was accepted before. `full`: the store has reached its size limit. `no object`: its body is not a JSON object.
+ * `ignored`: its kind of event, which is not exported.
  */
 export type TakenIn = 'accepted' | 'duplicate' | 'full' | 'no object' | { readonly ignored: string }
 
 export interface TakeInOptions extends EventReporting {
   readonly store: Pick<Store, 'runs' | 'runsPerTransaction' | 'groupsAtOnce' | 'isFull' | 'quarantine'>
   readonly selection: Selection
-  /** Never throws. */
+  /** Parses a delivery. Never throws. */
   readonly parse: (delivery: Delivery) => Parsed
   /** Removes secrets from a body that could not be decoded. */
   readonly redact: (body: Uint8Array) => Uint8Array
   readonly rules: MergeRules
-  /** For runs that are due as soon as they are observed. */
+  /** Takes snapshots of runs that are due as soon as they are observed. */
   readonly snapshotter: Snapshotter
   readonly version: string
-  /** Called after runs changed: the settle loop may have something to do. */
+  /** Called after runs have changed, because the settle loop may then have work to do. */
   readonly onChange: () => void
-  /** Unix time in milliseconds. */
+  /** Returns the Unix time in ms. */
   readonly now: () => Millis
   readonly log: Log
 }
 
-/** Counted since start, after each commit. */
+/** Counters since the start of the daemon, updated after each commit. */
 export interface TakeInCounters {
   processed: number
-  /** The part of `processed` that are events not about a pipeline or job. */
+  /** How many processed deliveries are events that are not about a pipeline or job. They are included in `processed`. */
   events: number
-  /** The part of `events` that was not stored, because no destination takes log records. */
+  /** How many events were not stored because no destination exports log records. They are included in `events`. */
   unclaimedEvents: number
-  /** Deliveries about nothing that is exported. */
+  /** The number of deliveries in which nothing is exported. */
   ignored: number
   unparseable: number
-  /** Deliveries of projects that the configuration excludes. */
+  /** The number of deliveries of projects that the configuration excludes. */
   excluded: number
-  /** Jobs that were left out of processed deliveries. */
+  /** The number of jobs that were left out of processed deliveries. */
   droppedJobs: number
-  /** Statuses that this version does not know: passed through as they came. */
+  /** The number of statuses that this version does not know. Such statuses are exported unchanged. */
   unknownStatuses: number
 }
 
 export interface TakeIn {
   readonly counters: Readonly<TakeInCounters>
-  /** Resolves when it is on the disk. Rejects with a StoreError if the store cannot write, or not soon enough for its sender. */
+  /** Resolves when the delivery is on disk. Rejects with a StoreError if the store cannot write, or cannot write soon enough for the sender. */
   take(delivery: Delivery): Promise<TakenIn>
-  /** Decodes again the quarantined deliveries that a person or an upgrade has put back. Returns how many. */
+  /** Decodes quarantined deliveries again that a person or an upgrade has released. Returns the number of deliveries. */
   retryQuarantined(): Promise<number>
-  /** Resolves when nothing waits. */
+  /** Resolves when no deliveries are waiting. */
   drain(): Promise<void>
 }
 
-/** Platforms give up after 10 s and disable hooks that fail, so they get an answer before, ms. */
+/** The time in ms after which a sender gets an answer in any case. Platforms give up after 10 s and disable hooks that fail. */
 const timeout = 5_000
-/** Deliveries of a group for each run that a transaction may change: the platform sends many small ones for each run. */
+/** How many deliveries a group may contain for each run that a transaction may change. The platform sends many small deliveries for each run. */
 const perRun = 2
-/** Quarantined deliveries that are decoded again at a time; their bodies may be large. */
+/** How many quarantined deliveries are decoded again at a time. The number is low because their bodies may be large. */
 const retriedAtOnce = 16
 
-/** A delivery that was parsed. One of the three is set. */
+/** A parsed delivery: an observation, an event, or a delivery that could not be decoded. */
 interface Received {
   readonly delivery: Delivery
   readonly receivedAt: Millis
   readonly observation?: Observation | undefined
   readonly event?: PlatformEvent | undefined
   readonly undecodable?: Undecodable | undefined
-  /** Jobs in it that are left out. */
+  /** How many jobs of the delivery are left out. */
   readonly dropped: number
 }
 
@@ -147,7 +148,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     }
   }
 
-  /** Deliveries for which no time is left fail with the error of the one before. */
+  /** Processes the deliveries of a failed group one by one. If no time is left, the remaining deliveries fail with the error of the previous one. */
   async function oneByOne(group: readonly Received[], failure: unknown): Promise<readonly (TakenIn | Error)[]> {
     const until = performance.now() + timeout / 2
     const outcomes: (TakenIn | Error)[] = []
@@ -164,7 +165,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     return outcomes
   }
 
-  /** Keeps a delivery that cannot be processed. */
+  /** Quarantines a delivery that cannot be processed. */
   async function instead(one: Received, error: unknown, retried: readonly number[] = []): Promise<TakenIn | Error> {
     const reason = `The delivery cannot be processed: ${reasonOf(error)}`
     try {
@@ -177,12 +178,12 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     }
   }
 
-  /** All in one transaction. `retried`: the quarantined deliveries that they were. */
+  /** Processes all deliveries of a group in one transaction. `retried`: the ids of the quarantined deliveries that are decoded again. */
   async function together(group: readonly Received[], retried: readonly number[] = []): Promise<TakenIn[]> {
     let did: SnapshotStep[][] = []
     const events = { taken: 0 }
     const areNew = await store.runs.takeIn({
-      // A delivery that could not be decoded may be sent again.
+      // The key of a delivery that could not be decoded is not stored, so that the delivery may be sent again.
       keys: group.map(({ delivery, undecodable: kept }) => (kept === undefined ? delivery.key : undefined)),
       plan: isNew => {
         const fresh = group.filter((_, at) => isNew[at])
@@ -197,7 +198,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
           fresh.flatMap(({ event, receivedAt }) => (event === undefined ? [] : [{ event, receivedAt }])),
           options,
         )
-        // Some of the reports may make messages to people.
+        // Reports count as well, because some reports may cause messages to people.
         events.taken = beside.events.length + beside.reports.length
         return {
           work: work.map((one, at) => snapshotter.atOnce(one, did[at] ?? [])),
@@ -215,7 +216,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     return areNew.map(isNew => (isNew ? 'accepted' : 'duplicate'))
   }
 
-  /** Takes in one that was quarantined, or forgets it if it is about nothing that is exported any more. */
+  /** Decodes a quarantined delivery again. If nothing in it is exported any more, the delivery is deleted. */
   async function retry(one: Received | undefined, id: number): Promise<void> {
     try {
       await together(one === undefined ? [] : [one], [id])

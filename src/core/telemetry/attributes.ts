@@ -1,5 +1,5 @@
-// Turns rows of a table into attributes: names in the profile's namespace, values of the row's type. The configured policy applies to attributes of
-// all signals: some are dropped, hashed or cut.
+// Turns rows of a table into attributes, whose names are in the profile's namespace and whose values have the type of the row. The configured policy
+// applies to the attributes of all signals: some attributes are dropped, hashed or cut.
 import { createHash } from 'node:crypto'
 import { globs } from '../../lib/chooser.ts'
 import { attributesFrom, AttributeTable, type AttributeSet, type NamedRow, type Typing } from './otlp/attribute.ts'
@@ -7,15 +7,15 @@ import { Double, type AttributeValue } from './otlp/attribute-value.ts'
 import { isInstant } from './span-time.ts'
 import { rowsIn, vendorPrefix, type AttributeRow, type RowVariant } from './mapping/row.ts'
 
-/** The vendor namespace, the attribute policy, and the variants of rows. */
+/** The style of attributes: the vendor namespace, the attribute policy, and the variants of rows. */
 export interface AttributeStyle {
-  /** The vendor namespace with its dot. */
+  /** The vendor namespace with its trailing dot. */
   readonly namespace: string
   readonly policy: AttributePolicy
   readonly variants: ReadonlySet<RowVariant>
 }
 
-/** The attributes of a subject, in the table's order. Values that are unknown or not of the row's type are left out. */
+/** Returns the attributes of a subject, in the order of the table. Values that are unknown or do not have the type of the row are left out. */
 export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): AttributeSet[] {
   const { table, facts } = tableOf(rows, style)
   const values = new Array<AttributeValue | undefined>(facts.length)
@@ -23,7 +23,7 @@ export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, st
   return [{ table, values }]
 }
 
-/** Attributes that are not in a table, such as keys that users chose; also subject to the policy. */
+/** Attributes that are not in a table, such as keys that users chose. The policy applies to them as well. */
 export function namedAttributes(
   values: Readonly<Record<string, AttributeValue>>,
   { policy }: Pick<AttributeStyle, 'policy'>,
@@ -35,21 +35,21 @@ export function namedAttributes(
   return attributesFrom(Object.fromEntries(allowed))
 }
 
-/** A name from a table in the profile's namespace. */
+/** Returns an attribute name from a table in the profile's namespace. */
 export function keyUnder(namespace: string, key: string): string {
   return key.startsWith(vendorPrefix) ? namespace + key.slice(vendorPrefix.length) : key
 }
 
-/** A table in a style: its names, and the functions that read its values. */
+/** A table of attributes in a style: the exported names, and the functions that read the values. */
 interface StyledTable<S> {
   readonly table: AttributeTable
   readonly facts: readonly ((subject: S) => AttributeValue | undefined)[]
 }
 
-/** There are few styles, and they live as long as the settings. */
+/** The tables of each style. They can stay in memory, because there are few styles, which exist as long as the settings. */
 const tablesIn = new WeakMap<AttributeStyle, Map<unknown, StyledTable<never>>>()
 
-/** The table in this style, cached, so that names are matched against the configured patterns only once. */
+/** Returns the table in this style. It is cached, so that names are matched against the configured patterns only once. */
 function tableOf<S>(rows: readonly AttributeRow<S>[], style: AttributeStyle): StyledTable<S> {
   const tables = tablesIn.get(style) ?? new Map<unknown, StyledTable<never>>()
   const known = tables.get(rows) as StyledTable<S> | undefined
@@ -69,7 +69,7 @@ function namedRow<S>({ keys, type, recurs }: AttributeRow<S>, { namespace, polic
   return { names, typed: typings[type], recurs }
 }
 
-/** Numbers as they are exported. */
+/** Converts numbers to the form in which they are exported. */
 const typings: Readonly<Record<AttributeRow<unknown>['type'], Typing | undefined>> = {
   string: undefined,
   'string[]': undefined,
@@ -84,7 +84,7 @@ function int(value: number): number | undefined {
   return whole >= -(2 ** 63) && whole < 2 ** 63 ? whole : undefined
 }
 
-/** From ms, rounded to microseconds: 1772442001987.25 is 1772442001987250000n. */
+/** Converts ms to nanoseconds, rounded to microseconds: 1772442001987.25 becomes 1772442001987250000n. */
 function nanoseconds(at: number): bigint | undefined {
   if (!isInstant(at)) return undefined
   const whole = Math.floor(at)
@@ -96,18 +96,18 @@ function double(value: number): Double | undefined {
 }
 
 export interface AttributePolicyOptions {
-  /** Names or glob patterns of attributes that are left out; these win over `hash`. */
+  /** Names or glob patterns of attributes that are left out. They take precedence over `hash`. */
   readonly drop?: readonly string[] | undefined
   /** Names or glob patterns of attributes whose values are replaced by a digest. */
   readonly hash?: readonly string[] | undefined
-  /** The longest string value, in UTF-16 code units; 4096 by default. */
+  /** The maximum length of a string value, in UTF-16 code units. The default is 4096. */
   readonly valueLengthLimit?: number | undefined
 }
 
-/** What is done to an attribute's value before export. */
+/** Changes the value of an attribute before export. */
 type AttributeRule = (value: AttributeValue) => AttributeValue
 
-/** The rule for a name as exported, with the vendor's namespace; undefined if it is dropped. */
+/** Returns the rule for an exported attribute name, which includes the vendor's namespace. Undefined if the attribute is dropped. */
 export type AttributePolicy = (key: string) => AttributeRule | undefined
 
 export const defaultValueLengthLimit = 4096
@@ -125,8 +125,8 @@ export function attributePolicy(options: AttributePolicyOptions): AttributePolic
 }
 
 /**
- * The first 16 bytes of the SHA-256 of the value's string form, as hex: equal values stay equal, so they can still be
- * counted. An array's string form is its JSON.
+ * Returns the first 16 bytes of the SHA-256 of the value's string form, as hex. Equal values have equal digests, so they can still be counted. The
+ * string form of an array is its JSON.
  */
 function digestOf(value: AttributeValue): string {
   const text = isList(value) ? JSON.stringify(value) : String(value)
@@ -138,7 +138,7 @@ function shortened(value: AttributeValue, limit: number): AttributeValue {
   return isList(value) ? value.map(item => (typeof item === 'string' ? cut(item, limit) : item)) : value
 }
 
-/** Never splits a code point, as not all backends take invalid UTF-8. */
+/** Cuts a text to the limit. It never splits a code point, because not all backends accept invalid UTF-8. */
 export function cut(text: string, limit: number): string {
   const whole = text.toWellFormed()
   if (whole.length <= limit) return whole

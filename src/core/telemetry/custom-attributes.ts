@@ -1,5 +1,5 @@
-// The attributes that the operator's rules set: which rules match a pipeline, an event or a job, and what they set. Rules are matched once for each
-// chunk: a cache by project and class of refs was given up, because matching takes microseconds.
+// The attributes that the operator's rules set on pipelines, events and jobs. Rules are matched once for each chunk. A cache by project and class of
+// refs was tried and removed, because matching takes only microseconds.
 import { AttributeTable, plainAttributes, type AttributeSet, type NamedRow } from './otlp/attribute.ts'
 import { branchClasses, branchClassOf, type BranchClass } from '../../model/pipeline.ts'
 import { chooser, isChoice, projectChooser, type Choice, type PlatformOf } from '../../lib/chooser.ts'
@@ -8,36 +8,42 @@ import { notBlank } from './mapping/row.ts'
 import type { AttributePolicy } from './attributes.ts'
 import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
-/** A literal, the rest of the merge request's label that begins with this prefix, or the value of the pipeline's variable. */
+/**
+ * The source of an attribute's value: a literal, the rest of the merge request label that begins with this prefix, or the value of the pipeline's
+ * variable.
+ */
 export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
 
-/** Matches if all its conditions do. A condition without patterns always matches. */
+/** A rule that sets attributes. It matches if all its conditions match. A condition without patterns always matches. */
 export interface AttributeSetter {
   readonly projects: Choice
   readonly branches?: readonly BranchClass[] | undefined
   readonly sources: Choice
-  /** If there are patterns here, the rule is for these jobs only. */
+  /** Patterns for jobs. If there are any, the rule applies to the matching jobs only. */
   readonly jobs: Choice
   readonly set: Readonly<Record<string, AttributeSource>>
-  /** Whether the attribute is also set on the points of metrics. */
+  /** Whether the attribute is also set on metric points. */
   readonly metrics: boolean
 }
 
-/** What the rules set for one chunk. */
+/** The attributes that the rules set for one chunk. */
 export interface CustomAttributes {
   /** The attributes of the pipeline or event, before the attribute policy. */
   readonly values: Readonly<Record<string, string>>
-  /** The same attributes for spans and records. */
+  /** The same attributes, for spans and log records. */
   readonly own: readonly AttributeSet[]
-  /** The attributes of the points of metrics; undefined if no rule sets any. */
+  /** The attributes of metric points. Undefined if no rule sets any. */
   readonly points: Readonly<Record<string, string>> | undefined
-  /** For the spans and records of a job. */
+  /** Returns the attributes for the spans and log records of a job. */
   readonly ofJob: (name: string | undefined) => readonly AttributeSet[]
 }
 
 export type CustomAttributesOf = (chunk: AnyChunk) => CustomAttributes
 
-/** What the rules set on a point of a project that belongs to no pipeline. `branch`: of what it measures; undefined if it has none. */
+/**
+ * Returns the attributes that the rules set on a project's metric point that belongs to no pipeline. `branch`: the class of the measured branch, or
+ * undefined if the point is about no branch.
+ */
 export type ProjectPoints = (
   project: ProjectFacts,
   instance: string,
@@ -45,8 +51,8 @@ export type ProjectPoints = (
 ) => Readonly<Record<string, string>>
 
 /**
- * What rules are matched against. No pattern matches what is unknown: the path of some projects, the source of an event, and the branch of an event that
- * is not about a merge request.
+ * The properties that rules are matched against. An unknown property matches no pattern: some projects have no known path, events have no source, and
+ * an event has a branch only if it is about a merge request.
  */
 interface Place {
   readonly instance: string
@@ -55,7 +61,7 @@ interface Place {
   readonly source: string | undefined
 }
 
-/** Undefined without rules. */
+/** Returns the function that applies the rules. Undefined without rules. */
 export function customAttributes(
   rules: readonly AttributeSetter[],
   policy: AttributePolicy,
@@ -64,7 +70,7 @@ export function customAttributes(
   if (rules.length === 0) return undefined
   const ready = rules.map(rule => readyRule(rule, platformOf))
   const setsOf = setsUnder(policy)
-  /** Each signal asks for the same chunk. */
+  /** The attributes of chunks that are already known, because each signal requests them for the same chunk. */
   const known = new WeakMap<AnyChunk, CustomAttributes>()
   return chunk => {
     const found = known.get(chunk) ?? customOf(chunk, ready, setsOf)
@@ -99,7 +105,7 @@ function customOf(chunk: AnyChunk, rules: readonly ReadyRule[], setsOf: SetsOf):
 
 type SetsOf = (values: Readonly<Record<string, string>>) => readonly AttributeSet[]
 
-/** Tables are made once for the same names, because they keep what they have written. */
+/** A table is created once for each list of names and then reused, because tables cache the attributes that they have encoded. */
 function setsUnder(policy: AttributePolicy): SetsOf {
   const tables = new Map<string, AttributeTable>()
   return values => {
@@ -121,7 +127,7 @@ function isForJob(name: string): (one: ReadyRule) => boolean {
   return one => one.isForJob?.(name) ?? true
 }
 
-/** The attributes with custom ones at their end, if there are any. */
+/** Returns the attributes, followed by the custom attributes if there are any. */
 export function withCustom(
   attributes: readonly AttributeSet[],
   custom: readonly AttributeSet[] = [],
@@ -130,8 +136,8 @@ export function withCustom(
 }
 
 /**
- * The literals of the rules with `metrics` and without `jobs`, by project and class of refs; no rule with `sources` matches. They depend on nothing else,
- * so a project has as many series as without rules. Undefined without such rules.
+ * Returns the literals of the rules with `metrics` and without `jobs`, by project and class of refs. Rules with `sources` never match. The literals
+ * depend on nothing else, so a project has as many series as without rules. Undefined without such rules.
  */
 export function projectPoints(
   rules: readonly AttributeSetter[],
@@ -152,7 +158,7 @@ export function projectPoints(
   }
 }
 
-/** The value of one attribute in a project, for a class of refs: from the literals of the rules that depend on nothing else. */
+/** Returns the value of one attribute in a project, for a class of refs. It uses only literals of rules that depend on nothing else. */
 export function literalOf(
   rules: readonly AttributeSetter[],
   name: string,
@@ -172,7 +178,7 @@ export function literalOf(
 interface ReadyRule {
   readonly rule: AttributeSetter
   readonly isFor: (place: Place) => boolean
-  /** Undefined: the rule is for the whole pipeline. */
+  /** Whether the rule applies to the job. Undefined if the rule applies to the whole pipeline. */
   readonly isForJob: ((name: string | undefined) => boolean) | undefined
 }
 
@@ -192,7 +198,7 @@ function readyRule(rule: AttributeSetter, platformOf: PlatformOf): ReadyRule {
   }
 }
 
-/** Undefined without patterns. */
+/** Returns a function that matches a text against the patterns. Undefined without patterns. */
 function matcher(choice: Choice): ((text: string | undefined) => boolean) | undefined {
   if (!isChoice(choice)) return undefined
   const matches = chooser(choice)
@@ -210,7 +216,7 @@ function placeOf(chunk: AnyChunk): Place {
   return { path, instance, branch: branchClassOf(facts, chunk.project), source: facts.source }
 }
 
-/** What these rules set: the last one that has a value wins. */
+/** Returns the values that these rules set. If several rules have a value for an attribute, the last rule wins. */
 function valuesBy(rules: readonly ReadyRule[], chunk: AnyChunk): Record<string, string> {
   const found = rules.flatMap(({ rule }) =>
     Object.entries(rule.set).map(([name, source]) => [

@@ -1,4 +1,4 @@
-// Encodes OTLP requests of many pipelines, as protobuf for backends and as JSON for people.
+// Encodes OTLP requests that contain many pipelines: as protobuf for backends, and as JSON for people.
 import { BackWriter } from './otlp/back-writer.ts'
 import { logsRequest, metricsRequest, traceRequest, type ResourceLogs, type ResourceMetrics } from './otlp/messages.ts'
 import { joinedMetrics } from './metrics/joined-metrics.ts'
@@ -12,34 +12,34 @@ import type { MessageKind } from './otlp/kinds.ts'
 import type { TelemetrySettings } from './settings.ts'
 
 /**
- * An ExportTraceServiceRequest in protobuf, with one ResourceSpans for each chunk. As with logs, the bytes of several chunks are the concatenated
- * bytes of each.
+ * Encodes an ExportTraceServiceRequest in protobuf, with one ResourceSpans for each chunk. As with logs, the request of several chunks consists of
+ * the concatenated bytes of the single requests.
  */
 export function encodeTraces(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
   return encode(traceRequest, { resourceSpans: ofRuns(chunks).flatMap(chunk => toTraces(chunk, settings) ?? []) })
 }
 
-/** The same request as OTLP/JSON, indented for people. */
+/** Formats a trace request as OTLP/JSON, indented for people. */
 export function tracesAsJson(chunks: readonly Chunk[], settings: TelemetrySettings): string {
   return asJson(traceRequest, { resourceSpans: chunks.flatMap(chunk => toTraces(chunk, settings) ?? []) })
 }
 
-/** An ExportLogsServiceRequest in protobuf, with one ResourceLogs for each chunk. */
+/** Encodes an ExportLogsServiceRequest in protobuf, with one ResourceLogs for each chunk. */
 export function encodeLogs(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
   return encode(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
 }
 
-/** The same request as OTLP/JSON, indented for people. */
+/** Formats a log request as OTLP/JSON, indented for people. */
 export function logsAsJson(chunks: readonly AnyChunk[], settings: TelemetrySettings): string {
   return asJson(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
 }
 
-/** Delta points as an ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each chunk that has some. */
+/** Encodes delta points as an ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each chunk that has metrics. */
 export function encodeMetrics(chunks: readonly AnyChunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
   return encodeResourceMetrics(chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
 }
 
-/** Requests of metrics as one, in which equal points are joined. */
+/** Joins metric requests into one request, in which points of the same series and time are merged. */
 export function joinMetrics(requests: readonly Uint8Array[]): Uint8Array {
   const all = requests.flatMap(bytes => metricsRequest.contentOf(bytes).resourceMetrics)
   return encodeResourceMetrics(joinedMetrics(all))
@@ -49,12 +49,12 @@ export function encodeResourceMetrics(resourceMetrics: readonly ResourceMetrics[
   return encode(metricsRequest, { resourceMetrics })
 }
 
-/** The same request as OTLP/JSON, indented for people. */
+/** Formats a metric request as OTLP/JSON, indented for people. */
 export function metricsAsJson(resourceMetrics: readonly ResourceMetrics[]): string {
   return asJson(metricsRequest, { resourceMetrics })
 }
 
-/** Events have no spans. */
+/** Filters out events, because events have no spans. */
 function ofRuns(chunks: readonly AnyChunk[]): Chunk[] {
   return chunks.filter(chunk => !isEvent(chunk))
 }
@@ -63,10 +63,10 @@ function logsOf(chunk: AnyChunk, settings: TelemetrySettings): ResourceLogs | un
   return isEvent(chunk) ? toEventLogs(chunk, settings) : toLogs(chunk, settings)
 }
 
-/** One writer for all requests, as encoding is synchronous. */
+/** All requests share one writer, because encoding is synchronous. */
 const writer = new BackWriter(64 * 1024)
 
-/** A request as protobuf. */
+/** Encodes a request as protobuf. */
 export function encode<T>(kind: MessageKind<T>, request: T): Uint8Array {
   try {
     kind.content(writer, request)
@@ -76,7 +76,7 @@ export function encode<T>(kind: MessageKind<T>, request: T): Uint8Array {
   }
 }
 
-/** A request in protobuf as OTLP/JSON, indented for people. */
+/** Converts a protobuf request to OTLP/JSON, indented for people. */
 export function requestAsJson(signal: 'traces' | 'logs' | 'metrics', bytes: Uint8Array): string {
   switch (signal) {
     case 'traces':

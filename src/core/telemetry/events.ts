@@ -1,4 +1,4 @@
-// Turns an event that is about no pipeline into a log record with an event name.
+// Turns an event that belongs to no pipeline into a log record with an event name.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
 import { eventAttributes } from './mapping/log.ts'
@@ -14,7 +14,7 @@ import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
 
 const severities = { info: SeverityNumber.INFO, warn: SeverityNumber.WARN, error: SeverityNumber.ERROR } as const
 
-/** The event's record with the resource of its project. */
+/** Returns the log record of the event with the resource of its project. */
 export function toEventLogs(chunk: EventChunk, settings: TelemetrySettings): ResourceLogs {
   const resource = resourceWith(signalResourceOf(chunk, settings))
   return {
@@ -35,7 +35,7 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
   return {
     timeUnixNano: at,
     observedTimeUnixNano: observedAt,
-    // A newer version may have stored a severity that this one does not know.
+    // A newer version may have stored a severity that this version does not know.
     severityNumber: (severities as Readonly<Record<string, SeverityNumber>>)[event.severity] ?? SeverityNumber.INFO,
     severityText: '',
     body: event.body.toWellFormed(),
@@ -50,13 +50,13 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
   }
 }
 
-/** The span of the event's job or pipeline. */
+/** Returns the span of the job or pipeline that the event is about. */
 function spanOf({ key, job, pipeline }: EventChunk): Pick<LogRecord, 'traceId' | 'spanId' | 'flags'> | undefined {
   const context = (job && contextOfJob(key.instance, job)) ?? (pipeline && contextOfPipeline(key.instance, pipeline))
   return context && { ...context, flags: TraceFlags.SAMPLED }
 }
 
-/** One-row tables by name and type, for the names of the table of events. */
+/** Tables with one row, by name and type, for the attribute names of events. */
 const tables = new Map<string, readonly AttributeRow<EventValue>[]>()
 
 function attributeOf(key: string, value: EventValue, style: AttributeStyle): AttributeSet[] {

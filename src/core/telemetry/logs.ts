@@ -16,7 +16,7 @@ import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Status } from '../../model/status.ts'
 
-/** The records of a chunk with their resource; undefined if it has none. */
+/** Returns the log records of a chunk with their resource. Undefined if the chunk has no records. */
 export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs | undefined {
   const logRecords = toRecords(chunk, settings)
   if (logRecords.length === 0) return undefined
@@ -25,8 +25,8 @@ export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs 
 }
 
 /**
- * The records of a chunk: the pipeline's, if the chunk carries it, then the jobs' by start and id; or those of a job's log or report. What has no
- * span, because it has no time, has no record either.
+ * Returns the log records of a chunk: the record of the pipeline, if the chunk carries it, and then the records of the jobs by start and id; or the
+ * records of a job's log or report. An item without a time has no span, and therefore no record.
  */
 export function toRecords(chunk: Chunk, settings: TelemetrySettings): LogRecord[] {
   if (chunk.inside !== undefined) return settings.insides?.records(chunk, chunk.inside, settings) ?? []
@@ -50,7 +50,7 @@ function pipelineRecord(chunk: Chunk, end: Millis, { traceId, settings, custom }
   const { status, name, ref } = pipeline.facts
   const severity = severityOf(status)
   const style = styleOf(chunk, settings)
-  // A later attempt began long after the pipeline was created.
+  // The creation time of the pipeline is used only for the first attempt, because a later attempt starts long after it.
   const began = attempt > 1 ? pipeline.start : pipeline.createdAt
   return record({
     at: firstInstant([pipeline.finishedAt, began], end),
@@ -103,7 +103,7 @@ interface RecordParts extends Pick<LogRecord, 'attributes' | 'traceId' | 'spanId
 function record({ at, severity, body, attributes, traceId, spanId }: RecordParts): LogRecord {
   return {
     timeUnixNano: at,
-    // Not the time of sending: repeated exports must be identical.
+    // The observed time is not the time of sending, because repeated exports must be identical.
     observedTimeUnixNano: at,
     severityNumber: severity.number,
     severityText: severity.text,
@@ -116,7 +116,7 @@ function record({ at, severity, body, attributes, traceId, spanId }: RecordParts
   }
 }
 
-/** The first plausible time, or else the span's end. */
+/** Returns the first plausible time, or the end of the span if there is none. */
 function firstInstant(candidates: readonly (Millis | undefined)[], end: Millis): Millis {
   return Math.round(candidates.find(isInstant) ?? end)
 }

@@ -1,34 +1,37 @@
-// What somebody may see. All code that reads the store for people takes a scope (`reads.ts`). It becomes a condition of each query: limits,
-// cursors, counts and sums are those of a store that contains nothing else.
+// The part of the store that a person may see. All code that reads the store for people takes a scope (`reads.ts`). The scope becomes a condition of
+// each query: limits, cursors, counts and sums are the same as if the store contained nothing else.
 import { namesAny } from '../../../lib/named-paths.ts'
 
-/** What data belongs to: a project, a group (an event of no project), or with an empty path the instance as a whole. */
+/** The owner of stored data: a project, a group (for an event of no project), or the instance as a whole if the path is empty. */
 export interface Owner {
   readonly instance: string
-  /** Full path, as last known. */
+  /** The last known full path of the project or group. */
   readonly path: string
 }
 
 export interface Scope {
   /**
-   * `none`: everything. `hidden`: everything except hidden projects. `own`: only some projects, and no state of destinations.
+   * The kind of limit. `none`: people see everything. `hidden`: they see everything except hidden projects. `own`: they see only some projects, and
+   * no state of destinations.
    */
   readonly bounds: 'none' | 'hidden' | 'own'
-  /** An empty instance stands for any instance: then an owner that is hidden on one of them is not seen. */
+  /** Whether the scope includes this owner. An empty instance stands for any instance: an owner that is hidden on one of them is then not seen. */
   readonly sees: (owner: Owner) => boolean
 }
 
-/** Replaces, in a bounded scope, a text that may name any project. */
+/** Replaces a text that may name any project, for people who may not see all projects. */
 const untold = 'Not shown, because it may name projects that you do not see: the log has it.'
 
 /**
- * A text that belongs to no project, such as the error of a backend, as this scope sees it: whole or not at all. People who see only some projects do not
- * see it. Others see it unless it names a hidden project.
+ * Returns a text that belongs to no project, such as the error of a backend, as this scope shows it: whole, or replaced by a notice. It is replaced
+ * for people who see only some projects. For others it is replaced only if it names a hidden project.
  */
 export function textWithin({ bounds, sees }: Scope, text: string): string {
   if (bounds === 'none') return text
   return bounds === 'own' || namesAny(text, path => !sees({ instance: '', path })) ? untold : text
 }
 
-/** For the daemon's own work, for commands, and for people without bounds where no project is hidden. */
+/**
+ * The scope without limits: for the daemon's own work, for commands, and for people who may see everything on an instance without hidden projects.
+ */
 export const everything: Scope = { bounds: 'none', sees: () => true }

@@ -1,5 +1,5 @@
-// What a feature adds to the store: tables of its own. The store is given these parts when it is opened, and does not know what they are. Repositories
-// for them are made from its statements (`On`).
+// The tables that a feature adds to the store. The store receives these parts when it is opened, and does not know which features they belong to.
+// `On` makes their repositories from the store's statements.
 import type { Kept, KeepTimes, Steps } from '../maintenance/steps.ts'
 import type { Reading } from '../sql/reading.ts'
 import type { RunQuery } from './views.ts'
@@ -7,31 +7,33 @@ import type { Statements } from '../sql/statements.ts'
 import type { StoredTimes } from '../sql/too-far-ahead.ts'
 
 export interface StorePart extends StoredTimes {
-  /** That of the feature. The store remembers under it how many steps of the schema were done. */
+  /** The name of the feature. Under this name the store records how many schema steps of the feature have run. */
   readonly name: string
-  /** Its tables, as numbered steps; a released one is never edited. */
+  /** The feature's tables, as numbered schema steps. A released step is never edited. */
   readonly schema: readonly ((dialect: Dialect) => string)[]
-  /** How long its rows are kept, and how they are deleted. */
+  /** How long the feature's rows are kept, and how they are deleted. */
   readonly kept?: (on: On, times: KeepTimes, steps: Steps) => readonly Kept[]
-  /** Its tables that are queues (`sql/leased-queue.ts`): their leases end when the process that serves a file starts. */
+  /** The feature's tables that are queues (`sql/leased-queue.ts`). On SQLite, their leases end when the serving process starts. */
   readonly queues?: readonly string[]
-  /** Which runs may have a job of this name, for searches, which read whole runs; undefined: any may. */
+  /**
+   * Narrows a search for a job name to the runs that may have such a job, because the search reads whole runs. If undefined, any run may have one.
+   */
   readonly findJob?: (reading: Reading, job: string, query: RunQuery) => Promise<KnownJob | undefined>
 }
 
 export interface KnownJob {
   /** Ids of the projects that have had a job of this name. */
   readonly projects: readonly number[]
-  /** The path of the only such project, if the path has never changed. */
+  /** The path of the only project with such a job, if that path has never changed. */
   readonly only?: string | undefined
-  /** No pipeline with the job was created before. */
+  /** The earliest creation time of a pipeline with this job. */
   readonly since: number
 }
 
 /** Makes a repository from the statements of the store. */
 export type On = <T>(make: (sql: Statements) => T) => T
 
-// Where the databases differ in the text of the schema.
+// The differences between the databases in the text of the schema.
 
 export interface Dialect {
   /** A primary key that the database assigns in ascending order. */

@@ -1,4 +1,4 @@
-// The store as the rest of the program sees it. `open-store.ts` chooses the database; the same tests run on both.
+// The interface of the store. `open-store.ts` chooses the database, and the same tests run on both databases.
 import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { EncodeMessages, Outbox } from './outbox.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -16,25 +16,31 @@ import type { Totals } from './totals.ts'
 import type { Views } from './views.ts'
 
 export interface StoreOptions {
-  /** Unix time, ms. PostgreSQL uses its own clock. */
+  /** Returns the Unix time in ms. PostgreSQL uses its own clock instead. */
   readonly now: () => number
-  /** Monotonic ms, for leases in memory; `now` if it is missing. */
+  /** Returns monotonic ms, for leases in memory. If it is missing, `now` is used. */
   readonly elapsed?: (() => number) | undefined
-  /** At this size, in bytes, the store refuses deliveries. */
+  /** The size in bytes at which the store refuses deliveries. */
   readonly maxSize: number
-  /** How chunks become messages. This is done in the transaction that writes them, because it still adds to what is sent. */
+  /** Encodes chunks as messages. The transaction that writes the chunks calls it, because that transaction still adds data to them. */
   readonly encode: EncodeMessages
-  /** The tables of features. */
+  /** The tables that features add to the store. */
   readonly parts?: readonly StorePart[] | undefined
   readonly log?: Log | undefined
-  /** SQLite: the file is damaged. The process that serves it ends; the statement that met the damage throws the same fault. */
+  /**
+   * Called when an SQLite file turns out to be damaged, so that the process that serves it ends. The statement that found the damage throws the same
+   * fault.
+   */
   readonly onDamage?: ((fault: StoreError) => void) | undefined
 }
 
 export interface Store {
-  /** How many runs one transaction should change: few on SQLite, where others wait; many on PostgreSQL, where statements are round trips. */
+  /**
+   * How many runs one transaction should change. The number is low on SQLite, where other writers wait, and high on PostgreSQL, where each statement
+   * is a round trip.
+   */
   readonly runsPerTransaction: number
-  /** How many groups of deliveries may be taken in at the same time. */
+  /** How many groups of deliveries may be processed at the same time. */
   readonly groupsAtOnce: number
   readonly runs: Runs
   readonly outbox: Outbox
@@ -45,44 +51,44 @@ export interface Store {
   readonly pruning: Pruning
   readonly tables: Tables
   readonly totals: Totals
-  /** The parts that features have added. */
+  /** The tables that features have added to the store. */
   readonly parts: readonly StorePart[]
   readonly on: On
   readonly views: Views
-  /** What people may read. */
+  /** Returns the queries that people may run within their scope. */
   readonly reads: (scope: Scope) => Reads
   readonly quarantine: Quarantine
-  /** Damaged rows that were skipped since the start. */
+  /** The number of damaged rows that were skipped since the start. */
   readonly damaged: { readonly count: number }
-  /** The store's clock, which gives all of its times: that of the database's host. */
+  /** The time by the store's clock, which is the clock of the database's host. All stored times come from it. */
   now(): Promise<Millis>
-  /** Makes rows due whose time is impossibly distant, because a clock was ahead (`too-far-ahead.ts`). Returns how many. */
+  /** Makes rows due whose due time is impossibly distant because a clock was ahead (`too-far-ahead.ts`). Returns the number of rows. */
   bringBack(): Promise<number>
-  /** SQLite: false while its files are not those that were opened (`StoreGone`). Undefined: it has no files. */
+  /** Whether SQLite's files are still the ones that were opened (`StoreGone`). Undefined on PostgreSQL, which has no such files. */
   isInPlace?(): boolean
-  /** Its size limit is reached: deliveries are refused. */
+  /** Whether the store has reached its size limit and refuses deliveries. */
   isFull(): Promise<boolean>
-  /** Writes and reads back a row; throws StoreError if that fails. */
+  /** Writes a row and reads it back. Throws StoreError if that fails. */
   proveWritable(): Promise<void>
-  /** Ends the leases of a crashed process. Only on SQLite, which one process serves; on PostgreSQL leases expire. */
+  /** Ends the leases of a crashed process. It does so only on SQLite, which one process serves; on PostgreSQL the leases expire. */
   reclaim(): Promise<void>
   close(): Promise<void>
 }
 
-/** Counters that survive the process: dropped, rejected, pruned. */
+/** Counters that survive a restart of the daemon: dropped, rejected, pruned. */
 export interface Counters {
   add(name: string, by: number): Promise<void>
   all(): Promise<ReadonlyMap<string, number>>
 }
 
-/** What a command may do with a store while a daemon may be serving it. */
+/** The operations that a command may use on a store that a daemon may be serving at the same time. */
 export type SharedStore = Omit<Store, 'reclaim'>
 
-// Leases: among all processes that share the store, only the holder does a certain job.
+// Leases: of all processes that share the store, only the holder of a lease does the job that the lease is named for.
 
 export interface Leases {
-  /** True if `holder` has the lease for the next `ms`: it was free, had expired, or was the holder's already. */
+  /** Returns true if `holder` now has the lease for the next `ms`: the lease was free, had expired, or already belonged to `holder`. */
   take(name: string, holder: string, ms: number): Promise<boolean>
-  /** Does nothing if another holder has it. */
+  /** Releases the lease. It does nothing if another holder has the lease. */
   release(name: string, holder: string): Promise<void>
 }

@@ -1,10 +1,12 @@
 // Running totals of every project's metrics, and the active runs, for both databases. Damaged rows are skipped.
 //
-// 1. The transaction that takes snapshots, or that counts, appends one row with what all of them add (`addTotals`). It reads and locks no total.
-// 2. Every few seconds, and before totals are read, rows are folded: one transaction deletes some, and adds them to the totals. A row is deleted once,
-//    whatever is killed and however many replicas fold. So a total is always the sum of the deleted rows: no position has to be stored.
+// 1. The transaction that takes snapshots, or that counts, appends one row with the sum of its increments (`addTotals`). It reads and locks no total.
+// 2. Every few seconds, and before totals are read, these rows are folded: one transaction deletes some rows and adds them to the totals. Each row is
+//    deleted once, even if a process is killed and however many replicas fold. So a total is always the sum of the deleted rows, and no position has
+//    to be stored.
 //
-// Rows are not read back by their own transaction, so what a busy daemon adds to one series thousands of times is written to it once every few seconds.
+// No transaction updates a total for its own increments. So even if a busy daemon adds to a series thousands of times, the series is written only
+// once every few seconds.
 import type {
   ActiveJob,
   ActiveRuns,
@@ -27,19 +29,19 @@ import { viewJob, type Job } from '../../../model/job.ts'
 import type { StoredRun } from './runs.ts'
 
 export interface TotalsPage {
-  /** When they were read, on the store's clock. */
+  /** The time at which the totals were read, by the store's clock. */
   readonly now: Millis
   readonly projects: readonly ProjectTotals[]
-  /** The start of the next page; undefined on the last one. */
+  /** The start of the next page. Undefined on the last page. */
   readonly next?: number | undefined
 }
 
 export type Totals = ReturnType<typeof totals>
 
-/** Rows that one transaction folds: some tens of milliseconds of work on a busy daemon. */
+/** How many rows one transaction folds: some tens of milliseconds of work on a busy daemon. */
 const rowsAtOnce = 32
 
-/** Appends what is added, within the transaction that takes the snapshots or counts. */
+/** Appends the increments to the totals, within the transaction that takes the snapshots or counts. */
 export function* addTotals(increments: readonly ProjectIncrements[], { now }: Within): Steps<void> {
   if (increments.length > 0)
     yield [
@@ -55,7 +57,7 @@ const takeAdded = `
 const added = record({ at: number('added_at'), content: bytes('content') })
 
 function* foldSome(within: Within): Steps<number> {
-  // Two replicas that fold at once would wait for each other's locks.
+  // The lock keeps two replicas that fold at the same time from waiting for each other's row locks.
   yield* lockNames(['totals'], within)
   const taken = (yield [takeAdded, []]).toSorted((a, b) => id(a) - id(b))
   const rows = within.damaged.rows('totals_added', taken, row => {
@@ -63,13 +65,13 @@ function* foldSome(within: Within): Steps<number> {
     return { at, increments: storedList(documentOf(content), areIncrements) }
   })
   const increments = rows.flatMap(row => row.increments)
-  // The interval of a new series begins before the first of these rows.
+  // A new series starts before the first of these rows was added.
   const at = Math.min(...rows.map(row => row.at))
   if (increments.length > 0) yield* addToTotals(increments, { ...within, now: at })
   return taken.length
 }
 
-/** Whether every field that adding reads is present. Throws if they are no object. */
+/** Whether every field that the addition reads is present. Throws if the increments are not objects. */
 function areIncrements({ key, project, profile, maxSeries, increments }: ProjectIncrements): boolean {
   return (
     typeof key.instance === 'string' &&
@@ -98,22 +100,22 @@ function isAmount(amount: Amount): boolean {
 }
 
 export function totals(sql: Statements) {
-  /** Folds all that was added, a few rows at a time, so that other work can run in between. */
+  /** Folds all increments that were appended, a few rows at a time, so that other work can run in between. */
   async function fold(): Promise<void> {
-    // Usually there is nothing, and a SELECT needs no transaction.
+    // Check first, because usually nothing has to be folded, and a SELECT needs no transaction.
     if ((await sql.all(isAnyAdded)).length === 0) return
     while ((await sql.transaction(foldSome)) === rowsAtOnce) await nextTurn()
   }
   return {
     fold,
-    /** The totals of at most `limit` projects, from the first one, after a fold, or from `next` of the previous page. */
+    /** Reads the totals of at most `limit` projects. The first page folds first; later pages begin at `next` of the previous page. */
     read: async (limit: number, from = 0): Promise<TotalsPage> => {
       if (from === 0) await fold()
       const rows = await sql.all(selectProjects, [from, limit])
       const series = Map.groupBy(await sql.all(selectSeries, [from, limit]), projectOfSeries)
       const last = rows.length < limit ? undefined : rows.at(-1)
       return {
-        // Read last, so that no series has a start after the time at which it is sent.
+        // The time is read last, so that no series has a start after the time at which it is sent.
         now: await sql.now(),
         projects: sql.damaged.rows('totals_projects', rows, row =>
           projectTotals(row, series.get(id(row)) ?? [], sql.damaged),
@@ -121,12 +123,12 @@ export function totals(sql: Statements) {
         ...(last === undefined ? {} : { next: id(last) }),
       }
     },
-    /** The names of all metrics that have totals, after a fold. */
+    /** Returns the names of all metrics that have totals, after a fold. */
     metrics: async (): Promise<readonly string[]> => {
       await fold()
       return (await sql.all(selectMetrics)).map(row => text('metric')(row))
     },
-    /** The totals of one metric: those of whole projects, about `limit` series, from the first project or from `next` of the previous page. */
+    /** Reads the project-wide totals of one metric: about `limit` series, from the first project or from `next` of the previous page. */
     ofMetric: async (metric: string, limit: number, from = 0): Promise<TotalsPage> => {
       const counts = await sql.all(selectCounts, [metric, from, limit])
       const { last, isWhole } = pageWithin(limit, counts)
@@ -139,14 +141,14 @@ export function totals(sql: Statements) {
       )
       return { now, projects, ...(isWhole && counts.length < limit ? {} : { next: last }) }
     },
-    /** Runs without a snapshot of their open attempt, by project, name and status. */
+    /** Returns the runs without a snapshot of their open attempt, by project, name and status. */
     active: async (): Promise<readonly ActiveRuns[]> =>
       sql.damaged.rows('runs', await sql.all(selectActive), activeRuns),
-    /** Calls `take` with the jobs of these runs that wait for a runner or occupy one, a page at a time. */
+    /** Calls `take` with the jobs of active runs that wait for a runner or occupy one, a page at a time. */
     activeJobs: async (take: (page: readonly ActiveJob[]) => void): Promise<void> => {
       const ids = (await sql.all(selectActiveIds)).map(id)
       for (let at = 0; at < ids.length; at += runsPerPage) {
-        // Lets other work run between two pages, as SQLite answers within the turn.
+        // Lets other work run between two pages, because SQLite answers without yielding to the event loop.
         await nextTurn()
         const runs = await loadRuns(sql.all, sql.damaged, ids.slice(at, at + runsPerPage))
         take([...runs.values()].flatMap(one => [...one.run.jobs.values()].flatMap(job => activeJob(one, job) ?? [])))
@@ -159,7 +161,7 @@ const page = 'SELECT id FROM totals_projects WHERE id > ?1 ORDER BY id LIMIT ?2'
 const selectProjects = `SELECT * FROM totals_projects WHERE id IN (${page}) ORDER BY id`
 const selectSeries = `SELECT * FROM totals WHERE project IN (${page}) ORDER BY project, metric, attributes`
 
-/** Each name is looked up in the index: it may have millions of entries. */
+/** Each metric name is looked up in the index separately, because the index may have millions of entries. */
 const selectMetrics = `
   WITH RECURSIVE names (metric) AS (
     SELECT min(metric) FROM totals
@@ -172,7 +174,7 @@ const selectOfMetric = `
   SELECT t.*, p.instance, p.project_id, p.profile, p.facts FROM totals t JOIN totals_projects p ON p.id = t.project
   WHERE t.metric = ?1 AND t.project > ?2 AND t.project <= ?3 ORDER BY t.project, t.attributes`
 
-/** The last project of a page of about `limit` series, and whether the page has all that were counted. */
+/** Returns the last project of a page of about `limit` series, and whether the page includes all counted projects. */
 function pageWithin(limit: number, counts: readonly Row[]): { readonly last: number; readonly isWhole: boolean } {
   let sum = 0
   const at = counts.findIndex(row => (sum += countOf(row)) >= limit)
@@ -180,7 +182,7 @@ function pageWithin(limit: number, counts: readonly Row[]): { readonly last: num
 }
 
 const whereActive = `WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped')`
-/** The number of runs for each project, name and status, with the project of the newest one, which has the current name. */
+/** The number of runs for each project, name and status. The project is read from the newest run, which has the current name of the project. */
 const selectActive = `
   SELECT instance, project_id, name, status, project, runs FROM (
     SELECT instance, project_id, name, status, project, count(*) OVER alike AS runs,
@@ -213,11 +215,11 @@ function activeRuns(row: Row): ActiveRuns {
   return { key: projectKey(row), project: activeProject(row).facts, ...active(row) }
 }
 
-/** Runs whose jobs are read at a time: some milliseconds. */
+/** How many runs are read at a time for their jobs: some milliseconds of work. */
 const runsPerPage = 50
 const selectActiveIds = `SELECT id FROM runs ${whereActive} ORDER BY id`
 
-/** Undefined if it is not active. */
+/** Returns the job if it is active, else undefined. */
 function activeJob({ run, timing }: StoredRun, known: Job): ActiveJob | undefined {
   const job = viewJob(known)
   const isWaiting = isPending(job.status)

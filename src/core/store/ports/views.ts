@@ -1,4 +1,4 @@
-// What pages and commands read: lists of runs, one run with its family, the state of its exports.
+// The queries of pages and commands: lists of runs, one run with its family, and the state of its exports.
 import type { Chunk } from '../../../model/chunk.ts'
 import type { EventChunk, ShownKind } from '../../../model/event.ts'
 import type { JobInside } from '../../../model/inside.ts'
@@ -9,26 +9,26 @@ import type { RunKey } from '../../../model/observation.ts'
 import type { StoredRun } from './runs.ts'
 import type { Signal } from './outbox.ts'
 
-/** Filters by columns are exact. */
+/** The filters of a list of runs. Filters by columns match exactly. */
 export interface RunQuery extends Readonly<Partial<Record<RunFilter, string | undefined>>> {
-  /** Full path. */
+  /** The full path of a project, or a set of full paths. */
   readonly project?: ProjectScope | undefined
-  /** Created at or after. */
+  /** Only runs that were created at this time or later. */
   readonly since?: Millis | undefined
-  /** Created before. */
+  /** Only runs that were created before this time. */
   readonly until?: Millis | undefined
-  /** The name of a job, exactly. */
+  /** The exact name of a job that the run must have. */
   readonly job?: string | undefined
-  /** Words that must each occur in project, ref, name, commit title, revision, user or id. */
+  /** Search words. Each must occur in the project, ref, name, commit title, revision, user or id of the run. */
   readonly text?: string | undefined
-  /** The end of the previous page. */
+  /** The end of the previous page of the list. */
   readonly after?: RunCursor | undefined
   readonly limit: number
 }
 
 /**
- * A place in the order of all runs, newest first: that of a run which the reader has seen. It contains no row number: gaps between row numbers would show
- * how many runs the reader may not see.
+ * A place in the order of all runs, newest first: the place of a run that the reader has seen. It contains no row number, because gaps between row
+ * numbers would show how many runs the reader may not see.
  */
 export interface RunCursor {
   readonly createdAt: Millis
@@ -38,29 +38,29 @@ export interface RunCursor {
 export interface ListedKey extends RunKey {
   /** The id of the run's row. */
   readonly id: number
-  /** The pipeline that triggered it. */
+  /** The id of the pipeline that triggered this run. */
   readonly parentId?: number | undefined
   readonly createdAt: Millis
 }
 
-/** Describes a run, to find others that took about as long. */
+/** Describes a run, to find other runs that took about as long. */
 export interface LikeRun extends RunKey {
   readonly projectId: number
-  /** Full path. */
+  /** The full path of the run's project. */
   readonly project: string
   readonly ref?: string | undefined
   readonly source?: string | undefined
-  /** ms. */
+  /** The duration of the run in ms. */
   readonly tookMs: number
-  /** Created at or after. */
+  /** Only runs that were created at this time or later are compared. */
   readonly since: Millis
 }
 
 export interface RunPage {
   readonly runs: readonly StoredRun[]
-  /** Undefined on the last page. */
+  /** The start of the next page. Undefined on the last page. */
   readonly next?: RunCursor | undefined
-  /** Set if the search reached its limit: only runs created since then were searched. */
+  /** Set if the search reached its limit: only runs that were created since this time were searched. */
   readonly searchedBackTo?: Millis | undefined
 }
 
@@ -74,7 +74,7 @@ export interface ExportState {
   readonly pendingSince: Millis
   readonly settledAt?: Millis | undefined
   readonly tries: number
-  /** The backend's last answer. */
+  /** The last answer of the backend. */
   readonly error?: string | undefined
 }
 
@@ -86,68 +86,68 @@ export interface AuditCursorPlace {
 
 export interface AuditPage {
   readonly events: readonly EventChunk[]
-  /** Undefined on the last page. */
+  /** The start of the next page. Undefined on the last page. */
   readonly next?: AuditCursorPlace | undefined
 }
 
-/** The count of a list stops here. */
+/** The maximum length up to which the entries of a list are counted. */
 export const maxCounted = 10_000
 
-/** Whether a list has to be searched: not all of its filters are columns of a table. */
+/** Whether a list needs a search, because not all of its filters are columns of a table. */
 export function isSearch(query: Omit<RunQuery, 'limit'>): boolean {
   return query.text !== undefined || query.job !== undefined || unindexed(query).length > 0
 }
 
-/** The filters for which the runs themselves are read. */
+/** Returns the filters that can only be checked by reading the runs themselves. */
 export function unindexed(query: Omit<RunQuery, 'limit'>): readonly RunFilter[] {
   return runFilters.filter(name => query[name] !== undefined && !indexedFilters.includes(name))
 }
 
 export interface Views {
-  /** Runs in one of these statuses, the newest first. */
+  /** Returns runs in one of these statuses, newest first. */
   inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
   countInStatus(statuses: readonly string[]): Promise<number>
-  /** The runs in one of these statuses without an observation since then, the longest silent first, and their number. */
+  /** Returns the runs in one of these statuses that were not observed since `since`, longest silent first, and the number of all such runs. */
   silentInStatus(
     statuses: readonly string[],
     since: Millis,
     limit: number,
   ): Promise<{ readonly runs: readonly StoredRun[]; readonly count: number }>
-  /** How many runs finished since then. */
+  /** Returns how many runs have finished since that time. */
   countFinished(since: Millis): Promise<number>
-  /** The latest end first. */
+  /** Returns finished runs, the one that finished last first. */
   lastFinished(limit: number): Promise<readonly StoredRun[]>
-  /** One page of a list. A text or a job is searched in a limited number of runs at a time. */
+  /** Returns one page of a list of runs. A search for a text or a job reads a limited number of runs at a time. */
   search(query: RunQuery): Promise<RunPage>
   /**
-   * Other runs of the same project that succeeded and took about as long (within a tenth), of its last 2,000: those of the same ref or source first,
-   * then those whose duration is nearest; at most `limit`.
+   * Returns at most `limit` other runs of the same project that succeeded and took about as long (within a tenth), from its last 2,000 runs. Runs of
+   * the same ref or source come first, then the runs with the nearest duration.
    */
   tookAbout(like: LikeRun, limit: number): Promise<readonly RunKey[]>
-  /** Keys of runs, the last stored first; `before`: only those that were stored before this one. */
+  /** Returns the keys of runs, last stored first. With `before`, only runs that were stored before that one. */
   listedKeys(limit: number, before?: RunCursor): Promise<readonly ListedKey[]>
-  /** The length of a list; undefined if it is longer than `maxCounted`, or if only a search finds what is in it. */
+  /** Returns the length of a list of runs. Undefined if it is longer than `maxCounted`, or if only a search can find its entries. */
   countRuns(query: Omit<RunQuery, 'after' | 'limit'>): Promise<number | undefined>
-  /** Full paths of known projects in order, at most `limit`. */
+  /** Returns the full paths of known projects in order, at most `limit`. */
   projects(limit: number): Promise<readonly string[]>
-  /** The latest full paths of projects, also of those whose runs were pruned; in any order, at most `limit`. */
+  /** Returns the latest full paths of projects in any order, at most `limit`. Projects whose runs were pruned are included. */
   latestPaths(limit: number): Promise<readonly string[]>
-  /** The run of a project's pipeline; the newest one if several instances have it and none is named. */
+  /** Returns the run of a project's pipeline. If several instances have such a pipeline and no instance is given, it returns the newest run. */
   find(projectId: number, pipelineId: number, instance?: string): Promise<StoredRun | undefined>
-  /** The runs that this one triggered. */
+  /** Returns the runs that this run triggered. */
   children(key: RunKey): Promise<readonly StoredRun[]>
-  /** The chunks of a run's snapshots, in order; without the insides of its jobs. */
+  /** Returns the chunks of a run's snapshots in order, without the insides of its jobs. */
   chunks(key: RunKey): Promise<readonly Chunk[]>
-  /** The same for many runs, by id, in any order. All are in memory at once, so a few dozen at most. */
+  /** Returns the chunks of many runs by run id, in any order. All chunks are in memory at once, so the caller passes a few dozen runs at most. */
   chunksOf(runs: readonly Pick<ListedKey, 'id'>[]): Promise<ReadonlyMap<number, readonly Chunk[]>>
-  /** The sections of its jobs, or of one job, in the order in which they were read; of at most `limit` jobs. */
+  /** Returns the log sections of the run's jobs, or of one job, in the order in which they were read. At most `limit` jobs are included. */
   sections(key: RunKey, limit: number, jobId?: number): Promise<readonly JobInside[]>
-  /** The tests of one job, in the order in which they were read; from the newest `limit` chunks. */
+  /** Returns the test results of one job from its newest `limit` chunks, in the order in which they were read. */
   tests(key: RunKey, limit: number, jobId: number): Promise<readonly JobInside[]>
-  /** Which of its exports are pending or were refused, in order. */
+  /** Returns the exports of the run that are pending or were refused, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
-  /** Audit events, the newest first. */
+  /** Returns audit events, newest first. */
   audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>
-  /** Events of one kind within a period, the newest first; without a project, also those of groups. */
+  /** Returns events of one kind within a period, newest first. Without a project, events of groups are included. */
   shownEvents(query: PeriodFilter & { readonly as: ShownKind }): Promise<readonly EventChunk[]>
 }

@@ -1,22 +1,23 @@
-// Whether the server has room for one more daemon. Connections are opened when there is work: one daemon too many would start well, and later fail,
-// or make others fail. So daemons are counted by the names of their sessions, each with all of its connections.
+// Checks whether the PostgreSQL server has enough connections for one more daemon. Connections are opened only when there is work, so one daemon too
+// many would start well and fail later, or make other daemons fail. The check counts daemons by the names of their sessions, and reserves all
+// connections of each daemon.
 import os from 'node:os'
 import type pg from 'pg'
 import { number } from '../sql/columns.ts'
 import { StoreError } from '../../../lib/fault.ts'
 import type { Log } from '../../../lib/log.ts'
 
-/** Connections that a daemon opens at most. */
+/** The maximum number of PostgreSQL connections of one daemon. */
 export const connectionsPerDaemon = 8
 
 const prefix = 'pipespan daemon '
 
-/** The name of this daemon's sessions. */
+/** Returns the name of this daemon's sessions, by which its connections are counted. */
 export function daemonSessions(): string {
   return `${prefix}${process.pid} on ${os.hostname()}`.slice(0, 63)
 }
 
-/** An ordinary role sees neither the type nor, perhaps, the name of other roles' sessions: they count as other programs'. */
+/** An ordinary role cannot read the type, and perhaps not the name, of other roles' sessions. Such sessions count as sessions of other programs. */
 const room = `
   SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
        - coalesce(current_setting('reserved_connections', true)::int, 0) AS allowed,
@@ -27,7 +28,9 @@ const room = `
        AND coalesce(application_name, '') NOT LIKE $1 || '%')::int AS others,
     coalesce(inet_client_port(), 0) AS port`
 
-/** Throws StoreError if this daemon is one too many; behind a pooler, which shares its own connections, that is only a warning. */
+/**
+ * Throws StoreError if the server has no connections left for this daemon. Behind a pooler, which shares its own connections, it only logs a warning.
+ */
 export async function checkConnectionRoom(pool: pg.Pool, log: Log | undefined): Promise<void> {
   const client = await pool.connect()
   try {
@@ -46,7 +49,10 @@ export async function checkConnectionRoom(pool: pg.Pool, log: Log | undefined): 
   }
 }
 
-/** Whether the server sees the port of this connection; 0: a local socket. The driver's types do not show the socket. */
+/**
+ * Whether the server sees the same client port as this process, so that no pooler is in between. 0 means a local socket. The driver's types do not
+ * include the socket.
+ */
 function isDirect(client: pg.PoolClient, seen: number): boolean {
   const { connection } = client as unknown as { connection?: { stream?: { localPort?: number } } }
   return seen === 0 || connection?.stream?.localPort === seen

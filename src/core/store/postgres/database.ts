@@ -1,4 +1,4 @@
-// A pool of connections to PostgreSQL: transactions, time-outs, and the database's clock.
+// A pool of connections to PostgreSQL, with transactions, timeouts, and the database's clock.
 import pg from 'pg'
 import { createDamagedRows, type DamagedRows } from '../sql/damaged-rows.ts'
 import { sendsNothing, type EncodeMessages } from '../ports/outbox.ts'
@@ -11,7 +11,7 @@ import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { StorePart } from '../ports/store-part.ts'
 
-/** A connection inside a transaction, or the pool outside of one. */
+/** The connection of a transaction, or the pool outside of a transaction. */
 export interface Session {
   query(sql: string, values?: readonly unknown[]): Promise<Row[]>
   readonly damaged: DamagedRows
@@ -20,55 +20,55 @@ export interface Session {
 }
 
 export interface Database extends Session {
-  /** Runs `work` again if it conflicted with another replica (serialization failure, deadlock, `Again`). */
+  /** Runs `work` in a transaction, and runs it again if it conflicted with another replica (serialization failure, deadlock, `Again`). */
   transaction<T>(work: (session: Session, now: number) => Promise<T>): Promise<T>
-  /** A query that may be slow: the server also cancels it after the timeout. */
+  /** Runs a query that may be slow. The server also cancels the query after the timeout. */
   ask(sql: string, values?: readonly unknown[]): Promise<Row[]>
-  /** The database's clock, ms of Unix time. */
+  /** Returns the Unix time in ms by the database's clock. */
   now(): Promise<number>
-  /** Ms by that clock until `due`, a column of the query, at least 0; undefined if it is null. */
+  /** Returns the ms until the time in the query's column `due`, by the database's clock, and at least 0. Undefined if `due` is null. */
   dueIn(sql: string, values?: readonly unknown[]): Promise<number | undefined>
-  /** The same database with another time-out of statements, ms. */
+  /** Returns the same database with another timeout for statements, in ms. */
   withPatience(ms: number): Database
   close(): Promise<void>
 }
 
 export interface DatabaseOptions {
-  /** Replaces the database's clock, for tests. */
+  /** Replaces the database's clock in tests. */
   readonly now?: (() => number) | undefined
-  /** The sessions of a daemon have one name, and the server must have room for them. */
+  /** Whether the process is a daemon. All sessions of a daemon have the same name, and the server must have enough connections for them. */
   readonly daemon?: boolean | undefined
-  /** The maximum size of the pool. */
+  /** The maximum number of connections in the pool. */
   readonly connections?: number | undefined
-  /** The tables of features. */
+  /** The tables that features add to the store. */
   readonly parts?: readonly StorePart[] | undefined
   readonly encode?: EncodeMessages | undefined
   readonly log?: Log | undefined
-  /** The timeout of a statement and its connection, ms: a network may drop everything without an error. */
+  /** The timeout of a statement and of its connection, in ms. It is needed because a network may drop all packets without an error. */
   readonly timeoutMs?: number | undefined
 }
 
-/** For commands. */
+/** The statement timeout for commands, in ms. */
 const defaultTimeoutMs = 60_000
-/** How long to wait for a new or free connection, ms. */
+/** The maximum wait for a new or free connection, in ms. */
 const connectTimeout = 5_000
-/** The server ends a transaction that is idle for this long, and frees its locks, ms. */
+/** The idle time in ms after which the server ends a transaction and frees its locks. */
 const silentTransaction = 10_000
 
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`
 const nowOf = number('now')
 const attempts = 8
 
-/** Connects and brings the database to this version's schema. Throws StoreError with a remedy. */
+/** Connects to the database and migrates it to the schema of this version. Throws StoreError with a remedy. */
 export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
-  // No start-up options and no settings of the session: poolers such as PgBouncer refuse the former and share the latter.
+  // The pool uses no start-up options and no session settings, because poolers such as PgBouncer refuse the former and share the latter.
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connections ?? 8,
     connectionTimeoutMillis: Math.min(connectTimeout, timeoutMs),
     application_name: options.daemon === true ? daemonSessions() : 'pipespan',
-    // Finds a dead idle connection before it is needed.
+    // Keepalive finds a dead idle connection before the connection is needed.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     query_timeout: timeoutMs,
@@ -97,7 +97,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   return database
 }
 
-/** The reason if no PostgreSQL server answers; undefined if a server refused the connection. */
+/** Returns the reason if no PostgreSQL server answers. Undefined if a server refused the connection. */
 function silenceOf(error: unknown, timeoutMs: number): string | undefined {
   const message = reasonOf(error)
   const quoted = `(${message})`
@@ -153,8 +153,8 @@ function connect(shared: Shared, timeoutMs: number): Database {
 }
 
 /**
- * A transaction of one statement, in one round trip: a page runs dozens, and each round trip costs both processes a context switch. If the
- * statement fails, the server makes the commit a rollback.
+ * Runs a transaction of one statement in one round trip. A page runs dozens of statements, and each round trip costs both processes a context switch.
+ * If the statement fails, the server turns the commit into a rollback.
  */
 async function askOnce({ pool }: Shared, sql: string, values: readonly unknown[], timeoutMs: number): Promise<Row[]> {
   const client = await connection(pool)
@@ -192,7 +192,7 @@ async function once<T>(
     try {
       return (await client.query<Row>(timed(text, timeoutMs), [...values])).rows
     } catch (error) {
-      // No error of the server: the connection is unusable.
+      // The error does not come from the server, so the connection is unusable.
       if (!(error instanceof pg.DatabaseError)) broken = error as Error
       throw faultOf(error)
     }
@@ -214,7 +214,7 @@ async function once<T>(
   }
 }
 
-/** Begins a transaction, sets the server's own time-outs and reads its clock, in one round trip. */
+/** Begins a transaction, sets the server's own timeouts and reads its clock, in one round trip. */
 async function begin(client: pg.PoolClient, timeoutMs: number): Promise<number> {
   const text = `${beginning(timeoutMs)}; SELECT ${clock}`
   const results = (await client.query<Row>(timed(text, timeoutMs))) as unknown as pg.QueryResult<Row>[]
@@ -226,12 +226,12 @@ function beginning(timeoutMs: number): string {
     SET LOCAL idle_in_transaction_session_timeout = ${silentTransaction}`
 }
 
-/** After the time-out the connection is dropped, as a late answer may still arrive on it. */
+/** Adds a timeout to a query. After the timeout the connection is dropped, because a late answer may still arrive on it. */
 function timed(text: string, timeoutMs: number): pg.QueryConfig {
   return { text, query_timeout: timeoutMs } as pg.QueryConfig
 }
 
-/** The driver returns bigint as text; all of ours are counts, ids or times, and fit a double. */
+/** Parses bigint columns, which the driver returns as text, as numbers. All bigints of this schema are counts, ids or times, and fit a double. */
 function parserOf(
   id: Parameters<typeof pg.types.getTypeParser>[0],
   format?: 'text' | 'binary',
@@ -241,19 +241,22 @@ function parserOf(
 }
 
 function ignore(): void {
-  // The query that uses the connection fails.
+  // The error is ignored here, because the query that uses the connection fails as well.
 }
 
 function isWorthAnotherTry(error: unknown): boolean {
   if (error instanceof Again) return true
   const cause = error instanceof StoreError ? error.cause : undefined
-  // serialization_failure, deadlock_detected
+  // PostgreSQL's codes for serialization_failure and deadlock_detected.
   return cause instanceof pg.DatabaseError && (cause.code === '40001' || cause.code === '40P01')
 }
 
-// Turns errors of PostgreSQL and its driver into faults: the data's, or the store's.
+// Classifies errors of PostgreSQL and its driver: either the data is at fault, or the store.
 
-/** Only classes 22 (data exception) and 23 (integrity constraint) are blamed on the data. Any other error may pass at the next try. */
+/**
+ * Only errors of the classes 22 (data exception) and 23 (integrity constraint) are blamed on the data. Any other error may disappear when the
+ * statement is retried.
+ */
 function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error
   if (error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')) {
@@ -270,7 +273,7 @@ function faultOf(error: unknown): Fault {
   )
 }
 
-/** Undefined if the error has another cause than a schema that is not this version's. */
+/** Returns an error if the statement failed because the database has the schema of another version. Undefined if the cause is another one. */
 function schemaFault(error: unknown): StoreError | undefined {
   if (!(error instanceof pg.DatabaseError) || !isOfTheSchema.postgres.test(error.code ?? '')) return undefined
   return otherSchema('The PostgreSQL store', error, 'a new database')

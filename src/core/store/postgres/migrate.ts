@@ -1,5 +1,5 @@
-// PostgreSQL's schema, as numbered steps; a released one is never edited. Migrates a database to it, even if many replicas start at the same
-// moment. All locks and settings end with a transaction, so that it works through a transaction pooler (PgBouncer).
+// PostgreSQL's schema, as numbered steps. A released step is never edited. The steps run safely even if many replicas start at the same moment. All
+// locks and settings end with their transaction, so that migrations work through a transaction pooler (PgBouncer).
 import { StoreError } from '../../../lib/fault.ts'
 import { leaveOldSchema, refuseNewer, schemaOf, missingSteps, selectPartNumbers } from '../sql/schema.ts'
 import type pg from 'pg'
@@ -15,7 +15,7 @@ const dialect: Dialect = {
 const tables = schemaOf(dialect)
 
 export const postgresMigrations: readonly string[] = [
-  // 1: the tables that both databases have.
+  // Step 1 of the schema: the tables that both databases have.
   `${tables}
 
   -- Idempotency keys of deliveries, remembered for a week.
@@ -27,17 +27,17 @@ export const postgresMigrations: readonly string[] = [
   `,
 ]
 
-/** An arbitrary number, the same in every version. */
+/** The key of the migration lock: an arbitrary number that is the same in every version. */
 const migrationLock = 7_462_736_101
-/** The timeout of a step, ms: large tables, or another replica that migrates, take long. */
+/** The timeout of a migration step, in ms. Large tables take long, and so does the wait for another replica that migrates. */
 const timeoutMs = 24 * 3_600_000
 
-/** The tables of pre-releases: a database has one or the other. */
+/** The version tables of pre-releases. A database of a pre-release has one of them. */
 const ofOldSchemas = ['pipespan_schema', 'pipespan_version']
 
 /**
- * Each step is a transaction under the lock. Throws StoreError for a database that is more than one version newer. `steps`: other ones, for
- * tests.
+ * Runs each missing step in a transaction under the migration lock. Throws StoreError for a database that is more than one version newer. `steps`
+ * replaces the steps in tests.
  */
 export async function migrate(pool: pg.Pool, parts: readonly StorePart[], steps = postgresMigrations): Promise<void> {
   while ((await migrateOnce(pool, steps, parts)) === 'more');
@@ -77,7 +77,7 @@ async function migrateOnce(
       await query('DELETE FROM pipespan_store')
       await query('INSERT INTO pipespan_store VALUES ($1)', [version + 1])
     }
-    // The schemas of features build on the whole schema of the store.
+    // The schemas of features are applied last, because they build on the complete schema of the store.
     if (version + 1 >= newest)
       for (const part of missingSteps(await query(selectPartNumbers), parts, dialect)) {
         for (const step of part.steps) await query(step)

@@ -1,4 +1,4 @@
-// The store on PostgreSQL, for any number of replicas.
+// Opens the store on PostgreSQL, for any number of replicas.
 import { postgresStatements } from './statements.ts'
 import type { Statements } from '../sql/statements.ts'
 import { openDatabase, type DatabaseOptions, type Database } from './database.ts'
@@ -16,17 +16,17 @@ import type { Steps } from '../sql/steps.ts'
 import type { Store, StoreOptions } from '../ports/store.ts'
 import type { Runs } from '../ports/runs.ts'
 
-// How much of the PostgreSQL database is in use. After deletions its files have free space, but do not shrink.
+// Measures how much of the PostgreSQL database is in use. After deletions its files contain free space, but do not shrink.
 
-/** Rows of each table that are sampled. */
+/** The number of sampled rows of each table. */
 const sampled = 50
-/** The factor for indexes, headers and half-empty pages. */
+/** The estimated factor for indexes, headers and half-empty pages. */
 const overhead = 1.5
-/** Bytes of a database without any rows. */
+/** The size in bytes of a database without any rows. */
 const emptyDatabase = 10 * 1024 * 1024
 
 /**
- * Bytes in use: the size of the database, or the space that its rows need if that is less. The latter is estimated from PostgreSQL's
+ * Returns the bytes in use: the size of the database, or the space that its rows need if that is less. That space is estimated from PostgreSQL's
  * statistics and a few rows of each table.
  */
 async function usedBytes(db: Database): Promise<number> {
@@ -45,10 +45,10 @@ async function usedBytes(db: Database): Promise<number> {
   })
 }
 
-/** `latest`: by the index, so that no deleted rows are read. */
+/** `latest` is read through the index, so that no deleted rows are read. */
 const table = record({ name: text('name'), rows: number('rows'), latest: text('latest') })
 
-/** Bytes of a row, from some rows. */
+/** The SQL that estimates the mean size of a row in bytes from some rows. */
 function meanWidth({ name, latest }: ReturnType<typeof table>): string {
   return `SELECT avg(pg_column_size(sample.*)) FROM (SELECT * FROM ${name} ${latest} LIMIT ${sampled}) AS sample`
 }
@@ -57,10 +57,10 @@ type PostgresOptions = DatabaseOptions & Pick<StoreOptions, 'maxSize' | 'encode'
 
 const maintenancePatience = 60_000
 
-/** `url`: a connection URI; its parameters decide on TLS. Throws StoreError with a remedy. */
+/** Opens the store. `url` is a connection URI whose parameters configure TLS. Throws StoreError with a remedy. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Store> {
   const db = await openDatabase(url, options)
-  // Maintenance reads many rows in one statement.
+  // Maintenance gets a longer timeout, because it reads many rows in one statement.
   const maintenance = db.withPatience(maintenancePatience)
   const slow = postgresStatements(maintenance)
   const sql = postgresStatements(db)
@@ -69,14 +69,14 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   return {
     ...shared,
     runsPerTransaction: 64,
-    // Several, so that a group that waits for a lock does not delay the others.
+    // Several groups run at once, so that a group that waits for a lock does not delay the others.
     groupsAtOnce: 4,
     runs: postgresRuns(db, sql),
     outbox,
     reads: readsOn(sql, outbox, shared.repositories, shared.parts),
     pruning: pruning(slow, {
       fullness: async () => (await usedBytes(maintenance)) / options.maxSize,
-      // Autovacuum gives space back.
+      // Nothing is returned to the file system here, because autovacuum does so.
       giveBack: async () => 0,
     }),
     tables: tables(slow, catalogOf(maintenance)),
@@ -87,13 +87,13 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
         `INSERT INTO key_value VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       )
     },
-    // Leases of dead replicas expire: no other replica can know that they are dead.
+    // Leases of dead replicas are left to expire, because no other replica can know that they are dead.
     reclaim: async () => undefined,
     close: async () => db.close(),
   }
 }
 
-/** How long a measured size is reused, ms: often enough to stop a flood in time. */
+/** How long a measured size is reused, in ms. It is short enough to stop a flood of deliveries in time. */
 const measuredFor = 5_000
 
 function sizeReaches(max: number, measure: () => Promise<number>): () => Promise<boolean> {
@@ -129,7 +129,7 @@ function postgresRuns(db: Database, sql: Statements): Runs {
   }
 }
 
-/** For copying. */
+/** Lists the tables of a PostgreSQL store, for copying it. */
 const catalogOf = (db: Database): Catalog => ({
   selectSchema: 'SELECT number FROM pipespan_store',
   selectTables: `

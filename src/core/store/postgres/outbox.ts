@@ -62,7 +62,7 @@ async function lease(
   const oldest = isInOrder(queue) ? await dueHeads(session, now, queue, limit) : await due('ASC')
   const newest = isInOrder(queue) || oldest.length < limit ? oldest.toReversed() : await due('DESC')
   const sizes = new Map([...oldest, ...newest].map(row => [idOf(row), sizeOf(row)]))
-  // Their leases have expired: settling an entry would have ended its lease.
+  // These entries were leased before and their leases have expired: if an entry had been settled, its lease would have ended.
   const again = new Set([...oldest, ...newest].filter(({ is_again: isAgain }) => isAgain === true).map(idOf))
   const chosen: number[] = []
   let bytes = 0
@@ -72,7 +72,7 @@ async function lease(
     chosen.push(id)
   }
   if (chosen.length === 0) return { items: [], repeated: 0 }
-  // A lease is a due time in the future, so that it expires if the replica dies.
+  // A lease is a due time in the future, so it expires by itself if the replica dies.
   const rows = await session.query(
     `UPDATE outbox o SET lease = $1, due_at = $2::bigint FROM messages m
      WHERE o.id = ANY ($3::bigint[]) AND m.id = o.message_id RETURNING o.id, o.tries, o.pending_since, ${entryColumns}`,
@@ -82,7 +82,10 @@ async function lease(
   return { items, repeated: items.filter(({ id }) => again.has(id)).length }
 }
 
-/** Waits for a replica that leases at the same time: if its rows were skipped, the rows after them would seem to be first. */
+/**
+ * Reads the first due messages. It waits for a replica that leases at the same time: if the rows of that replica were skipped, the rows after them
+ * would seem to be first.
+ */
 async function dueHeads(session: Session, now: number, queue: ExportQueue, limit: number): Promise<Row[]> {
   const rows = await session.query(placed(`${selectInOrder} FOR UPDATE OF o`), [queue.destination, queue.signal])
   return headsOf(rows)

@@ -19,7 +19,7 @@ export function postgresStatements(db: Database): Statements {
   }
 }
 
-/** Runs the steps within a transaction. */
+/** Runs the steps of a transaction one after the other. */
 async function execute<T>(session: Session, steps: Steps<T>): Promise<T> {
   let step = steps.next()
   while (step.done !== true) step = steps.next(await rowsOf(session, step.value))
@@ -37,13 +37,13 @@ async function rowsOf(session: Session, step: Step): Promise<readonly Row[]> {
   return session.query(placed(sql), values)
 }
 
-/** Runs the steps at the same time, on the transaction's connection. */
+/** Runs several sequences of steps at the same time, on the transaction's connection. */
 async function executeConcurrently(session: Session, all: readonly Steps<void>[]): Promise<void> {
   const running = all.map(async steps => execute(session, steps))
   try {
     await Promise.all(running)
   } catch (error) {
-    // The others fail, too. Their statements must have ended before the rollback.
+    // If one sequence fails, the others fail as well. All their statements must end before the rollback.
     await Promise.allSettled(running)
     throw error
   }
@@ -53,7 +53,7 @@ function withinOf({ damaged, log, encode }: Session, now: number): Within {
   return { now, damaged, log, encode, isShared: true }
 }
 
-/** One array for each column of the rows, as every statement is a round trip. */
+/** Turns rows into one array for each column, so that one statement and one round trip can send all of them. */
 export function columnsOf(
   rows: readonly (readonly StepValue[])[],
   types: readonly ColumnType[],
@@ -64,7 +64,7 @@ export function columnsOf(
   })
 }
 
-/** The text with `$1` for `?1`. */
+/** Replaces the parameters `?1`, `?2` in the text with PostgreSQL's `$1`, `$2`. */
 export function placed(sql: string): string {
   return sql.replace(/\?(\d+)/g, '$$$1')
 }

@@ -1,4 +1,5 @@
-// The columns by which lists of runs are filtered and ordered: a narrow row for each run, so that a list never reads runs that it skips.
+// The columns by which lists of runs are filtered and ordered. Each run has a narrow row with them, so that a list never reads the runs that it
+// skips.
 import { earliest } from '../../../model/instant.ts'
 import { isTerminal } from '../../../model/status.ts'
 import { eachRunColumn, indexedFilters, runColumns } from '../ports/run-columns.ts'
@@ -10,11 +11,11 @@ import type { Run } from '../../../model/run.ts'
 
 const searched = eachRunColumn.flatMap(([, column]) => column.searched ?? [])
 
-/** The columns that may change. */
+/** The columns of a listing that may change. */
 const changing = ['project', ...indexedFilters, 'created_at', 'finished_at', 'parent_id', 'text']
 
 const values = (table: string): string => changing.map(name => `${table}.${name}`).join(', ')
-/** Its rows are a run's id and its `listingOf`. An unchanged row is not written. */
+/** Inserts listings. Each input row is the id of a run and its `listingOf`. An unchanged row is not written. */
 export const insertListings = forRows(
   [
     ...(['bigint', 'text', 'bigint', 'bigint', 'text'] as const),
@@ -27,16 +28,16 @@ export const insertListings = forRows(
   WHERE (${values('l')}) IS DISTINCT FROM (${values('excluded')})`,
 )
 
-/** The searchable part of a commit title or name, UTF-16 units. */
+/** The maximum searchable length of a commit title or name, in UTF-16 units. */
 const longest = 300
 
-/** False if the listing stays the same: most observations are about jobs. */
+/** Returns false if the observation leaves the listing of the run unchanged. That is the usual case, because most observations are about jobs. */
 export function changesListing(known: Run | undefined, run: Run): boolean {
   const isSame = known?.pipeline === run.pipeline && known?.project === run.project
   return !isSame || run.pipeline?.times.createdAt === undefined
 }
 
-/** The values of its row without the id, in the order of `insertListings`. Undefined while only jobs of the run are known. */
+/** Returns the values of a run's listing without the id, in the order of `insertListings`. Undefined while only jobs of the run are known. */
 export function listingOf(run: Run, now: Millis): StepValue[] | undefined {
   if (run.pipeline === undefined) return undefined
   const { record, times } = run.pipeline
@@ -44,18 +45,19 @@ export function listingOf(run: Run, now: Millis): StepValue[] | undefined {
   const { id, path, name } = run.project.facts
   const started = [...run.jobs.values()].flatMap(job => [job.times.createdAt, job.times.startedAt])
   const words = [path ?? name, ...searched.map(of => of(facts))]
-  // The trace id, as it cannot be computed from the run.
+  // The trace id is included because it cannot be computed from the run.
   if (facts.traceparent !== undefined) words.push(facts.traceparent.split('-')[1])
   return [
     ...[run.key.instance, run.key.pipelineId, id, plainText(path ?? name ?? '')],
     ...indexedFilters.map(name => plainText(runColumns[name].of(facts) ?? '')),
-    // If the creation is unknown, the earliest time known of the run.
+    // If the creation time is unknown, use the earliest known time of the run.
     times.createdAt ?? earliest(started) ?? times.finishedAt ?? now,
-    // A pipeline that is retried keeps its finish while it runs again.
+    // If a finished pipeline is retried, it keeps its finish time while it runs again. So the listing has a finish time only if the status is
+    // terminal.
     (isTerminal(facts.status) ? times.finishedAt : undefined) ?? null,
-    // The pipeline that triggered it.
+    // The id of the pipeline that triggered this run.
     parentOf(run)?.pipelineId ?? null,
-    // The searchable text, in lower case.
+    // The searchable text of the run, in lower case.
     plainText([run.key.pipelineId, ...words.map(word => word?.slice(0, longest) ?? '')].join(' ').toLowerCase()),
   ]
 }

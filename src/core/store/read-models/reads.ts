@@ -1,4 +1,4 @@
-// What people may read within their scope (`ports/reads.ts`): the queries of each area, run by a reader of that scope.
+// The queries that people may run within their scope (`ports/reads.ts`), for each area of the store.
 import { readings, type Reading } from '../sql/reading.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { viewsOn } from './views-sql.ts'
@@ -15,7 +15,7 @@ import type { Statements, Value } from '../sql/statements.ts'
 import type { StorePart } from '../ports/store-part.ts'
 import type { AuditCursorPlace, Views } from '../ports/views.ts'
 
-// The SQL of the lists of events: of audit events, and of those of a timeline.
+// The SQL that lists audit events and the events of a timeline.
 function eventsOn({ ask, damaged }: Reading): Pick<Views, 'audit' | 'shownEvents'> {
   const eventOf = (row: Row): EventChunk | [] => {
     const chunk = damaged.row('events', row, one => storedAny(one.content))
@@ -49,7 +49,7 @@ function eventsOn({ ask, damaged }: Reading): Pick<Views, 'audit' | 'shownEvents
   }
 }
 
-/** The place before the newest event. */
+/** The cursor before the newest event, where the first page begins. */
 const newest: AuditCursorPlace = { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
 
 const placeOf: (row: Row) => AuditCursorPlace = record({ at: number('happened_at'), id: number('chunk_id') })
@@ -83,7 +83,7 @@ export function readsOn(
   }
 }
 
-/** The part of a scope that belongs to these projects. */
+/** Limits a scope to these projects. */
 function only({ bounds, sees }: Scope, projects: ReadonlySet<string>): Scope {
   return { bounds: bounds === 'none' ? 'hidden' : bounds, sees: owner => projects.has(owner.path) && sees(owner) }
 }
@@ -93,8 +93,8 @@ export function viewsWithin(reading: Reading, parts: readonly StorePart[]): View
 }
 
 /**
- * The documents that a scope sees. Each kind is a short list that is read whole, so they are chosen here and not by the database: by the latest path of
- * their project where its id is known, else by all paths that they have.
+ * Returns the documents that a scope includes. Each kind is a short list that is read whole, so this code filters the documents, not the database. It
+ * compares the latest path of the document's project if the project id is known, else all paths in the document.
  */
 function shownDocumentsOf({ scope, pathOf }: Reading, all: Repositories): Reads['repositories'] {
   if (scope.bounds === 'none') return all
@@ -122,7 +122,7 @@ function shownDocumentsOf({ scope, pathOf }: Reading, all: Repositories): Reads[
       const documents = all.of({ kind, shape, key })
       const readable: Pick<Repository<Document, Key>, 'all'> = {
         all: async () => {
-          // Documents of no project: the state of the daemon, of tokens and of destinations.
+          // Documents of no project contain the state of the daemon, of tokens and of destinations.
           if (shown === undefined) return scope.bounds === 'hidden' ? documents.all() : []
           const seen: Document[] = []
           for (const one of await documents.all()) {
@@ -133,7 +133,7 @@ function shownDocumentsOf({ scope, pathOf }: Reading, all: Repositories): Reads[
           return seen
         },
       }
-      // Nobody can write through a scope: the type of the reads has only `all`.
+      // The cast cannot be used for writing through a scope, because the type of the reads has only `all`.
       return readable as Repository<Document, Key>
     },
   )

@@ -1,7 +1,7 @@
-// The SQL that finds runs: by the filters of a list, by words, and by the name of a job.
+// The SQL that finds runs by the filters of a list, by search words, and by the name of a job.
 //
-// Filters that are not columns of the list read the runs themselves, the newest first, some at a time. Job names are no column, because a run has
-// dozens of jobs; a feature may know which projects have a job of a name, and since when.
+// For filters that are not columns of the list, the runs themselves are read in batches, newest first. Job names are not columns, because a run has
+// dozens of jobs. A feature may know which projects have a job of that name, and since when.
 import { setImmediate as breathe } from 'node:timers/promises'
 import { inScope, isGroup } from '../ports/project-scope.ts'
 import { number, type Row } from '../sql/columns.ts'
@@ -13,11 +13,11 @@ import type { Value } from '../sql/statements.ts'
 import type { Run } from '../../../model/run.ts'
 import type { StoredRun } from '../ports/runs.ts'
 
-/** Rows of the list that one page searches: some milliseconds. */
+/** How many rows of the list one page searches: some milliseconds of work. */
 const lookedAt = 5_000
-/** Some runs are large: how many are read at once, and for how long, ms. */
+/** How many runs one search reads at a time, and for how many ms in total, because some runs are large. */
 const runsLookedAt = { atOnce: 100, longest: 100 }
-/** Runs with their jobs, by the ids of their rows. */
+/** Loads runs with their jobs, by the ids of their rows. */
 type Load = (ids: readonly number[]) => Promise<ReadonlyMap<number, StoredRun>>
 
 /** A run with its place in the list. */
@@ -65,13 +65,13 @@ function hasJob(run: Run, name: string): boolean {
   return false
 }
 
-/** `next`, `searchedBackTo`: as in `RunPage`. */
+/** A page of search results. `next` and `searchedBackTo` have the same meaning as in `RunPage`. */
 interface Page extends Omit<RunPage, 'runs'> {
   readonly found: readonly Found[]
 }
 
 interface Look {
-  /** Rows that are searched. */
+  /** The maximum number of rows that are searched. */
   readonly max: number
   readonly known?: KnownJob | undefined
 }
@@ -106,7 +106,7 @@ async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { max, 
   })
   const last = shown.at(-1)
   if (rows.length > query.limit && last !== undefined) return { found, next: cursorOf(last) }
-  // Fewer than requested: is this the end of the list, or of the rows that one page searches?
+  // Fewer runs than requested were found. Check whether the list ended, or only the rows that one page searches.
   const [end] = await ask(`SELECT created_at, pipeline_id ${walk} OFFSET ${max - 1}`, values.slice(0, walked))
   if (end === undefined) return { found }
   const next = cursorOf(end)
@@ -125,7 +125,7 @@ async function knownOf(
 
 type Place = (value: Value) => string
 
-/** One filter uses its index, in order of time; the others are checked for each row found. */
+/** Builds the conditions of a search. One filter uses its index, in order of time; the other filters are checked for each row found. */
 export function conditions(
   query: Omit<RunQuery, 'limit'>,
   place: Place,
@@ -157,13 +157,13 @@ export function conditions(
   }
 }
 
-/** `#123` searches for 123; a whole revision is cut to twelve characters, as listings have no more. */
+/** Splits a search text into words. `#123` searches for 123. A whole revision is cut to twelve characters, because listings contain only these. */
 function wordsOf(text: string): string[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
   return words.map(word => (/^[0-9a-f]{40}$/.test(word) ? word.slice(0, 12) : word.replace(/^#(?=\d+$)/, '')))
 }
 
-/** Further conditions. */
+/** Joins further conditions with AND, to append them to a WHERE clause. */
 export function and(conditions: readonly string[]): string {
   return conditions.map(one => `AND ${one}`).join(' ')
 }
@@ -176,12 +176,12 @@ function cursorOf(row: Row): RunCursor {
   return { createdAt: createdAt(row), pipelineId: pipelineIdOf(row) }
 }
 
-/** The row of a cursor's run as SQL; 0 if the run has been pruned since. */
+/** The SQL that finds the row of a cursor's run. It yields 0 if the run has since been pruned. */
 export function rowAt({ createdAt: at, pipelineId }: RunCursor, place: (value: Value) => string): string {
   return `coalesce((SELECT min(run_id) FROM listed_runs WHERE created_at = ${place(at)} AND pipeline_id = ${place(pipelineId)}), 0)`
 }
 
-/** For a LIKE pattern. */
+/** Escapes a text for a LIKE pattern. */
 function escaped(text: string): string {
   return text.replace(/[%_\\]/g, '\\$&')
 }

@@ -1,4 +1,4 @@
-// The SQL of lists of runs, single runs, and their exports.
+// The SQL that reads lists of runs, single runs, and their exports.
 import { loadRuns } from '../sql/run-reads.ts'
 import { storedChunk } from '../sql/stored-json.ts'
 import { number, optional, record, text, word, type Row, keyOf } from '../sql/columns.ts'
@@ -15,7 +15,7 @@ import { textWithin } from '../ports/scope.ts'
 import { isSearch, maxCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
 
 const maxChildren = 100
-/** Runs of a project whose durations are compared. */
+/** The maximum number of runs of a project whose durations are compared. */
 const maxAbout = 2_000
 
 export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Views, 'audit' | 'shownEvents'> {
@@ -24,7 +24,10 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
     const runs = await loadRuns(byRow, damaged, ids)
     return ids.flatMap(id => runs.get(id) ?? [])
   }
-  /** `LIKE` skips other chunks, such as large ones of log lines. `part` cannot occur within a JSON string, as its quotes would be escaped. */
+  /**
+   * Reads the insides of jobs. `LIKE` skips other chunks, such as large chunks of log lines. `part` cannot occur within a JSON string, because its
+   * quotes would be escaped.
+   */
   const insides = async (
     { instance, pipelineId }: RunKey,
     part: string,
@@ -41,7 +44,7 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
   }
   return {
     inStatus: async (statuses, limit) => {
-      // The newest of each, by the index; in one statement, because each is a round trip to PostgreSQL.
+      // Reads the newest runs of each status through the index. One statement reads them all, because each statement is a round trip on PostgreSQL.
       const lists = statuses.map(
         (_, index): ScopedSql =>
           `SELECT * FROM (SELECT run_id, created_at FROM listed_runs WHERE status = ?${index + 2} AND {visible}
@@ -125,7 +128,8 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
       return rows.map(text('path'))
     },
     projects: async limit => {
-      // A loose index scan: from one path to the next, however many runs each has. A condition may change the order.
+      // A loose index scan jumps from one path to the next, however many runs each project has. A condition may change the order, so the result is
+      // then sorted.
       const order = scope.bounds === 'none' ? '' : 'ORDER BY project'
       const rows = await ask(
         `WITH RECURSIVE known (project) AS (
@@ -179,7 +183,7 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
          WHERE m.pipeline_id = ?2 AND m.instance = ?1 AND {visible m} ORDER BY m.attempt, m.number, o.destination, o.signal`,
         [key.instance, key.pipelineId],
       )
-      // The backend's answer is about a batch of several projects.
+      // The backend's answer is hidden from people with a limited scope, because it is about a batch of several projects.
       return rows
         .map(exportOf)
         .map(one => (one.error === undefined ? one : { ...one, error: textWithin(scope, one.error) }))

@@ -1,12 +1,12 @@
-// Typed readers of rows, for both databases: each column is checked once, here.
+// Typed readers of rows, for both databases. They check the type of each column, so that other code does not have to.
 import { DataError } from '../../../lib/fault.ts'
 import { storedJson } from './stored-json.ts'
 import type { RunKey } from '../../../model/observation.ts'
 
-/** A value of either database. */
+/** A value that either database can store. */
 export type Cell = null | number | string | Uint8Array
 
-/** A row by column name. */
+/** A database row, by column name. */
 export type Row = Readonly<Record<string, unknown>>
 
 /** Reads one column of a row. Throws DataError if its type is not the expected one. */
@@ -26,7 +26,7 @@ export function text(name: string): Column<string> {
   }
 }
 
-/** A text that is one of these values. */
+/** Reads a text column whose value must be one of `words`. */
 export function word<const T extends string>(name: string, words: readonly T[]): Column<T> {
   return row => words.find(one => one === row[name]) ?? damaged(name)
 }
@@ -38,7 +38,7 @@ export function bytes(name: string): Column<Uint8Array> {
   }
 }
 
-/** Any value that a column can have. */
+/** Reads a column of any type. */
 export function cell(name: string): Column<Cell> {
   return row => {
     const value = row[name]
@@ -48,12 +48,12 @@ export function cell(name: string): Column<Cell> {
   }
 }
 
-/** JSON that this program has written: its shape is not checked. */
+/** Reads a JSON column that this program has written, without checking the shape of the JSON. */
 export function json<T>(name: string): Column<T> {
   return row => storedJson<T>(row[name])
 }
 
-/** A column that may be null. */
+/** Reads a column that may be null. Null becomes undefined. */
 export function optional<T>(column: (name: string) => Column<T>, name: string): Column<T | undefined> {
   const read = column(name)
   return row => (row[name] === null ? undefined : read(row))
@@ -61,7 +61,7 @@ export function optional<T>(column: (name: string) => Column<T>, name: string): 
 
 type Columns = Readonly<Record<string, Column<unknown>>>
 
-/** A reader of rows: `record({ pipelineId: number('pipeline_id') })(row).pipelineId`. */
+/** Combines column readers into a reader of rows: `record({ pipelineId: number('pipeline_id') })(row).pipelineId`. */
 export function record<C extends Columns>(columns: C): (row: Row) => { [Name in keyof C]: ReturnType<C[Name]> } {
   const all = Object.entries(columns)
   return row => {
@@ -71,7 +71,7 @@ export function record<C extends Columns>(columns: C): (row: Row) => { [Name in 
   }
 }
 
-/** The key of the run that a row belongs to. */
+/** Reads the key of the run that a row belongs to. */
 export const keyOf: (row: Row) => RunKey = record({ instance: text('instance'), pipelineId: number('pipeline_id') })
 
 function damaged(name: string): never {
@@ -81,7 +81,7 @@ function damaged(name: string): never {
   )
 }
 
-/** What a column of texts can store: PostgreSQL refuses NUL, and half a surrogate pair cannot be encoded as UTF-8. */
+/** Removes or replaces characters that a text column cannot store: PostgreSQL refuses NUL, and half a surrogate pair cannot be encoded as UTF-8. */
 export function plainText(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed()
 }

@@ -1,22 +1,22 @@
-// The only place that handles rows whose content cannot be read. Such a row loses only its own data: it is logged and counted once, and reads return the
-// others. A damaged file is another matter (`sqlite/faults.ts`).
+// The only place that handles rows whose content cannot be read. A damaged row is logged and counted once, and reads return the other rows. Damage to
+// the database file is handled elsewhere (`sqlite/faults.ts`).
 import { isOfTheData } from '../../../lib/fault.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Row } from './columns.ts'
 
 export interface DamagedRows {
-  /** How many were found since the start. */
+  /** How many damaged rows were found since the start. */
   readonly count: number
   /**
-   * What `decode` returns for a row of the table; undefined for no row, and for a damaged one. `key`: the row by whose columns the log names it. Errors
-   * that are not about the data are thrown on.
+   * Returns the result of `decode` for a row of the table. Undefined if the row is missing or damaged. The log names the row by the columns of `key`.
+   * Errors that are not about the data are rethrown.
    */
   row<T>(table: string, row: Row | undefined, decode: (row: Row) => T, key?: Row): T | undefined
-  /** What `decode` returns for each row, without damaged rows and those for which it returns nothing. */
+  /** Returns the results of `decode` for all rows, without damaged rows and without undefined results. */
   rows<T>(table: string, rows: readonly Row[], decode: (row: Row) => T | undefined): T[]
 }
 
-/** The maximum that is logged, once each: a disk that fails everywhere fills neither the log nor the memory. */
+/** The maximum number of damaged rows that are logged, once each, so that a failing disk fills neither the log nor the memory. */
 const maxNamed = 10_000
 
 export function createDamagedRows(log: Log | undefined): DamagedRows {
@@ -45,7 +45,7 @@ export function createDamagedRows(log: Log | undefined): DamagedRows {
   }
 }
 
-/** Columns that name a row, in one table or another: of these types. */
+/** Numeric columns that identify a row in one table or another. */
 const keyNumbers = ['id', 'chunk_id', 'pipeline_id', 'project_id', 'project', 'step', 'bucket']
 const keyTexts = ['name', 'instance', 'metric', 'series', 'job', 'section']
 

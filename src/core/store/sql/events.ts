@@ -1,4 +1,4 @@
-// Writes an event, as steps of the transaction that takes it in. Nothing is written for a known event.
+// Writes a received event, as steps of the transaction that processes it. Nothing is written for a known event.
 import { number, record, text } from './columns.ts'
 import { shownAs, type EventChunk } from '../../../model/event.ts'
 import { storedJson } from './stored-json.ts'
@@ -9,14 +9,14 @@ import type { Steps, Within } from './steps.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { JobSpan } from '../../../model/trace-context.ts'
 
-// Completes events that wait for the span of the job that they are about, as steps of a transaction.
+// Completes events that wait for the span of their job, as steps of a transaction.
 
-/** Serialises all writers of a job's deployment and of the events that wait for it. */
+/** The lock name that serialises all writers of a job's deployment and of the events that wait for that job. */
 export function nameOfJob(instance: string, jobId: number): string {
   return `deployment of job ${jobId} ${instance}`
 }
 
-/** Adds the job to events that wait for it, and makes them due. */
+/** Adds the job to the events that wait for it, and makes those events due. */
 export function* joinWaiting(instance: string, job: JobSpan, within: Within): Steps<void> {
   for (const row of yield [selectWaiting, [instance, job.jobId]]) {
     const id = number('chunk_id')(row)
@@ -33,31 +33,34 @@ const selectWaiting = `SELECT e.chunk_id, e.key, c.content FROM events e JOIN ch
   WHERE e.instance = ?1 AND e.waits_for = ?2 ORDER BY e.chunk_id`
 const keyOf = text('key')
 
-// Some events have neither a time nor an id, such as that of a feature flag. Which deliveries are the same event is decided by the order of
-// arrival: a state that equals the one before it, at most ten minutes later, is the same event (a project's hook and a group's hook both send it).
-// A flag that is switched on, off and on again is three. Pure.
+// Some events have neither a time nor an id, for example the event of a feature flag. The order of arrival decides whether two deliveries are the
+// same event: they are if the second reports the same state at most ten minutes later (a project's hook and a group's hook both send it). A flag that
+// is switched on, off and on again yields three events. Pure.
 
-/** What a delivery reports of an object's state. */
+/** The state of an object as a delivery reports it. */
 export interface ReportedState {
   readonly content: string
   readonly receivedAt: Millis
 }
 
-/** Equal deliveries that are further apart are two events, ms. */
+/** The time in ms after which an equal delivery counts as another event. */
 export const sameWithin = 600_000
 
-/** True if a delivery repeats the state that was reported before it. */
+/** Whether a delivery repeats the state that was reported before it. */
 export function isAgain(before: ReportedState | undefined, own: ReportedState): boolean {
   return before?.content === own.content && Math.abs(own.receivedAt - before.receivedAt) <= sameWithin
 }
 
-/** The time of an event that has none: when it was received, but after the event before it even if the clock was set back. */
+/**
+ * Returns the time of an event that has none: the time at which it was received, but always later than the previous event, even if the clock was set
+ * back.
+ */
 export function timeAfter(before: Millis | undefined, receivedAt: Millis): Millis {
   const isSetBack = before !== undefined && before >= receivedAt && before - receivedAt <= sameWithin
   return isSetBack ? before + 1 : receivedAt
 }
 
-/** Events without a key of their own are distinguished by the order in which they are taken in, under a lock on their object. */
+/** Writes an event. Events without a key of their own are distinguished by the order in which they are processed, under a lock on their object. */
 export function* writeEvent(received: ReceivedEvent, within: Within): Steps<void> {
   const { event, chunk } = received
   if (event.key === undefined) {
@@ -68,7 +71,7 @@ export function* writeEvent(received: ReceivedEvent, within: Within): Steps<void
   if (known.length === 0) yield* insert(chunk, event.key, received, within)
 }
 
-/** An object has one row: the state that was reported last, with its event. */
+/** Writes an event of an object's state. Each object has one row, with the last reported state and its event. */
 function* writeState(received: ReceivedEvent, within: Within): Steps<void> {
   const { event, chunk } = received
   const { object, content } = event

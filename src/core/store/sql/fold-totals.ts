@@ -1,8 +1,9 @@
 // Adds increments to the stored totals, for both databases, as steps of the transaction that folds them (`ports/totals.ts`).
 //
-// 1. Increments are summed in memory: one for each series of a project.
-// 2. The rows of the projects are locked, and with them their series. A value beyond a project's limit of names becomes `otherNames`.
-// 3. The stored series are read and added to. A new series beyond the limit of its metric goes to the overflow series of the metric.
+// 1. Increments are summed in memory, so that each series of a project has one increment.
+// 2. The rows of the projects are locked, which also locks their series. A value beyond a project's limit of names becomes `otherNames`.
+// 3. The stored series are read and the increments are added. If a metric already has the maximum number of series, a new one is added to the
+//    overflow series of the metric.
 import { createHash } from 'node:crypto'
 import { json, number, record, text, type Row } from './columns.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
@@ -20,21 +21,21 @@ import {
   type SeriesTotal,
 } from '../../../model/totals.ts'
 
-/** Values: the counter's name, and by how much. */
+/** Adds to a stored counter. The values are the counter's name and the amount. */
 export const addToCounter = `
   INSERT INTO counters (name, value) VALUES (?1, ?2)
   ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`
 
-/** The values of limited attributes that a project has, by metric. */
+/** The known values of a project's limited attributes, by metric. */
 type Names = Readonly<Record<string, readonly string[]>>
 
-/** The increments of one project, one for each series. */
+/** The increments of one project: one for each of its series. */
 interface Batch extends ProjectIncrements {
   /** The id of the project's row. */
   readonly id: number
-  /** The increments by `storedName`. */
+  /** The increments, by the `storedName` of their series. */
   readonly bySeries: ReadonlyMap<string, Increment>
-  /** How many increments had a name beyond the project's limit. */
+  /** How many increments had a name that exceeded the project's limit. */
   readonly unnamed: number
 }
 
@@ -48,7 +49,7 @@ export const seriesOf: (row: Row) => SeriesTotal = record({
   startedAt: number('started_at'),
 })
 
-/** `now`: series that are new start just before it. */
+/** Adds increments to the stored totals. A new series starts just before `now`. */
 export function* addToTotals(increments: readonly ProjectIncrements[], within: Within): Steps<void> {
   const { now, damaged } = within
   const batches = yield* lockedBatches(increments, within)
@@ -86,7 +87,7 @@ export function* addToTotals(increments: readonly ProjectIncrements[], within: W
   for (const counter of counters) if (counter[1] > 0) yield [addToCounter, counter]
 }
 
-/** All replicas lock projects in the same order. */
+/** Locks the rows of the projects. All replicas lock projects in the same order. */
 function* lockedBatches(all: readonly ProjectIncrements[], { damaged, log }: Within): Steps<Batch[]> {
   const byProject = Map.groupBy(all, ({ key }) => nameOfKey(key))
   const found = [...byProject]
@@ -104,7 +105,7 @@ function* lockedBatches(all: readonly ProjectIncrements[], { damaged, log }: Wit
   const batches = found.map(({ name, ...own }): Batch => {
     const row = rows.get(name) ?? {}
     const isLimited = own.increments.some(({ limited }) => limited !== undefined)
-    // If the names are damaged, counting towards the limit starts again.
+    // If the stored names are damaged, the count towards the limit starts again.
     const names = (isLimited ? damaged.row('totals_projects', row, namesInRow) : undefined) ?? {}
     const bySeries = new Map(summed(own.increments).map(one => [storedName(one), one]))
     const { newNames, ...limited } = namedWithin(bySeries, names)
@@ -162,12 +163,15 @@ function joinedNames(known: Names, more: Names): Names {
   return { ...known, ...(Object.fromEntries(joined) as Names) }
 }
 
-/** The name under which a series is stored: a hash, as attributes may be too long for an index. */
+/** Returns the name under which a series is stored. It is a hash, because the attributes may be too long for an index. */
 function storedName(series: Increment): string {
   return createHash('sha256').update(seriesId(series)).digest('base64url')
 }
 
-/** One increment for each series, under plain names: hashes are slow, and most series occur in every pipeline of a batch. */
+/**
+ * Sums the increments of each series. Series are compared by their plain names, because hashes are slow and most series occur in every pipeline of a
+ * batch.
+ */
 function summed(increments: readonly Increment[]): Increment[] {
   const sums = new Map<string, Increment>()
   for (const increment of increments)
@@ -175,19 +179,22 @@ function summed(increments: readonly Increment[]): Increment[] {
   return [...sums.values()]
 }
 
-/** The same totals in fewer increments, which are quicker to write and read: pipelines of a project that are added at once mostly have the same series. */
+/**
+ * Returns the same totals in fewer increments, which are quicker to write and read. Pipelines of a project that are added together mostly have the
+ * same series.
+ */
 export function summedByProject(all: readonly ProjectIncrements[]): ProjectIncrements[] {
   return [...Map.groupBy(all, ({ key }) => nameOfKey(key)).values()].flatMap(ofProject => {
     const newest = ofProject.at(-1)
     if (newest === undefined || ofProject.length === 1) return ofProject
     const increments = ofProject.flatMap(one => one.increments)
-    // Folded increments are counted when they are added to the totals.
+    // A folded increment is not counted here, but when it is added to the totals.
     const folded = increments.filter(one => one.folded === true)
     return [{ ...newest, increments: [...summed(increments.filter(one => one.folded !== true)), ...folded] }]
   })
 }
 
-/** The series with `otherNames` for all names beyond the limit. `known`: the project's names. */
+/** Replaces each name beyond the project's limit with `otherNames`. `known`: the names that the project already has. */
 function namedWithin(
   all: ReadonlyMap<string, Increment>,
   known: Names,
@@ -205,7 +212,7 @@ function namedWithin(
     const own = names.get(metric) ?? new Set(known[metric])
     names.set(metric, own)
     const isNamed = own.has(limited.value) || own.size < limited.max
-    // The common value is noted as a name, so that replicas and later starts know that it was logged.
+    // `otherNames` is stored as a name of the project, so that replicas and later starts know that the overflow was already logged.
     const value = isNamed ? limited.value : otherNames
     if (!own.has(value)) (newNames[metric] ??= []).push(value)
     own.add(value)
@@ -219,13 +226,16 @@ function namedWithin(
   return { bySeries, unnamed, newNames }
 }
 
-/** The names of all series that a batch may change: its own, and the overflow series of its metrics. */
+/** Returns the names of all series that a batch may change: its own series, and the overflow series of its metrics. */
 function namesOf({ bySeries }: Batch): string[] {
   const overflows = [...bySeries.values()].map(increment => storedName(overflowing(increment)))
   return [...new Set([...bySeries.keys(), ...overflows])]
 }
 
-/** The rows to write. `known`: the stored series of `namesOf`. `counts`: series by project, metric and shape, without overflow series. */
+/**
+ * Computes the rows to write. `known`: the stored series of `namesOf`. `counts`: the number of series by project, metric and shape, without overflow
+ * series.
+ */
 function sumsOf(
   { id: project, bySeries, maxSeries }: Batch,
   known: ReadonlyMap<string, SeriesTotal>,
@@ -254,7 +264,7 @@ function sumsOf(
       metric: own.metric,
       attributes: own.attributes,
       amount: before === undefined ? own.amount : added(before.amount, own.amount),
-      // The interval of a point excludes its start.
+      // The start is one ms earlier, because the interval of a point excludes its start.
       startedAt: before?.startedAt ?? now - 1,
     })
   }

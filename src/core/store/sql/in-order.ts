@@ -1,12 +1,16 @@
-// Messages about one thing are sent in order: of those that are pending for a destination, only the first about each thing may be leased.
+// Keeps messages about one subject in order: of the messages that are pending for a destination, only the first message about each subject may be
+// leased.
 import { keyPrefix } from '../../../model/condition.ts'
 import { number, record, text, type Row } from './columns.ts'
 import type { ExportQueue } from '../ports/outbox.ts'
 
-/** The oldest pending messages that are checked. If none of them can be sent, the destination is down, and the others wait as well. */
+/** How many of the oldest pending messages are checked. If none of them can be sent, the destination is down, and the other messages wait as well. */
 const maxHeads = 500
 
-/** Values: the destination and the signal. Messages are small, so their sizes limit no lease. */
+/**
+ * Selects the pending messages of a queue in order. The values are the destination and the signal. These messages are small, so their sizes do not
+ * limit a lease.
+ */
 export const selectInOrder = `
   SELECT o.id, o.due_at, m.event_key AS key, o.lease IS NOT NULL AS is_again, 0 AS size
   FROM outbox o JOIN messages m ON m.id = o.message_id
@@ -17,7 +21,7 @@ export interface Head {
   readonly dueAt: number
 }
 
-/** The first row about each thing, from rows of `selectInOrder`. */
+/** Returns the first row about each subject, from rows of `selectInOrder`. */
 export function headsOf<R extends Row>(rows: readonly R[]): (Head & { readonly row: R })[] {
   const seen = new Set<string>()
   return rows.flatMap(row => {
@@ -35,10 +39,10 @@ export function isInOrder({ signal }: ExportQueue): boolean {
 
 const entry = record({ id: number('id'), dueAt: number('due_at'), key: text('key') })
 
-// Which due exports a lease takes. If it took only the oldest, new pipelines would wait for a long backlog; if it took only the newest,
-// the backlog would never be sent.
+// Chooses the due exports of a lease. If a lease took only the oldest exports, new pipelines would wait for a long backlog. If it took only the
+// newest, the backlog would never be sent.
 
-/** Takes from both in turn, each item once, up to `limit`. `newest` begins with the newest. */
+/** Yields items of both lists in turn, each item once, up to `limit`. The list `newest` begins with the newest item. */
 export function* bothEnds<T>(oldest: readonly T[], newest: readonly T[], limit: number): Generator<T> {
   const taken = new Set<T>()
   for (let at = 0; at < Math.max(oldest.length, newest.length); at += 1) {

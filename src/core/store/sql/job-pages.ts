@@ -1,26 +1,28 @@
-// The jobs of a run that has many, in pages: a change of one job reads and writes one of them (decision 116). A run with few jobs has them in its row.
+// Stores the jobs of a run with many jobs in pages, so that a change of one job reads and writes only one page (decision 116). A run with few jobs
+// stores them in its own row.
 //
-// The pages of a run do not overlap: each has the jobs from its `first_job` up to that of the next page, and the first one begins at 0, so that each id
-// has its page before the job is known. A page that grows too large is cut; pages are never joined, because a run never loses jobs.
+// The pages of a run do not overlap. A page contains the jobs from its `first_job` up to the `first_job` of the next page. The first page begins at
+// 0, so that every job id belongs to a page before the job is known. A page that grows too large is split. Pages are never joined, because a run
+// never loses jobs.
 import { bytes, number, type Row } from './columns.ts'
 import { documentBytes, documentOf } from './stored-json.ts'
 import { each, forRows, type Steps, type StepValue } from './steps.ts'
 import type { Job } from '../../../model/job.ts'
 import type { RunWork } from '../ports/runs.ts'
 
-/** Jobs of one page, or of a row. */
+/** The maximum number of jobs in one page, or in the row of a run. */
 export const maxJobs = 50
 
-/** Jobs of all runs that are in memory at once, where statements are round trips; a larger run is loaded alone. */
+/** The maximum number of jobs of all runs that are in memory at once, where statements are round trips. A run with more jobs is loaded alone. */
 export const maxJobsAtOnce = 20_000
 
-/** A run's row, and the jobs to read. */
+/** The row of a run, and the jobs of it that are to be read. */
 export interface Wanted {
   readonly row: Row
   readonly jobs: RunWork['jobs']
 }
 
-/** The pages of these jobs, by the id of their run. */
+/** Reads the pages that contain these jobs. The result is grouped by run id. */
 export function* readPages(wanted: readonly Wanted[]): Steps<ReadonlyMap<number, readonly Row[]>> {
   const paged = wanted.filter(({ row }) => jobCount(row) > maxJobs)
   const [whole, some] = [paged.filter(readsAll), paged.filter(one => !readsAll(one))]
@@ -41,7 +43,7 @@ export function* readPages(wanted: readonly Wanted[]): Steps<ReadonlyMap<number,
   )
 }
 
-/** True if it wants so many jobs that nearly every page has one of them. */
+/** Whether so many jobs are needed that nearly every page contains one of them. */
 function readsAll({ jobs }: Wanted): boolean {
   return jobs === 'all' || jobs.length > maxJobs
 }
@@ -57,22 +59,25 @@ const selectSome = forRows(
     FROM w) AS own ON own.run_id = p.run_id AND own.first_job = p.first_job`,
 )
 
-/** Throws DataError if it is damaged. */
+/** Decodes the jobs of a page. Throws DataError if the page is damaged. */
 export function jobsOfPage(page: Row): readonly Job[] {
   return documentOf<readonly Job[]>(content(page))
 }
 
-/** Where the jobs of a run are to be written. */
+/** The division of a run's jobs between its row and its pages. */
 export interface Placed {
-  /** All jobs that the row has. */
+  /** All jobs that are stored in the row of the run. */
   readonly inRow: readonly Job[]
-  /** Values of `writePages` without the run. */
+  /** The values of `writePages`, without the id of the run. */
   readonly pages: readonly StepValue[][]
   /** How many jobs the run has. */
   readonly count: number
 }
 
-/** `pages`: those that were read. `known`: the jobs of the row and these pages; `changed`: the jobs to write. */
+/**
+ * Divides the jobs of a run between its row and its pages. `pages`: the pages that were read. `known`: the jobs of the row and of these pages.
+ * `changed`: the jobs to write.
+ */
 export function placeJobs(
   row: Row | undefined,
   pages: readonly Row[],
@@ -97,7 +102,7 @@ function pagesFrom(first: number, jobs: readonly Job[]): StepValue[][] {
   return cut(jobs, () => 1, maxJobs).map((part, at) => [at === 0 ? first : (part[0]?.id ?? 0), documentBytes(part)])
 }
 
-/** Its rows are the id of a run, and a page of `Placed`. */
+/** Writes pages of jobs. Each input row is the id of a run and one of its pages (`Placed`). */
 export const writePages = forRows(
   ['bigint', 'bigint', 'bytea'],
   ({ rows }) => `
@@ -114,7 +119,7 @@ export const jobCount = number('jobs')
 
 // Cuts a list into slices of a limited size.
 
-/** Slices whose sizes add up to `max` at most; a larger item is a slice by itself. */
+/** Returns slices whose sizes add up to `max` at most. An item that exceeds `max` becomes a slice of its own. */
 export function cut<T>(items: readonly T[], sizeOf: (item: T) => number, max: number): T[][] {
   const slices: T[][] = []
   let sum = Infinity

@@ -1,27 +1,28 @@
-// A queue in a table, for both databases: a row is leased when it is due, and is due again once its lease has expired. Each of these tables has
-// `due_at` (when the row is due, or its lease ends) and `leased` (1 while it is leased); `tries`, if tries are counted.
+// A queue in a table, for both databases. A row is leased when it is due, and becomes due again when its lease has expired. Each of these tables has
+// the column `due_at` (when the row is due, or its lease ends) and the column `leased` (1 while the row is leased). If tries are counted, it also has
+// `tries`.
 import type { Row } from './columns.ts'
 import type { Statements, Value } from './statements.ts'
 
 export const queueTables = ['enrichment_queue']
 
-/** A condition, with its values. */
+/** A SQL condition with its values. */
 export type Condition = readonly [where: string, values: readonly Value[]]
 
 export interface LeasedQueue {
-  /** Leases due rows, the longest due first. `which`: a condition whose values are numbered after the first `before`. */
+  /** Leases due rows, longest due first. `which` returns a condition whose values are numbered after the first `before` values. */
   take(
     limit: number,
     leaseMs: number,
     which?: (before: number) => Condition,
   ): Promise<{ readonly rows: readonly Row[]; readonly now: number }>
-  /** Extends leases, from now on; 0: the rows are due at once. */
+  /** Extends the leases of these rows to `leaseMs` from now. With 0 the rows are due at once. */
   extend(rows: Condition, leaseMs: number): Promise<void>
-  /** Ends leases: the rows are due in `ms`. `counted`: this was a try. */
+  /** Ends the leases of these rows, and makes the rows due in `ms`. `counted`: whether this counts as a try. */
   defer(rows: Condition, ms: number, counted?: boolean): Promise<void>
 }
 
-/** `returning`: what `take` returns of each row. */
+/** Creates a leased queue on a table. `returning`: the columns that `take` returns for each row. */
 export function leasedQueue(
   sql: Statements,
   table: string,
@@ -37,7 +38,7 @@ export function leasedQueue(
   return {
     take: async (limit, leaseMs, which = () => ['due_at IS NOT NULL', []]) => {
       const now = await sql.now()
-      // Usually nothing is due, and a SELECT needs no transaction.
+      // Check first, because usually nothing is due, and a SELECT needs no transaction.
       const [is, own] = which(1)
       const first = await sql.all(`SELECT 1 FROM ${table} WHERE due_at <= ?1 AND ${is} LIMIT 1`, [now, ...own])
       if (first.length === 0) return { rows: [], now }
@@ -50,7 +51,7 @@ export function leasedQueue(
       )
       return { rows, now }
     },
-    // A row that became due again since it was leased is no longer leased: it stays due.
+    // If a row was made due again while it was leased, it no longer counts as leased. Its lease is not extended, so it stays due.
     extend: async ([where, values], leaseMs) =>
       put(`leased = ${leaseMs > 0 ? 1 : 0}`, [`leased = 1 AND ${where}`, values], leaseMs),
     defer: async (rows, ms, counted = false) => put(`leased = 0${counted ? ', tries = tries + 1' : ''}`, rows, ms),

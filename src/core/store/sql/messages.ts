@@ -1,6 +1,7 @@
-// Writes messages with their entries in the outbox, as steps of a transaction, and deletes those that no destination is to get any more.
+// Writes messages with their outbox entries, as steps of a transaction. It also deletes messages that are pending for no destination.
 //
-// What is sent is encoded here, and not before, because the transaction still adds to it: ids of deployments, the job of an event, its time.
+// Messages are encoded here, and not earlier, because the transaction still adds data to them: ids of deployments, the job of an event, and the time
+// of an event.
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import { groupPathOf } from './owners.ts'
 import { isEvent, type AnyChunk } from '../../../model/event.ts'
@@ -11,7 +12,7 @@ import type { Millis } from '../../../model/instant.ts'
 export interface Unsent {
   readonly chunk: AnyChunk
   readonly to: readonly ExportQueue[]
-  /** The key of an event. */
+  /** The key of the event, if the message is about an event. */
   readonly key?: string | undefined
   readonly dueAt: Millis
 }
@@ -22,7 +23,7 @@ export function* writeMessages(unsent: readonly Unsent[], { encode, now }: Withi
     insertMessages,
     messages.map(({ chunk, key, signal, body }) => messageValues(chunk, key, signal, body)),
   )
-  // They are numbered in the order in which they are written.
+  // Messages are numbered in the order in which they are written.
   const ids = rows.map(idOf).sort((a, b) => a - b)
   yield each(
     insertEntries,
@@ -58,8 +59,8 @@ const insertEntries = forRows(
 const idOf = number('id')
 
 /**
- * Encodes an event that waited for its job's span again, and makes it due. A message that was already leased or sent stays as it is, because every
- * repetition must be identical.
+ * Encodes an event again that waited for the span of its job, and makes its message due. A message that was already leased or sent stays unchanged,
+ * because every repetition must be identical.
  */
 export function* releaseMessages(chunk: AnyChunk, key: string, { encode, now }: Within): Steps<void> {
   for (const row of yield [selectOfEvent, [key]]) {
@@ -80,8 +81,8 @@ const queueOf = record({ destination: text('destination'), signal: word('signal'
 const entriesOf = number('entries')
 
 /**
- * Deletes messages without entries. They are locked first, so that of two replicas that delete the last entries at the same time the second sees that
- * none is left.
+ * Deletes messages without entries. The messages are locked first: if two replicas delete the last entries at the same time, the second replica then
+ * sees that no entry is left.
  */
 export function* deleteUnused(messages: readonly number[], { isShared }: Pick<Within, 'isShared'>): Steps<void> {
   const rows = [...new Set(messages)].sort((a, b) => a - b).map(id => [id])

@@ -1,4 +1,5 @@
-// Deletes rows that are no longer needed, for both databases, in small steps, so that nothing else waits. `maintenance.ts` decides which and when.
+// Deletes rows that are no longer needed, for both databases. It works in small steps, so that other work does not wait. `maintenance.ts` decides
+// which rows to delete and when.
 import { drop } from './outbox.ts'
 import { each, forRows, type Steps, type Within } from './steps.ts'
 import { insertTombstones, tombstoneValues } from './tombstone-text.ts'
@@ -11,7 +12,7 @@ import type { Run } from '../../../model/run.ts'
 import type { ExportQueue } from '../ports/outbox.ts'
 import type { Statements } from './statements.ts'
 
-/** How far a round has come. */
+/** The position of a pruning round in the list of runs. */
 export interface RunCursor {
   readonly changedAt: Millis
   readonly id: number
@@ -19,24 +20,27 @@ export interface RunCursor {
 
 export interface RunsPruned {
   readonly pruned: number
-  /** How many of them left a tombstone. */
+  /** How many of the pruned runs left a tombstone. */
   readonly remembered: number
-  /** Where the next step continues; undefined at the end. */
+  /** The position where the next step continues. Undefined after the last step. */
   readonly next?: RunCursor | undefined
 }
 
 export type Pruning = ReturnType<typeof pruning>
 
-/** What differs between the databases. */
+/** The space measurements that differ between the databases. */
 export interface Space {
-  /** The share of the size limit that is in use: at 1, deliveries are refused. */
+  /** Returns the share of the size limit that is in use. At 1, deliveries are refused. */
   readonly fullness: () => Promise<number>
-  /** Returns unused space to the file system unless it is likely to be reused soon. The result is the number of bytes, 0 at the end. */
+  /**
+   * Returns unused space to the file system unless it is likely to be reused soon. Returns the number of freed bytes, and 0 when no more space can be
+   * freed.
+   */
   readonly giveBack: () => Promise<number>
 }
 
 export function pruning(sql: Statements, space: Space) {
-  /** Deletes the oldest rows by a column of times. Returns how many. */
+  /** Deletes the oldest rows by a time column. Returns the number of deleted rows. */
   const older =
     (table: string, key: string, time: string) =>
     async (before: Millis, limit: number): Promise<number> =>
@@ -46,37 +50,37 @@ export function pruning(sql: Statements, space: Space) {
       )
   return {
     /**
-     * Checks the next `limit` runs that are not due and last changed before `before`. Those without a snapshot since then are deleted with
-     * their jobs and chunks; a tombstone remembers what was sent. What is pending of them stays.
+     * Checks the next `limit` runs that are not due and last changed before `before`. Runs without a snapshot since then are deleted with their jobs
+     * and chunks. A tombstone remembers what was exported. Pending exports of these runs stay.
      */
     runs: async (before: Millis, limit: number, from: RunCursor | undefined): Promise<RunsPruned> =>
       sql.transaction(within => pruneRuns(before, limit, from, within)),
     tombstones: older('tombstones', 'instance, pipeline_id', 'pruned_at'),
-    /** Rows of `events` and `event_states` are deleted with their chunk. What is pending of them stays. */
+    /** Deletes events with their chunks, which deletes the rows of `events` and `event_states` as well. Pending exports of these events stay. */
     events: async (before: Millis, limit: number): Promise<number> =>
       sql.change(
         'DELETE FROM chunks WHERE id IN (SELECT chunk_id FROM events WHERE taken_at < ?1 ORDER BY taken_at LIMIT ?2)',
         [before, limit],
       ),
-    /** Deletes dead letters that were refused before `before`. */
+    /** Deletes dead letters that were refused before the time `before`. */
     deadLetters: async (before: Millis, limit: number): Promise<number> => {
       const ids = `SELECT id FROM outbox WHERE state = 'dead' AND settled_at < ?1 ORDER BY settled_at LIMIT ?2`
       return sql.transaction(within => drop([ids, [before, limit]], within))
     },
-    /** Deletes entries pending since before `before` for a queue that is no longer configured. */
+    /** Deletes entries of a queue that is no longer configured, if they have been pending since before the time `before`. */
     unserved: async ({ destination, signal }: ExportQueue, before: Millis, limit: number): Promise<number> => {
       const ids = `SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 AND pending_since < ?3
                    LIMIT ?4 ${sql.skipLocked}`
       return sql.transaction(within => drop([ids, [destination, signal, before, limit]], within))
     },
     quarantinedDeliveries: older('quarantined_deliveries', 'id', 'received_at'),
-    /** Deletes idempotency keys first seen before `before`. */
+    /** Deletes idempotency keys that were first seen before the time `before`. */
     keys: older('delivery_keys', 'seen_at, key', 'seen_at'),
     ...space,
   }
 }
 
-/** Deletes the next runs that are complete and not in use, and writes tombstones for those that were exported. Locked rows are skipped. */
+/** Deletes the next runs that are complete and not in use, and writes tombstones for the runs that were exported. Locked rows are skipped. */
 function* pruneRuns(
   before: Millis,
   limit: number,
@@ -90,10 +94,10 @@ function* pruneRuns(
   )
   let pruned = 0
   let remembered = 0
-  // One run at a time is in memory, unless statements are round trips.
+  // Keeps only one run in memory at a time, unless statements are round trips.
   for (const slice of cut(locked, jobCount, isShared ? maxJobsAtOnce : 0)) {
     const pages = yield* readPages(slice.map(row => ({ row, jobs: 'all' })))
-    // Without its run, a tombstone would not know what was sent: a damaged run is not pruned.
+    // A damaged run is not pruned, because without the run a tombstone could not list what was sent.
     const runs = slice.flatMap(row => {
       const run = storedRun(damaged, row, pages.get(idOf(row)) ?? [])?.run
       return run === undefined || isRecent(run, before, now) ? [] : [{ id: idOf(row), tombstone: remember(run) }]
@@ -113,7 +117,7 @@ function* pruneRuns(
   return { pruned, remembered, next: seen.length < limit ? undefined : seen.at(-1) }
 }
 
-/** Runs that are not due and last changed before `?1`, after the cursor `(?2, ?3)`. */
+/** Selects runs that are not due and last changed before `?1`, after the cursor `(?2, ?3)`. */
 const selectAtRest = `
   SELECT id, changed_at FROM runs WHERE due_at IS NULL AND changed_at < ?1 AND (changed_at, id) > (?2, ?3)
   ORDER BY changed_at, id LIMIT ?4`
@@ -124,8 +128,8 @@ const lockAtRest = forRows(
   WHERE due_at IS NULL AND changed_at < w.before ORDER BY runs.id ${forUpdate && `${forUpdate} OF runs SKIP LOCKED`}`,
 )
 /**
- * A snapshot of it was taken since then, so that pages still show it. Pending entries do not need their run.
- * A time in the future was stored while a clock was ahead.
+ * Whether a snapshot of the run was taken since then, so that pages still show the run. Pending entries do not need their run. A snapshot time in the
+ * future does not count, because it was stored while a clock was ahead.
  */
 function isRecent({ attempts }: Run, since: Millis, now: Millis): boolean {
   return attempts.some(({ exported }) => exported !== undefined && exported.at >= since && exported.at <= now)

@@ -1,25 +1,26 @@
-// Runs the queries of what people see, each within a scope: a query without a place for the scope's condition does not compile.
+// Runs the queries of pages within a scope. A query without a placeholder for the condition of the scope does not compile.
 //
-// `{visible l}` in the text of a query stands for the condition that the row `l` belongs to what the scope sees, and `{visible event e}` for the same of a
-// row of `events`, which may be of no project. Without bounds it is empty. Otherwise it is a condition on the owners that the scope sees: their ids are found
-// in this process, where globs are matched, and handed to the query. They are looked up again when an owner was added or has moved.
+// In the text of a query, `{visible l}` stands for the condition that the owner of the row `l` is in the scope. `{visible event e}` is the same for a
+// row of `events`, which may belong to no project. If the scope has no limits, the condition is always true. Otherwise it lists the ids of the owners
+// in the scope. This process computes these ids, because it matches the globs, and passes them to the query. It computes them again when an owner was
+// added or has moved.
 import { everything, type Scope } from '../ports/scope.ts'
 import { ownerRow, selectOwners, selectOwnersVersion, type OwnerRow } from './owners.ts'
 import type { Ask, Statements, Value } from './statements.ts'
 import type { DamagedRows } from './damaged-rows.ts'
 import type { Row } from './columns.ts'
 
-/** A query with a condition for its scope. */
+/** A query with a placeholder for the condition of the scope. */
 export type ScopedSql = `${string}{visible${string}}${string}`
 
 export interface Reading {
   readonly scope: Scope
   readonly ask: (sql: ScopedSql, values?: readonly Value[]) => Promise<Row[]>
-  /** The text and the values of such a statement, to be run by the caller. */
+  /** Returns the text and the values of such a query, for a caller that runs the query itself. */
   readonly scoped: (sql: ScopedSql, values: readonly Value[]) => Promise<[string, Value[]]>
-  /** Reads what belongs to rows that `ask` has found, by their ids. */
+  /** Reads further data of rows that `ask` has found, by the ids of these rows. */
   readonly byRow: Ask
-  /** The latest path of a project; undefined if it is unknown. */
+  /** Returns the latest path of a project. Undefined if the path is unknown. */
   readonly pathOf: (instance: string, projectId: number) => Promise<string | undefined>
   readonly damaged: DamagedRows
 }
@@ -30,7 +31,7 @@ interface Owners {
   readonly paths: ReadonlyMap<string, string>
 }
 
-/** How a store is read within each scope. */
+/** Returns a function that gives read access to the store within a scope. */
 export function readings(sql: Statements): (scope: Scope) => Reading {
   let known: Owners | undefined
   const visible = new WeakMap<Scope, { readonly of: Owners; readonly ids: string }>()
@@ -47,7 +48,7 @@ export function readings(sql: Statements): (scope: Scope) => Reading {
     return known
   }
 
-  /** The ids of the owners that the scope sees, as JSON. */
+  /** Returns the ids of the owners in the scope, as JSON. */
   async function visibleIds(scope: Scope): Promise<string> {
     const of = await owners()
     const last = visible.get(scope)
@@ -80,7 +81,10 @@ export function unbounded(sql: Statements): Reading {
 
 const mark = /\{visible(?: (event|path))?(?: ([\w.]+))?\}/g
 
-/** `of`: what the mark has. `ids`: selects the ids of the owners. */
+/**
+ * The SQL condition for a placeholder. The first argument contains the kind and the row name of the placeholder. `ids` is SQL that selects the ids of
+ * the owners.
+ */
 function condition([kind, name]: readonly unknown[], ids: string): string {
   const row = typeof name === 'string' ? `${name}.` : ''
   const among = (columns: string): string => `IN (SELECT ${columns} FROM owners WHERE id IN (${ids}))`

@@ -1,5 +1,5 @@
-// The repositories, for both databases, in the key-value table. A document without the shape of its kind is damaged: it is logged once, and treated
-// as missing.
+// Repositories in the key-value table, for both databases. A document that does not have the shape of its kind is damaged: it is logged once and
+// treated as missing.
 import { repositoriesOf, type Repositories, type Repository } from '../ports/repository.ts'
 import { storedDocument } from './stored-json.ts'
 import type { Statements } from './statements.ts'
@@ -9,7 +9,7 @@ import { record, text } from './columns.ts'
 import type { Millis } from '../../../model/instant.ts'
 
 export function repositories(sql: Statements): Repositories {
-  /** Changes a value under a lock; undefined deletes it. */
+  /** Changes a value under a lock. If the new value is undefined, the value is deleted. */
   const changeValue = async <T>(
     name: string,
     change: (value: string | undefined, now: Millis) => { readonly value: string | undefined; readonly result: T },
@@ -29,7 +29,7 @@ export function repositories(sql: Statements): Repositories {
     shape: z.ZodType<Document>,
     key: readonly Key[],
   ): Repository<Document, Key> {
-    // For example `poll/sweep https://git.example.com acme/shop`.
+    // The name of a document, for example `poll/sweep https://git.example.com acme/shop`.
     const nameOf = (of: Pick<Document, Key>): string => [kind, ...key.map(field => String(of[field]))].join(' ')
     const documentOf = (name: string, text: string | undefined): Document | undefined =>
       text === undefined

@@ -1,4 +1,4 @@
-// Reads single runs, with all their jobs or with one, for both databases.
+// Reads single runs, with all their jobs or with one job, for both databases.
 import { jobCount, maxJobs, selectPages } from './job-pages.ts'
 import { storedRun } from './run-rows.ts'
 import { number, record, type Row } from './columns.ts'
@@ -12,7 +12,7 @@ const selectRun = 'SELECT * FROM runs WHERE instance = ?1 AND pipeline_id = ?2'
 const selectAllPages = `${selectPages} WHERE run_id = ?1 ORDER BY first_job`
 const selectPage = `${selectPages} WHERE run_id = ?1 AND first_job <= ?2 ORDER BY first_job DESC LIMIT 1`
 
-/** Searches only the next 1,000 pipelines of the instance: a quiet project may have none for weeks. */
+/** Searches only the next 1,000 pipelines of the instance, because a quiet project may have no pipeline for weeks. */
 const selectNewer = `
   SELECT r.* FROM runs r
   JOIN (SELECT id, project_id FROM runs WHERE instance = ?1 AND pipeline_id > ?2 ORDER BY pipeline_id LIMIT 1000) AS n
@@ -27,7 +27,7 @@ const idOf = number('id')
 const counts = record({ runs: number('runs'), onlyJobs: number('only_jobs'), open: number('open') })
 
 export function runReads(sql: Statements): Pick<Runs, 'get' | 'ancestor' | 'newer' | 'count'> {
-  /** `job`: the only one that is needed; none: undefined. */
+  /** Reads the pages of a run's jobs. `job`: the only job that is needed, or undefined if none is needed. */
   async function pages(run: Row, job: number | 'all' | undefined): Promise<readonly Row[]> {
     if (job === undefined || jobCount(run) <= maxJobs) return []
     return job === 'all' ? sql.all(selectAllPages, [idOf(run)]) : sql.all(selectPage, [idOf(run), job])
@@ -56,7 +56,7 @@ export function runReads(sql: Statements): Pick<Runs, 'get' | 'ancestor' | 'newe
   }
 }
 
-/** Runs with their jobs, by the ids of their rows. */
+/** Loads runs with their jobs, by the ids of their rows. */
 export async function loadRuns(
   ask: Ask,
   damaged: DamagedRows,

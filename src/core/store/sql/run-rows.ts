@@ -1,6 +1,7 @@
-// The one decoder of runs: from a row of `runs`, with the pages of its jobs if it has many.
+// Decodes runs from rows of `runs`. If a run has many jobs, its pages of jobs are decoded as well. No other code decodes runs.
 //
-// A run is one document: its head as the model has it, and its jobs with what was exported of them. If a row or page is damaged, its run cannot be read.
+// A run is one document: its head in the form of the model, and its jobs with their export state. If a row or page is damaged, the run cannot be
+// read.
 import { bytes, keyOf, json, number, optional, record, type Row } from './columns.ts'
 import { documentBytes, documentOf } from './stored-json.ts'
 import { DataError } from '../../../lib/fault.ts'
@@ -15,15 +16,15 @@ export function nameOf({ instance, pipelineId }: RunKey): string {
   return `${instance}\n${pipelineId}`
 }
 
-/** What `document` has. `jobs`: empty if they are in pages. */
+/** The content of the column `document`. `jobs` is empty if the jobs are in pages. */
 type Document = Omit<RunHead, 'key' | 'project'> & { readonly jobs: readonly Job[] }
 
-/** `jobs`: those that are stored in the row. */
+/** Encodes the document of a run. `jobs`: the jobs that are stored in the row. */
 export function runDocument({ key, project: own, jobs: all, ...head }: Run, jobs: readonly Job[]): Uint8Array {
   return documentBytes({ ...head, jobs } satisfies Document)
 }
 
-/** `pages`: those that were read, in order. Undefined if there is no row, or it is damaged. */
+/** Decodes a run. `pages`: the pages that were read, in order. Undefined if there is no row, or if the row is damaged. */
 export function storedRun(damaged: DamagedRows, of: Row | undefined, pages: readonly Row[]): StoredRun | undefined {
   return damaged.row('runs', of, row => {
     const { jobs: own, ...head } = documentOf<Document>(document(row))
@@ -38,7 +39,7 @@ export function storedRun(damaged: DamagedRows, of: Row | undefined, pages: read
   })
 }
 
-/** The error for code that cannot go on without the run. */
+/** The error for code that cannot continue without the run. */
 export function damagedRun({ instance, pipelineId }: RunKey): DataError {
   return new DataError(
     `The stored run of pipeline ${pipelineId} of ${instance} is damaged.`,

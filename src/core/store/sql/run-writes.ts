@@ -1,4 +1,4 @@
-// Writes runs, chunks and messages, as steps of a transaction: one statement for each kind of row of all runs.
+// Writes runs, chunks and messages, as steps of a transaction. One statement writes all rows of a kind, for all runs.
 import { Again, each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import { nameOf, runDocument } from './run-rows.ts'
 import { keyOf } from './columns.ts'
@@ -10,7 +10,7 @@ import type { PendingChunk, RunChange, StoredRun } from '../ports/runs.ts'
 
 /** The changes of one run. */
 export interface Written {
-  /** The row as it was read; undefined if it is new. */
+  /** The row as it was read. Undefined for a new run. */
   readonly row: Row | undefined
   readonly pages: readonly Row[]
   readonly before: StoredRun | undefined
@@ -62,7 +62,7 @@ const updateRuns = forRows(
   `UPDATE runs SET ${runColumns.map((name, at) => `${name} = ?${at + 1}`).join(', ')} WHERE id = ?${runColumns.length + 1}`,
 )
 
-/** Rows and pages. Returns the ids of the rows. */
+/** Writes the rows of runs and their pages of jobs. Returns the ids of the rows. */
 export function* writeRuns(all: readonly Written[]): Steps<number[]> {
   const placed = all.map(one => {
     const known = one.before?.run.jobs ?? new Map<number, Job>()
@@ -76,7 +76,7 @@ export function* writeRuns(all: readonly Written[]): Steps<number[]> {
       return [...runValues(one, at), instance, pipelineId]
     }),
   )
-  // Another replica has just created one of them: decide everything again, with its row locked.
+  // Another replica has just created one of these runs. Repeat the decisions with the row of that run locked.
   if (inserted.length < fresh.length) throw new Again()
   yield each(
     updateRuns,
@@ -91,7 +91,7 @@ export function* writeRuns(all: readonly Written[]): Steps<number[]> {
   return ids
 }
 
-/** The messages of chunks, and the insides of jobs. `run`: the id of its row. */
+/** Writes chunks of snapshots with their messages, and the insides of jobs. `run`: the id of the run's row. */
 export function* writeChunks(
   chunks: readonly (PendingChunk & { readonly run: number })[],
   within: Within,

@@ -1,7 +1,7 @@
-// Changes runs, as steps of a transaction: loads them under a lock, decides their changes, and writes these.
+// Changes runs, as steps of a transaction: loads the runs under a lock, decides their changes, and writes the changes.
 //
-// All runs of the transaction are locked at once, in the order of their keys, so that replicas do not deadlock. Then each run
-// goes through all its decisions, one after the other, and is written once.
+// All runs of the transaction are locked at once, in the order of their keys, so that replicas do not deadlock. Then all decisions about a run are
+// made one after the other, and the run is written once.
 import { changedJobs, writeChunks, writeRuns, type Written } from './run-writes.ts'
 import { changesListing, insertListings, listingOf } from '../read-models/listing.ts'
 import { cut, jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
@@ -19,10 +19,10 @@ import type { RunKey } from '../../../model/observation.ts'
 import { addTotals } from '../ports/totals.ts'
 import { nameOfJob, writeEvent } from './events.ts'
 
-/** For the only process of a store, which has leases in memory: a row was changed. */
+/** Called with the id of a run whose row was changed. It is used on SQLite, where the only process keeps leases in memory. */
 export type OnChanged = (id: number) => void
 
-/** What is written at the end of the transaction. */
+/** The rows that are written at the end of the transaction. */
 interface Last {
   readonly reports: Reports[]
   readonly totals: ProjectIncrements[]
@@ -48,14 +48,14 @@ export function* changeRuns(
     works,
     row: works[0] && rows.get(nameOf(works[0].key)),
   }))
-  // Where statements are no round trips, only one run at a time is in memory.
+  // Where statements are not round trips, only one run at a time is kept in memory.
   const atOnce = within.isShared ? maxJobsAtOnce : 0
   for (const slice of cut(ofRuns, ({ row }) => (row === undefined ? 1 : jobCount(row)), atOnce))
     yield* changeSlice(slice, last, changed, within)
   yield* writeBeside({ events, reports: last.reports }, last.totals, last.owners, within)
 }
 
-/** The locked rows by the names of their keys. Pruned runs that are observed again continue from their tombstones. */
+/** Locks runs and returns their rows by the names of their keys. A pruned run that is observed again is restored from its tombstone. */
 function* lockRuns(keys: readonly RunKey[], within: Within): Steps<Map<string, Row>> {
   const values = new Map(keys.map(key => [nameOf(key), [key.instance, key.pipelineId]]))
   const locked = yield each(selectRuns, [...values.values()])
@@ -84,13 +84,13 @@ const selectRuns = forRows(
     `SELECT * FROM runs WHERE ${among('instance', 'pipeline_id')} ORDER BY instance, pipeline_id ${forUpdate}`,
 )
 
-/** The work on one run, in order. */
+/** All work on one run, in order. */
 interface WorkOnRun {
   readonly works: readonly RunWork[]
   readonly row: Row | undefined
 }
 
-/** Decides and writes the changes of some runs. */
+/** Decides and writes the changes of a part of the runs. */
 function* changeSlice(
   slice: readonly WorkOnRun[],
   last: Last,
@@ -145,7 +145,7 @@ function jobsOf(works: readonly RunWork[]): RunWork['jobs'] {
   return some
 }
 
-/** Each decision gets what the one before left. */
+/** Makes the decisions about a run. Each decision receives the result of the previous one. */
 function* decideAll(
   works: readonly RunWork[],
   before: StoredRun | undefined,
@@ -171,7 +171,7 @@ function* decideAll(
   return { after, changes }
 }
 
-/** The change, completed by the reporters of what is reported of it. */
+/** Lets reporters complete the change of a run, based on their own reports. */
 function* completed(decided: RunChange, earlier: readonly Reports[]): Steps<RunChange> {
   let change = decided
   const before = new Map(byReporter(earlier))
@@ -187,9 +187,9 @@ function listingRow(id: number, run: Run, now: number): StepValue[][] {
 
 const idOf = number('id')
 
-// The last steps of a transaction of runs: writes the events that came with them, what features report, and what snapshots add to totals.
+// The last steps of a transaction of runs. They write the events that arrived with the runs, the reports of features, and the increments of totals.
 
-/** Called after everything that locks rows of runs. */
+/** Writes the last rows of a transaction. It must be called after all steps that lock rows of runs. */
 export function* writeBeside(
   { events = [], reports = [] }: Beside,
   totals: readonly ProjectIncrements[],
@@ -212,7 +212,10 @@ export function* writeBeside(
   ])
 }
 
-/** Writes totals before what is written last, such as conditions: a transaction that has locked those locks nothing else. */
+/**
+ * Writes the reports of features. Totals are written before the rows that must be written last, such as conditions: a transaction that has locked
+ * those rows locks nothing else.
+ */
 export function* writeReports(
   reports: readonly Reports[],
   totals: readonly ProjectIncrements[],

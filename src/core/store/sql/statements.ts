@@ -1,4 +1,4 @@
-// Runs one text of SQL on either database. Its parameters are `?1`, `?2`, as on SQLite; for PostgreSQL they become `$1`, `$2`.
+// Runs the same SQL text on either database. Its parameters are `?1`, `?2`, as on SQLite. For PostgreSQL they become `$1`, `$2`.
 import type { DamagedRows } from './damaged-rows.ts'
 import type { Cell, Row } from './columns.ts'
 import type { RunKey } from '../../../model/observation.ts'
@@ -6,35 +6,37 @@ import type { Steps, Within } from './steps.ts'
 
 export type Value = Cell
 
-/** Queries either database: `?1`, `?2`, … in the text stand for the values. */
+/** Runs a query on either database. `?1`, `?2`, … in the text stand for the values. */
 export type Ask = (sql: string, values: readonly Value[]) => Promise<Row[]>
 
 export interface Statements {
-  /** A SELECT. */
+  /** Runs a SELECT and returns all rows. */
   readonly all: (sql: string, values?: readonly Value[]) => Promise<Row[]>
-  /** A change in its own transaction; returns the number of changed rows. */
+  /** Runs a change in its own transaction. Returns the number of changed rows. */
   change(sql: string, values?: readonly Value[]): Promise<number>
-  /** A change with RETURNING, in its own transaction. */
+  /** Runs a change with RETURNING in its own transaction. Returns the rows of RETURNING. */
   changed(sql: string, values?: readonly Value[]): Promise<Row[]>
-  /** Runs the steps in one transaction: all, or none if one throws. May repeat them after a conflict with another replica. */
+  /**
+   * Runs the steps in one transaction. If a step throws, all steps are rolled back. After a conflict with another replica the steps may run again.
+   */
   transaction<T>(steps: (within: Within) => Steps<T>): Promise<T>
-  /** The database's clock, ms of Unix time. */
+  /** Returns the Unix time in ms by the database's clock. */
   now(): Promise<number>
   readonly damaged: DamagedRows
-  /** The end of a SELECT within a change that skips rows that another replica has locked. */
+  /** The end of a SELECT within a change. On PostgreSQL it skips rows that another replica has locked. */
   readonly skipLocked: '' | 'FOR UPDATE SKIP LOCKED'
-  /** A subquery of the numbers in a JSON array. */
+  /** A subquery that yields the numbers of a JSON array. */
   readonly listed: (place: string) => string
-  /** The full path of the project of a row of `runs`; null if it is unknown. */
+  /** The SQL of the full path of a run's project, for a row of `runs`. It yields null if the path is unknown. */
   readonly pathOfRun: string
 }
 
-/** Parameters for `IN (…)`, numbered after the first `before` values. */
+/** Returns the parameters of `IN (…)`, numbered after the first `before` values. */
 export function places(ids: readonly unknown[], before = 0): string {
   return ids.map((_, index) => `?${before + index + 1}`).join(', ')
 }
 
-/** Parameters for `(instance, pipeline_id) IN …`, numbered after the first `before` values; the values are `keyValues`. */
+/** Returns the parameters of `(instance, pipeline_id) IN …`, numbered after the first `before` values. Their values are `keyValues`. */
 export function keyPlaces(keys: readonly RunKey[], before = 0): string {
   const pair = (at: number): string => `(CAST(?${at} AS text), CAST(?${at + 1} AS bigint))`
   return `(VALUES ${keys.map((_, index) => pair(before + 2 * index + 1)).join(', ')})`

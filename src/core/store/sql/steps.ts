@@ -1,4 +1,4 @@
-// The body of a transaction, written once for both databases: a generator that yields statements and receives their rows. SQLite runs it
+// The body of a transaction, written once for both databases: a generator that yields statements and receives their rows. SQLite runs the generator
 // synchronously, PostgreSQL asynchronously.
 import type { Cell, Row } from './columns.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -8,12 +8,11 @@ import type { Millis } from '../../../model/instant.ts'
 
 export type StepValue = Cell
 
-/** A statement with its values. */
 export type StepOf = readonly [sql: string, values: readonly StepValue[]]
 
 /**
- * A statement for many rows of values, none of which it writes twice. PostgreSQL gets all rows at once, as every statement is a round trip; SQLite runs it for
- * each row. No rows: nothing runs.
+ * A statement for many rows of values. No two rows may write the same database row. PostgreSQL receives all rows in one statement, because every
+ * statement is a round trip. SQLite runs the statement once for each row. If there are no rows, nothing runs.
  */
 export interface ForRows {
   readonly types: readonly ColumnType[]
@@ -28,34 +27,37 @@ export type Step =
 
 export type Steps<T> = Generator<Step, T, readonly Row[]>
 
-/** The transaction as its steps see it. */
+/** The context that a transaction gives its steps. */
 export interface Within {
   readonly now: Millis
   readonly damaged: DamagedRows
   readonly log: Log | undefined
-  /** How chunks become messages (`StoreOptions.encode`). */
+  /** Encodes chunks as messages (`StoreOptions.encode`). */
   readonly encode: EncodeMessages
-  /** True if other processes write at the same time, like replicas on PostgreSQL. */
+  /** Whether other processes write at the same time, such as replicas on PostgreSQL. */
   readonly isShared: boolean
 }
 
-/** `json`: long texts, or null. As elements of an array they would be escaped here and unescaped by the server, which is slow: they go as one list. */
+/**
+ * The types of input columns. `json` is for long texts or null. As array elements such texts would be escaped here and unescaped by the server, which
+ * is slow, so they are sent as one delimited text.
+ */
 export type ColumnType = 'bigint' | 'int' | 'text' | 'double precision' | 'json' | 'bytea'
 
-/** U+001E, the record separator, is in no JSON text unescaped. */
+/** U+001E, the record separator. No JSON text contains it unescaped. */
 export const jsonSeparator = '\u001e'
 
-/** The parts from which the text of a statement for rows is made. */
+/** The parts of the text of a statement for many rows. */
 export interface RowsText {
-  /** Their source, for `INSERT INTO … ${rows}`. */
+  /** The SQL that yields the input rows, for `INSERT INTO … ${rows}`. */
   readonly rows: string
-  /** The condition that these columns are one of the rows. */
+  /** Returns the condition that these columns match one of the input rows. */
   readonly among: (...columns: readonly string[]) => string
-  /** Locks what is selected. */
+  /** The end of a SELECT that locks the selected rows. */
   readonly forUpdate: string
 }
 
-/** `sqlite`: the text for one row, where another one is quicker. */
+/** Builds a statement for many rows. `sqlite`: a separate text for one row, where that is quicker on SQLite. */
 export function forRows(types: readonly ColumnType[], sql: (text: RowsText) => string, sqlite?: string): ForRows {
   const columns = types.map((_, at) => `c${at + 1}`)
   const arrays = types.map((type, at) =>
@@ -77,7 +79,7 @@ export function forRows(types: readonly ColumnType[], sql: (text: RowsText) => s
   }
 }
 
-/** Thrown by steps to undo and repeat them: they conflicted with another replica. */
+/** Thrown by steps that conflicted with another replica. The transaction is rolled back and the steps run again. */
 export class Again extends Error {
   override readonly message = 'it conflicted with another replica repeatedly'
 }
@@ -86,7 +88,7 @@ export function each(statement: ForRows, rows: readonly (readonly StepValue[])[]
   return { each: statement, rows }
 }
 
-/** Runs several steps at the same time if the database can: none waits for the answers to another. */
+/** Runs several sequences of steps at the same time if the database can: no sequence waits for the answers to another. */
 export function* concurrently<T>(all: readonly Steps<T>[]): Steps<T[]> {
   const results: T[] = []
   yield {
@@ -97,7 +99,7 @@ export function* concurrently<T>(all: readonly Steps<T>[]): Steps<T[]> {
   return results
 }
 
-/** Locks these names until the end of the transaction. All replicas lock in the same order, so that there is no deadlock. */
+/** Locks these names until the end of the transaction. All replicas lock names in the same order, so that there is no deadlock. */
 export function* lockNames(names: readonly string[], { isShared }: Within): Steps<void> {
   if (isShared)
     yield each(
@@ -113,7 +115,7 @@ const lock = forRows(
     (SELECT DISTINCT hashtextextended(name, 0) AS lock FROM (${rows}) AS n (name) ORDER BY 1) AS locks`,
 )
 
-/** Ends a SELECT: its rows are locked until the end of the transaction. */
+/** Returns the end of a SELECT that locks its rows until the end of the transaction. */
 export function forUpdate({ isShared }: Within): string {
   return isShared ? 'FOR UPDATE' : ''
 }

@@ -1,11 +1,11 @@
-// Reads stored JSON. If it throws, the row is damaged (`damaged-rows.ts`).
+// Parses stored JSON. If parsing throws, the row is damaged (`damaged-rows.ts`).
 import type { z } from 'zod'
 import { DataError } from '../../../lib/fault.ts'
 import { isEvent, type AnyChunk } from '../../../model/event.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
-/** Throws DataError, without any part of the text. */
+/** Parses stored JSON. Throws DataError, whose message contains no part of the text. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the text
 export function storedJson<T>(text: unknown): T {
   try {
@@ -22,20 +22,20 @@ export function damagedData(): DataError {
   )
 }
 
-/** Throws DataError if the document has another shape. */
+/** Parses a stored document. Throws DataError if the document does not match `shape`. */
 export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
   const { success, data } = shape.safeParse(storedJson(text))
   return success ? data : storedJson('')
 }
 
-/** A chunk of a snapshot or an event. Throws DataError. */
+/** Parses a chunk of a snapshot or an event. Throws DataError. */
 export function storedAny(text: unknown): AnyChunk {
   const chunk = storedJson<AnyChunk | null>(text)
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- of a damaged row anything may be missing
   return chunk !== null && isEvent(chunk) && chunk.event !== undefined ? chunk : storedChunk(text)
 }
 
-/** What was read about the inside of a job; only its essential fields are checked. Throws DataError. */
+/** Parses a chunk of a snapshot or of a job's inside. Only its essential fields are checked. Throws DataError. */
 export function storedChunk(text: unknown): Chunk {
   const chunk = storedJson<Partial<Chunk> | null>(text)
   return isObject(chunk?.inside) && isObject(chunk?.pipeline) ? (chunk as Chunk) : storedJson('')
@@ -45,26 +45,29 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-/** A list whose entries all pass. Throws DataError if it is none: an earlier build may have written another form. */
+/**
+ * Returns the content as a list whose entries all pass the check. Throws DataError otherwise, for example if an earlier build has written another
+ * form.
+ */
 export function storedList<T>(content: unknown, isOne: (entry: T) => boolean): readonly T[] {
   try {
     if (Array.isArray(content) && content.every(isOne)) return content as readonly T[]
   } catch {
-    // The check has read a field that is missing.
+    // The check failed because it read a property of a missing field.
   }
   throw damagedData()
 }
 
-// Documents of a column of bytes: JSON, compressed, because the documents of runs repeat the same names and addresses over and over (decision 116).
+// Documents in columns of bytes. They are compressed JSON, because the documents of runs repeat the same names and URLs over and over (decision 116).
 
-/** The lowest level: higher ones take several times as long for a tenth fewer bytes. */
+/** The lowest compression level: higher levels take several times as long and save only a tenth of the bytes. */
 const quick = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 export function documentBytes(value: unknown): Uint8Array {
   return zstdCompressSync(JSON.stringify(value), quick)
 }
 
-/** Its shape is not checked. Throws DataError if it is damaged. */
+/** Decodes a compressed document without checking its shape. Throws DataError if the document is damaged. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the bytes
 export function documentOf<T>(bytes: Uint8Array): T {
   try {

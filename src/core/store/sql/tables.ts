@@ -1,4 +1,4 @@
-// The store as bare rows, for copying it into another one. It names only the tables that are not copied.
+// Reads and writes the store as plain rows, for copying it into another store. The code names only the tables that are not copied.
 import { cell, number, record, text, type Cell, type Row } from './columns.ts'
 import type { Statements } from './statements.ts'
 
@@ -6,45 +6,45 @@ export type Cells = readonly Cell[]
 
 export interface Table {
   readonly name: string
-  /** The primary key's columns. */
+  /** The columns of the primary key. */
   readonly key: readonly string[]
   readonly columns: readonly string[]
 }
 
-/** Where the databases differ. */
+/** The queries about tables that differ between the databases. */
 export interface Catalog {
-  /** The number of the schema, as `number`. */
+  /** The query for the number of the schema, in the column `number`. */
   readonly selectSchema: string
   /**
-   * The `name` of each table in the order of their creation; its `columns`, its primary `key`, and `ordered` as comma-separated lists. `ordered` is the key,
-   * with texts sorted by their bytes.
+   * The query for all tables in the order of their creation. It yields the `name` of each table; its `columns`, its primary `key`, and `ordered` are
+   * comma-separated lists. `ordered` is the key, with texts sorted by their bytes.
    */
   readonly selectTables: string
-  /** Moves the sequences of ids beyond the rows that were written. */
+  /** Moves the id sequences beyond the ids of the rows that were written. */
   readonly finish: () => Promise<void>
 }
 
 export type Tables = ReturnType<typeof tables>
 
-/** Tables that are not copied: leases, the state of one process, and the numbers of the schemas. */
+/** Tables that are not copied: leases, the state of a process, and the numbers of the schemas. */
 const momentary: readonly string[] = ['leases', 'heartbeat', 'pipespan_store', 'schema_parts']
-/** The maximum of parameters in one statement: SQLite takes at most 32,766, PostgreSQL 65,535. */
+/** The maximum number of parameters in one statement. SQLite accepts at most 32,766, PostgreSQL 65,535. */
 const maxParameters = 30_000
 
 export function tables(sql: Statements, { selectSchema, selectTables, finish }: Catalog) {
   const listed = async (): Promise<(Table & { readonly ordered: readonly string[] })[]> =>
     (await sql.all(selectTables)).map(tableOf).filter(({ name }) => !momentary.includes(name))
-  /** The order in this store; the table may be another store's. */
+  /** Returns the sort order of a table in this store. The table description may come from another store. */
   const orderOf = async ({ name }: Table): Promise<readonly string[]> =>
     (await listed()).find(one => one.name === name)?.ordered ?? []
   const cells = (names: readonly string[], row: Row): Cells => names.map(name => cell(name)(row))
   return {
     schema: async (): Promise<number> => number('number')((await sql.all(selectSchema))[0] ?? {}),
-    /** The tables in the order of their creation, so that rows come after those that they refer to. */
+    /** Returns the tables in the order of their creation, so that rows are copied after the rows that they refer to. */
     list: async (): Promise<readonly Table[]> => listed(),
     count: async ({ name }: Table): Promise<number> =>
       number('rows')((await sql.all(`SELECT count(*) AS rows FROM ${name}`))[0] ?? {}),
-    /** The greatest key; undefined for an empty table. */
+    /** Returns the greatest primary key of a table. Undefined for an empty table. */
     last: async (table: Table): Promise<Cells | undefined> => {
       const order = (await orderOf(table)).map(column => `${column} DESC`)
       const [row] = await sql.all(
@@ -52,7 +52,7 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
       )
       return row && cells(table.key, row)
     },
-    /** The rows after the key `after`, in the order of their keys; texts in the order of their bytes. */
+    /** Returns the rows after the key `after`, in the order of their keys. Texts are ordered by their bytes. */
     read: async (table: Table, after: Cells | undefined, limit: number): Promise<readonly Cells[]> => {
       const order = (await orderOf(table)).join(', ')
       const where = after === undefined ? '' : `WHERE (${order}) > (${after.map((_, at) => `?${at + 2}`).join(', ')})`
@@ -62,7 +62,7 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
       )
       return rows.map(row => cells(table.columns, row))
     },
-    /** Writes rows in one transaction; a row whose key exists already is skipped. */
+    /** Writes rows in one transaction. A row whose key already exists is skipped. */
     write: async ({ name, columns }: Table, rows: readonly Cells[]): Promise<void> =>
       sql.transaction(function* () {
         const max = Math.floor(maxParameters / columns.length)
@@ -73,12 +73,12 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
           yield [
             `INSERT INTO ${name} (${columns.join(', ')}) VALUES ${some.map((_, row) => `(${placesOf(row)})`).join(', ')}
              ON CONFLICT DO NOTHING`,
-            // PostgreSQL refuses NUL in texts.
+            // NUL is removed from texts, because PostgreSQL refuses it.
             some.flat().map(one => (typeof one === 'string' ? one.replaceAll('\u0000', '') : one)),
           ]
         }
       }),
-    /** To be called at the end. */
+    /** Must be called at the end of a copy. */
     finish,
   }
 }

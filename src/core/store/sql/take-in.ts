@@ -1,19 +1,20 @@
-// What was received becomes part of its runs, as the steps of one transaction: which deliveries are new, what they change, what they
-// report besides, and which could not be decoded.
+// Adds received deliveries to their runs, as steps of one transaction. The steps determine which deliveries are new, what they change, what else they
+// report, and which of them could not be decoded.
 import { changeRuns, type OnChanged } from './runs.ts'
 import { deleteQuarantined, insertUndecodable } from '../ports/quarantine.ts'
 import { each, forRows, type Steps, type Within } from './steps.ts'
 import { text } from './columns.ts'
 import type { TakingIn } from '../ports/runs.ts'
 
-// Idempotency keys of deliveries: a delivery whose key was seen within a week is a repeated one. Keys are random, so each insertion
-// would change another page of the database; so they are ordered by day first, and an old day is deleted from the table's beginning.
+// The idempotency keys of deliveries: a delivery whose key was seen within the last week is a repeated delivery. Keys are random, so in key order
+// each insertion would change another page of the database. So keys are ordered by day first, and an old day is deleted from the beginning of the
+// table.
 
 const oneDay = 24 * 3_600_000
-/** How long a key is remembered, ms. */
+/** How long a delivery key is remembered, in ms. */
 export const keyMemory = 7 * oneDay
 
-/** SQLite has one writer, so it may check first. */
+/** SQLite has only one writer, so the statement may check for a known key before it inserts the key. */
 const insertKeys = forRows(
   ['text', 'bigint'],
   ({ rows }) => `
@@ -24,10 +25,12 @@ const insertKeys = forRows(
    WHERE NOT EXISTS (SELECT 1 FROM delivery_keys WHERE key = ?1 AND seen_at IN (${daysBefore('?2')})) RETURNING key`,
 )
 
-/** Whether each delivery is new. Undefined: it has no key. Keys of new ones are remembered in this transaction. */
+/**
+ * Returns whether each delivery is new. A delivery without a key (undefined) is always new. Keys of new deliveries are stored in this transaction.
+ */
 function* rememberKeys(keys: readonly (string | undefined)[], { now }: Within): Steps<boolean[]> {
   const given = [...new Set(keys.filter(key => key !== undefined))].sort()
-  // The end of the day, so that no key is forgotten too early.
+  // A key is stored with the end of its day as its time, so that no key is forgotten too early.
   const today = (Math.floor(now / oneDay) + 1) * oneDay
   const fresh = yield each(
     insertKeys,
@@ -41,7 +44,7 @@ function daysBefore(today: string): string {
   return Array.from({ length: keyMemory / oneDay + 1 }, (_, ago) => `${today} - ${ago * oneDay}`).join(', ')
 }
 
-/** Returns whether each delivery was new. */
+/** Processes received deliveries. Returns for each delivery whether it was new. */
 export function* takeIn(
   { keys, plan }: TakingIn,
   onChanged: OnChanged | undefined,

@@ -1,4 +1,4 @@
-// Tombstones as JSON, with jobs as short rows: there are many, and they are stored for more than a year.
+// Encodes tombstones as JSON, with jobs as short rows, because there are many tombstones and they are stored for more than a year.
 import { number, text as textColumn, type Row, keyOf } from './columns.ts'
 import type { DamagedRows } from './damaged-rows.ts'
 import { forRows, type StepValue } from './steps.ts'
@@ -17,7 +17,7 @@ export const insertTombstones = forRows(
   INSERT INTO tombstones (instance, pipeline_id, project_id, pruned_at, memory) ${rows}
   ON CONFLICT (instance, pipeline_id) DO UPDATE SET pruned_at = excluded.pruned_at, memory = excluded.memory`,
 )
-/** Its rows are the keys of runs, which get rows again. */
+/** Deletes the tombstones of runs that get rows again, and returns them. Each input row is the key of a run. */
 export const takeTombstones = forRows(
   ['text', 'bigint'],
   ({ among }) => `DELETE FROM tombstones WHERE ${among('instance', 'pipeline_id')} RETURNING *`,
@@ -28,7 +28,7 @@ export function tombstoneValues(tombstone: Tombstone, now: number): StepValue[] 
   return [key.instance, key.pipelineId, projectId, now, tombstoneText(tombstone)]
 }
 
-/** The run that the row stands for. Undefined if it is damaged. */
+/** Returns the run that a tombstone stands for. Undefined if the tombstone is damaged. */
 export function revivedRun(damaged: DamagedRows, tombstone: Row | undefined): StoredRun | undefined {
   return damaged.row('tombstones', tombstone, row => ({
     run: revive(readTombstone(keyOf(row), projectId(row), memory(row))),
@@ -41,30 +41,30 @@ const projectId = number('project_id')
 const prunedAt = number('pruned_at')
 const memory = textColumn('memory')
 
-/** Seconds after the first attempt's finish. */
+/** A time in seconds after the finish of the first attempt. */
 type Since = number | null
 type JobRow = readonly [
   stepFromIdBefore: number,
   isBridge: 0 | 1,
   attempt: number,
   spans: number,
-  /** Index in `s`. */
+  /** The index of the job's status in `s`. */
   status: number,
   started: Since,
   finished: Since,
 ]
 
 interface Written {
-  /** Version of this shape. */
+  /** The version of this JSON shape. */
   readonly v: 1
   readonly a: readonly Attempt[]
   readonly s: readonly string[]
-  /** Unix time in seconds; the jobs' times are relative to it. */
+  /** The Unix time in seconds to which the times of the jobs are relative. */
   readonly t: number
   readonly j: readonly JobRow[]
 }
 
-/** Times of jobs are truncated to seconds, as they are only compared at seconds. */
+/** Encodes a tombstone. Times of jobs are truncated to seconds, because they are only compared at that precision. */
 export function tombstoneText({ attempts, jobs }: Tombstone): string {
   const statuses = [...new Set(jobs.map(({ status }) => status))]
   const from = Math.floor((attempts[0]?.finish ?? 0) / 1000)

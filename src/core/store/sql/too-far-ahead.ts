@@ -1,7 +1,9 @@
-// Repairs times that were stored while a clock was ahead: otherwise work would wait for hours or years, even after restarts. For both databases.
+// Repairs times that were stored while a clock was ahead, for both databases. Without the repair, work would wait for hours or years, even after
+// restarts.
 //
-// Two rules, one statement for each line of the tables below. What is due later than the longest wait of its kind, or was put off at a time in the future, is
-// due now. Any other time in the future becomes now. What only expires later because of such a time (keys of deliveries) stays.
+// There are two rules, with one statement for each line of the tables below. First, a row becomes due now if it is due later than the maximum wait of
+// its kind, or if its waiting time began in the future. Second, any other time in the future becomes the current time. Rows that only expire later
+// because of such a time (keys of deliveries) stay unchanged.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Statements } from './statements.ts'
 
@@ -9,33 +11,33 @@ const second = 1_000
 const hour = 3_600 * second
 const day = 24 * hour
 
-/** Longer than any lease, and any pause but those of silent runs, ms. */
+/** A time in ms that is longer than any lease, and longer than any pause except those of silent runs. */
 export const usual = 2 * hour
-/** Silent runs, and what is requested about them, are checked once a week; ms. */
+/** The maximum wait in ms for silent runs and requests about them, which are checked once a week. */
 export const ofSilent = 8 * day
-/** Permanent leases end so far ahead that no wrong clock can have set them. */
+/** The minimum distance in ms at which a lease counts as permanent. No wrong clock can have set a time so far ahead. */
 export const forGood = 50 * 365 * day
 
-/** The one parameter: the store's time, ms. */
+/** The only parameter of the statements: the store's time in ms. */
 const now = 'CAST(?1 AS bigint)'
-/** Another replica may have committed a moment after this transaction read the clock: its rows are not from the future. */
+/** Times up to one second ahead are accepted, because another replica may have committed a moment after this transaction read the clock. */
 const future = `${now} + ${second}`
 
 export interface Wait {
   readonly table: string
   readonly due?: string
-  /** The longest wait, ms. */
+  /** The maximum wait in ms. */
   readonly max?: number
-  /** The column of the time since when it waits, after the conditions under which that time is reliable. */
+  /** The column with the time since which the row waits. It is preceded by the conditions under which that time is reliable. */
   readonly since?: string
   readonly only?: string
 }
 
-/** Times of rows of a feature. */
+/** The columns of a feature's tables that contain times. */
 export interface StoredTimes {
-  /** How long its rows may wait; longer: a clock was ahead. */
+  /** How long rows of the feature may wait. If a row waits longer, a clock was ahead. */
   readonly waits?: readonly Wait[]
-  /** Columns of times that are only in the future if a clock was ahead. */
+  /** Columns whose times are in the future only if a clock was ahead. */
   readonly times?: readonly TimeColumn[]
 }
 
@@ -45,12 +47,12 @@ const waits: readonly Wait[] = [
   { table: 'enrichment_queue', max: usual, only: "priority <> 'silent' OR leased = 1" },
   { table: 'enrichment_queue', max: ofSilent },
   { table: 'runs', since: 'changed_at' },
-  // A leased entry is being sent, however late it was stored.
+  // A leased entry is being sent, so the time at which it was stored does not matter.
   { table: 'outbox', max: usual, since: 'lease IS NULL AND pending_since', only: "state = 'pending'" },
   { table: 'leases', due: 'until', max: usual, only: `until < ${now} + ${forGood}` },
 ]
 
-/** Repaired after the waits, because waits are judged by some of these times. */
+/** These columns are repaired after the waits, because the repair of waits reads some of them. */
 const times: readonly TimeColumn[] = [
   ['runs', 'changed_at'],
   ['outbox', 'settled_at'],
@@ -69,8 +71,9 @@ function repaired([table, column]: TimeColumn): string {
 }
 
 /**
- * Returns the number of repaired rows. Each statement is a transaction with its own time: on PostgreSQL it sees what others have committed since the
- * one before it, which would lie in the future of an earlier time. On SQLite other work can run between two statements.
+ * Repairs times that are too far ahead. Returns the number of repaired rows. Each statement is a transaction that reads the clock anew: on PostgreSQL
+ * it sees rows that other replicas have committed since the previous statement, and an earlier time would make their times seem to be in the future.
+ * On SQLite other work can run between two statements.
  */
 export async function bringBack(sql: Statements, parts: readonly StoredTimes[]): Promise<number> {
   const allWaits = [...waits, ...parts.flatMap(one => one.waits ?? [])]
@@ -79,7 +82,8 @@ export async function bringBack(sql: Statements, parts: readonly StoredTimes[]):
   let latest = -Infinity
   for (const repair of [...allWaits.map(broughtBack), ...allTimes.map(repaired)]) {
     rows += await sql.transaction(function* (within) {
-      // If the clock is set back meanwhile, the waits were judged by the wrong time: what they are judged by must stay for the next repair.
+      // If the clock is set back during the repair, the waits were checked against the wrong time. Then the times that they were checked by must stay
+      // for the next repair.
       latest = Math.max(latest, within.now)
       return (yield [repair, [latest]]).length
     })

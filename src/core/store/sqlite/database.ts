@@ -1,4 +1,4 @@
-// A connection to an SQLite file: pragmas, statements, transactions.
+// A connection to an SQLite file, with pragmas, statements and transactions.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -18,35 +18,35 @@ type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'parts' | 'log' | 'on
 
 export interface Database extends FilesInPlace {
   readonly transaction: Transact
-  /** A prepared statement, cached by its text. */
+  /** Returns a prepared statement, cached by its text. */
   readonly prepare: (sql: string) => Statement
   readonly now: () => number
-  /** Monotonic ms, for state in memory. */
+  /** Returns monotonic ms, for state in memory. */
   readonly elapsed: () => number
   readonly damaged: DamagedRows
   readonly log: Log | undefined
   readonly encode: EncodeMessages
-  /** Bytes of all pages in use. */
+  /** Returns the bytes of all pages that are in use. */
   readonly size: () => number
-  /** Returns at most this many unused pages to the file system, unless they are likely to be reused soon. The result is the number of bytes. */
+  /** Returns at most this many unused pages to the file system, unless they are likely to be reused soon. Returns the number of freed bytes. */
   readonly giveBack: (pages: number) => number
   readonly close: () => void
 }
 
 /**
- * How long a statement waits for another process to finish writing, ms: a command for the daemon; the daemon for a command, while it answers no request, not
- * even a health check.
+ * How long a statement waits for another process to finish writing, in ms: a command waits for the daemon, and the daemon for a command. While the
+ * daemon waits, it answers no request, not even a health check.
  */
 const busyTimeout = { command: 10_000, daemon: 500 }
 /**
- * Unused pages that the file keeps, as a share of those in use. A store that prunes as much as it accepts reuses them, and returning them means to
- * move pages from the end of the file into their places.
+ * The share of unused pages that the file keeps, relative to the pages in use. A store that prunes as much as it accepts reuses them. To return such
+ * pages, SQLite must move pages from the end of the file into their places.
  */
 const keptFree = 0.25
 
 /**
- * Opens or creates the file (folder 0700, file 0600) and migrates it. The caller must hold the serve lock, unless the database is in
- * memory. Throws StoreError with a remedy.
+ * Opens or creates the SQLite file (folder 0700, file 0600) and migrates it. The caller must hold the serve lock, unless the database is in memory.
+ * Throws StoreError with a remedy.
  */
 export function openOwnDatabase(file: string, surroundings: Surroundings): Database {
   const inMemory = file === ':memory:'
@@ -64,13 +64,13 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
   return databaseOf(file, connection, busyTimeout.daemon, surroundings, files)
 }
 
-/** Opens an existing file with a supported schema; never creates or migrates it. Throws StoreError with a remedy. */
+/** Opens an existing SQLite file with a supported schema. Never creates or migrates the file. Throws StoreError with a remedy. */
 export function openSharedDatabase(file: string, surroundings: Surroundings): Database {
   const connection = opened(file, ofConnection, one => refuseUnknownSchema(one))
   return databaseOf(file, connection, busyTimeout.command, surroundings, filesInPlace(file, surroundings.log))
 }
 
-/** True if the file exists and has the schemas of this version or newer ones. Throws StoreError with a remedy. */
+/** Whether the file exists and has the schemas of this version or newer ones. Throws StoreError with a remedy. */
 export function isUpToDate(file: string, parts: readonly StorePart[]): boolean {
   if (!existsSync(file)) return false
   let isKnown = false
@@ -78,7 +78,7 @@ export function isUpToDate(file: string, parts: readonly StorePart[]): boolean {
   return isKnown
 }
 
-/** `make`: SQLite would create a missing file, but not a private one. */
+/** Opens a connection. `make` creates or checks the file first, because SQLite would create a missing file that other users can read. */
 function opened(
   file: string,
   pragmas: string,
@@ -102,8 +102,8 @@ function opened(
 }
 
 /**
- * SQLite prepares a statement anew for every run if its LIMIT is a parameter, to plan for that number of rows: the simplest one then
- * takes 3.2 µs in place of 0.4. It does not look at a sum.
+ * Rewrites the LIMIT of a statement so that SQLite prepares the statement only once. If the LIMIT is a plain parameter, SQLite prepares the statement
+ * anew for every run, to plan for that number of rows: the simplest statement then takes 3.2 µs instead of 0.4 µs. SQLite does not inspect a sum.
  */
 export function preparedOnce(sql: string): string {
   return sql.replace(/\bLIMIT (\?\d*)/g, 'LIMIT $1 + 0')
@@ -151,7 +151,7 @@ function databaseOf(
       files.proveInPlace()
       watched(() => connection.exec(`PRAGMA incremental_vacuum(${Math.min(pages, before - kept)})`))
       const left = pragma('freelist_count')
-      // The file shrinks at a checkpoint. A passive one does not wait for readers.
+      // The file shrinks at a checkpoint. A passive checkpoint does not wait for readers.
       if (left <= kept) prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
       return pragma('page_size') * (before - left)
     },
@@ -166,8 +166,8 @@ function databaseOf(
 }
 
 /**
- * Page size and auto_vacuum take effect on an empty file only, so they come before the first table. A transaction writes each page that it touches, and
- * most indexes are touched in one place for each project: with pages of 16 KiB twice as many bytes were written (decision 48).
+ * Page size and auto_vacuum take effect only on an empty file, so they are set before the first table is created. A transaction writes each page that
+ * it touches, and most indexes are touched in one place for each project. With pages of 16 KiB, twice as many bytes were written (decision 48).
  */
 const ofFile = `
   PRAGMA page_size = 4096;
@@ -175,7 +175,7 @@ const ofFile = `
   PRAGMA journal_mode = WAL;
 `
 
-/** SQLite's WAL may grow to 32 MiB before a checkpoint, so that a page that changes often is written back once. */
+/** SQLite's WAL may grow to 32 MiB before a checkpoint, so that a page that changes often is written to the database file only once. */
 const ofConnection = `
   PRAGMA synchronous = FULL;
   PRAGMA foreign_keys = ON;

@@ -1,4 +1,4 @@
-// Turns errors of SQLite into faults with a fitting remedy, by their cause: the data, the file, the disk, another process, or the schema.
+// Converts errors of SQLite into faults with a remedy that fits the cause: the data, the file, the disk, another process, or the schema.
 import { DataError, reasonOf, StoreError, type Fault } from '../../../lib/fault.ts'
 import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
 import type { SQLInputValue, SQLOutputValue, StatementResultingChanges } from 'node:sqlite'
@@ -11,24 +11,27 @@ export function isSqliteError(error: unknown): error is SqliteError {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
 }
 
-/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All others are about the file, the disk or its locks. */
+/**
+ * SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH and SQLITE_RANGE are faults of the data. All other errors are about the file, the disk or its
+ * locks.
+ */
 const ofTheData: readonly number[] = [18, 19, 20, 25]
 const busy = 5
 const full = 13
-/** SQLITE_CORRUPT, SQLITE_NOTADB */
+/** SQLITE_CORRUPT and SQLITE_NOTADB report a damaged file. */
 const damaged: readonly number[] = [11, 26]
 
-/** The upper bits are the extended error code. */
+/** Returns SQLite's primary error code. The upper bits, which are the extended error code, are removed. */
 function codeOf(error: unknown): number | undefined {
   return isSqliteError(error) ? error.errcode & 0xff : undefined
 }
 
-/** Another process writes, and did not finish within the time-out. */
+/** Whether another process is writing and did not finish within the timeout. */
 export function isBusy(error: unknown): boolean {
   return codeOf(error) === busy
 }
 
-/** Undefined if the error has another cause than a damaged file. */
+/** Returns the fault for a damaged file. Undefined if the error has another cause. */
 export function damageFault(file: string, error: unknown): StoreError | undefined {
   if (!damaged.includes(codeOf(error) ?? 0)) return undefined
   return new StoreError(
@@ -68,24 +71,24 @@ export function openFault(file: string, error: unknown): StoreError {
   return new StoreError(`The store ${file} cannot be opened: ${reasonOf(error)}.`, remedy, { cause: error })
 }
 
-/** Undefined if the error has another cause than a schema that is not this version's. */
+/** Returns the fault for a schema of another version. Undefined if the error has another cause. */
 export function schemaFault(error: unknown): StoreError | undefined {
   if (!isSqliteError(error) || !isOfTheSchema.sqlite.test(error.message)) return undefined
   return otherSchema('The store', error, 'a new file in another folder')
 }
 
-// SQLite itself detects a damaged file: whichever statement meets the damage, the process that serves the store ends, or a command fails, with one sentence.
-// Nothing is rescued from such a file, and no answer that was given depends on it: senders got no 2xx for what was not committed, and
-// what the platform still knows can be read again.
+// Handles a damaged SQLite file. SQLite itself detects the damage. When any statement finds it, the process that serves the store ends, or the
+// command fails, with a one-sentence message. Nothing is rescued from such a file. No answer to a sender depends on it: senders got no 2xx for
+// uncommitted deliveries, and data that the platform still has can be read again.
 
-/** What the store does with a statement: its parameters are numbered. */
+/** The operations of a prepared statement that the store uses. The parameters of the statement are numbered. */
 export interface Statement {
   all(...values: SQLInputValue[]): Record<string, SQLOutputValue>[]
   get(...values: SQLInputValue[]): Record<string, SQLOutputValue> | undefined
   run(...values: SQLInputValue[]): StatementResultingChanges
 }
 
-/** Returns a function that returns the result of `work`. If `work` meets damage, it calls `onDamage` and then throws the sentence. */
+/** Returns a function that runs `work` and returns its result. If `work` finds a damaged file, the function calls `onDamage` and throws the fault. */
 export function watchForDamage(file: string, onDamage: ((fault: StoreError) => void) | undefined) {
   return <T>(work: () => T): T => {
     try {

@@ -1,19 +1,19 @@
-// Whether the files of an open store are still the ones with its names. Once they are removed or replaced, SQLite goes on with the files that it has
-// open and notices nothing, but what it writes is lost when the process ends.
+// Checks whether the files of an open store are still the ones on disk. If they are removed or replaced, SQLite continues to use the open files
+// without noticing. All data that it then writes is lost when the process ends.
 import { statSync } from 'node:fs'
 import { StoreGone } from '../../../lib/fault.ts'
 import type { Log } from '../../../lib/log.ts'
 
 export interface FilesInPlace {
   isInPlace(): boolean
-  /** Throws StoreGone. */
+  /** Throws StoreGone if the files of the store were removed or replaced. */
   proveInPlace(): void
 }
 
-/** The database, its write-ahead log, and the index of that. */
+/** The name endings of the database, its write-ahead log, and the index of that log. */
 const endings = ['', '-wal', '-shm']
 
-/** To be called while the store is open. `log`: what is found is logged once until it is over. */
+/** Watches the files of an open store. It must be called while the store is open. Each problem is logged to `log` once until it is resolved. */
 export function filesInPlace(file: string, log?: Log): FilesInPlace {
   const names = endings.map(ending => `${file}${ending}`)
   const opened = names.map(identityOf)
@@ -22,7 +22,7 @@ export function filesInPlace(file: string, log?: Log): FilesInPlace {
   function missing(): string | undefined {
     return names.find((name, at) => {
       const found = identityOf(name)
-      // A log may be created after the store was opened.
+      // SQLite may create the write-ahead log after the store was opened.
       opened[at] ??= found
       return found !== opened[at]
     })
@@ -46,7 +46,7 @@ export function filesInPlace(file: string, log?: Log): FilesInPlace {
   }
 }
 
-/** A store in memory. */
+/** The check for a store in memory, which has no files. */
 export const alwaysInPlace: FilesInPlace = { isInPlace: () => true, proveInPlace: () => undefined }
 
 function goneFault(file: string, name: string): StoreGone {
@@ -56,7 +56,7 @@ function goneFault(file: string, name: string): StoreGone {
   )
 }
 
-/** Undefined if there is none, or if this process cannot see it. */
+/** Returns the identity of a file. Undefined if the file does not exist, or if this process cannot access it. */
 function identityOf(name: string): string | undefined {
   try {
     const { dev, ino, size } = statSync(name, { bigint: true })

@@ -1,5 +1,5 @@
-// SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
-// Migrates a file to it, and refuses files that this version cannot read.
+// SQLite's schema, as numbered steps. A released step is never edited. `user_version` is the number of the last step. The code runs the missing steps
+// on a file, and refuses files that this version cannot read.
 import { StoreError } from '../../../lib/fault.ts'
 import {
   leaveOldSchema,
@@ -20,11 +20,11 @@ const dialect: Dialect = {
 }
 const tables = schemaOf(dialect)
 
-/** Marks a file of ours, as SQLite intends it ("PSPB"). Files of pre-releases have another one, or none. */
+/** The application id ("PSPB"), which marks a Pipespan file as SQLite intends it. Files of pre-releases have another id, or none. */
 const applicationId = 0x50535042
 
 export const sqliteMigrations: readonly string[] = [
-  // 1: the tables that both databases have, and those that only a file needs.
+  // Step 1 of the schema: the tables that both databases have, and the tables that only SQLite needs.
   `${tables}
   PRAGMA application_id = ${applicationId};
 
@@ -42,7 +42,9 @@ export const sqliteMigrations: readonly string[] = [
   `,
 ]
 
-/** All missing steps in one transaction. Throws StoreError for a file that is more than one version newer. `steps`: other ones, for tests. */
+/**
+ * Runs all missing steps in one transaction. Throws StoreError for a file that is more than one version newer. `steps` replaces the steps in tests.
+ */
 export function migrate(connection: DatabaseSync, parts: readonly StorePart[], steps = sqliteMigrations): void {
   refuseUnknownSchema(connection, steps.length)
   if (versionOf(connection) >= steps.length && missingParts(connection, parts).length === 0) return
@@ -63,7 +65,7 @@ export function migrate(connection: DatabaseSync, parts: readonly StorePart[], s
   }
 }
 
-/** Whether the schemas of the store and of these features have all steps of this version. Throws as `refuseUnknownSchema`. */
+/** Whether the schemas of the store and of these features have all steps of this version. Throws in the same cases as `refuseUnknownSchema`. */
 export function isUpToDateWith(connection: DatabaseSync, parts: readonly StorePart[]): boolean {
   refuseUnknownSchema(connection)
   return versionOf(connection) >= sqliteMigrations.length && missingParts(connection, parts).length === 0

@@ -1,5 +1,5 @@
-// The embedded store: one SQLite file on one connection. Opened by the process that serves it, or shared by commands, which get only the
-// operations that they may use.
+// Opens the embedded store: one SQLite file on one connection. Either the process that serves the file opens it, or commands share it and get only
+// the operations that they may use.
 import path from 'node:path'
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
@@ -22,12 +22,12 @@ import { takeIn } from '../sql/take-in.ts'
 import type { Steps, Within } from '../sql/steps.ts'
 import type { Runs } from '../ports/runs.ts'
 
-/** Unused pages that are returned at a time: 2 MiB, some milliseconds. */
+/** How many unused pages are returned at a time: 2 MiB, which takes some milliseconds. */
 const pagesPerStep = 128
 
 /**
- * Opens the file as its only server, until it is closed; creates or migrates it. The lock is taken before anything is opened for writing.
- * `:memory:` has no files. Throws StoreError with a remedy; a file that another process serves is not touched.
+ * Opens the file as its only server until it is closed, and creates or migrates it. The lock is taken before anything is opened for writing.
+ * `:memory:` has no files. Throws StoreError with a remedy. A file that another process serves is not touched.
  */
 export function openSqlite(file: string, options: StoreOptions): Store {
   if (file === ':memory:') return ownStore(openOwnDatabase(file, options), options)
@@ -55,7 +55,7 @@ export function openSqlite(file: string, options: StoreOptions): Store {
 }
 
 /**
- * Opens the file while another process may be serving it. Creates or migrates it only if no process serves it. Throws StoreError with a
+ * Opens the SQLite file while another process may be serving it. Creates or migrates the file only if no process serves it. Throws StoreError with a
  * remedy.
  */
 export function openSqliteShared(file: string, options: StoreOptions): SharedStore {
@@ -101,23 +101,27 @@ function ownStore(db: Database, options: StoreOptions, sending?: string): Store 
   }
 }
 
-/** Ends all leases that are stored in rows: their holder has crashed, and nothing must wait for them to expire. The parameter: the store's time, ms. */
+/**
+ * The statements that end all leases in rows. The holder of these leases has crashed, so nothing has to wait until they expire. The parameter is the
+ * store's time in ms.
+ */
 const giveBack = (queues: readonly string[]): readonly string[] => [
-  // Only in a file that was copied from PostgreSQL.
+  // Leases in these rows exist only in a file that was copied from PostgreSQL.
   `UPDATE outbox SET due_at = ?1, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`,
   ...queues.map(table => `UPDATE ${table} SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL`),
-  // Polling, flushing metrics, maintenance and the like. The permanent lease that marks an unfinished copy stays.
+  // Ends the leases for polling, flushing metrics, maintenance and similar jobs. The permanent lease that marks an unfinished copy stays.
   `DELETE FROM leases WHERE until < ?1 + ${forGood}`,
 ]
 
-/** The part of the store that is the same for its server and for commands. `sending`: the file of the note of leased exports. */
+/** Builds the parts of the store that are the same for the serving process and for commands. `sending`: the file that lists the leased exports. */
 function rooms(db: Database, options: StoreOptions, sending?: string) {
   const sql = sqliteStatements(db)
   const shared = operations(sql, options)
   const outbox = sqliteOutbox(db, sending)
   return {
     ...shared,
-    // Some milliseconds, so that the thread can do other work; docs/internals/performance.md has other sizes.
+    // A transaction with 32 runs takes some milliseconds, so that the thread can do other work in between. docs/internals/performance.md lists other
+    // sizes.
     runsPerTransaction: 32,
     groupsAtOnce: 1,
     runs: sqliteRuns(db),
@@ -134,8 +138,8 @@ function rooms(db: Database, options: StoreOptions, sending?: string) {
 }
 
 /**
- * A killed process may have written a commit without its sync. It answered nobody for that commit, but from now on senders are answered: one that
- * sends again gets "duplicate".
+ * Syncs commits that a killed process may have written without a sync. That process answered no sender for such a commit. But from now on senders are
+ * answered: a sender that repeats the delivery gets "duplicate".
  */
 function syncCommits(wal: string): void {
   const descriptor = openSync(wal, 'r+')
@@ -151,12 +155,12 @@ function proveWritable(db: Database): void {
   db.transaction(() => db.prepare('INSERT OR REPLACE INTO heartbeat VALUES (1, ?)').run(now))
 }
 
-// Runs on SQLite: one process serves the file, so leases are in its memory.
+// Runs on SQLite. Leases are in memory, because only one process serves the file.
 
 export function sqliteRuns(db: Database): Runs {
-  /** When the lease of a run ends, monotonic ms. In memory: stored, it would rewrite the row of the run. */
+  /** When the lease of each run ends, in monotonic ms. Leases are in memory, because a stored lease would rewrite the row of the run. */
   const leased = new Map<number, number>()
-  /** Runs the steps in a transaction; the leases of what they changed end with it. */
+  /** Runs the steps in a transaction. The leases of changed runs end with it. */
   function inTransaction<T>(steps: (onChanged: OnChanged, within: Within) => Steps<T>): T {
     const changed: number[] = []
     const result = db.transaction(() =>
@@ -170,7 +174,7 @@ export function sqliteRuns(db: Database): Runs {
   }
   return {
     takeIn: async taking => {
-      // What would be lost with the process must not be acknowledged.
+      // If the file was removed or replaced, its data would be lost with the process, so the commit must not be acknowledged.
       db.proveInPlace()
       return inTransaction((onChanged, within) => takeIn(taking, onChanged, within))
     },
@@ -202,7 +206,7 @@ export function sqliteRuns(db: Database): Runs {
 const idOf = number('id')
 const due = record({ id: number('id'), at: number('due_at') })
 
-/** For copying. */
+/** Lists the tables of an SQLite store, for copying it. */
 const catalog: Catalog = {
   selectSchema: 'SELECT user_version AS number FROM pragma_user_version',
   selectTables: `
@@ -211,6 +215,6 @@ const catalog: Catalog = {
              (SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info(s.name) ORDER BY cid)) AS columns,
              (SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info(s.name) WHERE pk > 0 ORDER BY pk)) AS key
       FROM sqlite_schema s WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\') ORDER BY place`,
-  // New ids follow the greatest one by themselves.
+  // Nothing has to be adjusted on SQLite, because new ids always follow the greatest id.
   finish: async () => undefined,
 }

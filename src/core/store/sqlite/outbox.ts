@@ -1,4 +1,5 @@
-// The outbox on SQLite. Leases are in memory, so that leasing commits nothing. They end with the process; a small file lists them for the next one.
+// The outbox on SQLite. Leases are in memory, so that leasing needs no commit. Leases end with the process. A small file lists them for the next
+// process.
 import { randomUUID } from 'node:crypto'
 import { bothEnds, headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
 import { deadLetters, entryColumns, entryOf, settle } from '../sql/outbox.ts'
@@ -9,17 +10,17 @@ import type { Database } from './database.ts'
 import type { OutboxEntry, Outbox, ExportQueue } from '../ports/outbox.ts'
 
 /**
- * Which entries are leased: in memory, because only one process serves a file. Stored in the rows, each lease would need a commit. An entry is here until
- * it is settled, also after the end of its lease (monotonic ms), so that the token that was granted last may settle it.
+ * The leased entries, in memory, because only one process serves a file. If leases were stored in the rows, each lease would need a commit. An entry
+ * stays in this map until it is settled, even after its lease has ended (monotonic ms), so that the latest token may settle it.
  */
 type Leases = Map<number, { readonly token: string; readonly until: number }>
 
-/** 0: it is not leased. */
+/** Returns when the lease of an entry ends, or 0 if the entry is not leased. */
 function endOf(leases: Leases, id: number): number {
   return leases.get(id)?.until ?? 0
 }
 
-/** `noteFile`: undefined for a store in memory, and for commands. */
+/** Creates the outbox on SQLite. `noteFile`: the file that lists leased entries. It is undefined for a store in memory, and for commands. */
 export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox {
   const leases: Leases = new Map()
   const note = openLeasedNote(noteFile, id => db.prepare(`SELECT 1 FROM outbox WHERE id = ?`).get(id) !== undefined)
@@ -35,10 +36,10 @@ export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox
     },
     settle: async (token, settlements) => {
       const own = settlements.filter(({ id }) => leases.get(id)?.token === token)
-      // The same time for all, so that entries of one request are due together again.
+      // All entries are settled with the same time, so that the entries of one request become due together again.
       const within = withinOf(db)
       const settled = db.transaction(() => execute(db, settle(own, token, within)))
-      // Only after the commit: if that fails, the same lease can settle them again.
+      // Leases end only after the commit. If the commit fails, the same lease can settle the entries again.
       for (const { id } of own) leases.delete(id)
       note.write([...leases.keys()])
       return { lost: settlements.length - settled, at: within.now }
@@ -51,7 +52,8 @@ export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox
               `SELECT id, due_at FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ?
            ORDER BY due_at, id LIMIT ?`,
             )
-            // Leased entries were due earlier and come first, so one row more than there are leases includes the first free one.
+            // Leased entries were due earlier and come first. So if the query reads one row more than there are leases, the result includes the first
+            // free entry.
             .all(queue.destination, queue.signal, leases.size + 1)
             .map(due)
       const [now, at] = [db.now(), db.elapsed()]
@@ -82,7 +84,7 @@ function freeItems(
         `SELECT id FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ? AND due_at <= ?
          ORDER BY due_at ${order}, id ${order} LIMIT ?`,
       )
-      // Leased entries are still among these rows.
+      // The limit includes the leased entries, which are still among these rows.
       .all(queue.destination, queue.signal, now, limit + leases.size)
       .map(idOf)
       .filter(id => endOf(leases, id) <= at)
@@ -109,16 +111,20 @@ function freeItems(
   return items
 }
 
-// Which outbox entries are leased, in a small file beside the store: what a killed process had leased may have been sent, and the next one counts it as
-// repeated. Without fsync: a written file survives its process. If the note cannot be written, nothing is counted.
+// Lists the leased outbox entries in a small file beside the store. Entries that a killed process had leased may have been sent, and the next process
+// counts them as repeated. The file is written without fsync, because a written file survives its process. If the file cannot be written, nothing is
+// counted.
 interface LeasedNote {
-  /** True once for an entry that was leased when an earlier process ended. */
+  /** Returns true, once per entry, if the entry was leased when an earlier process ended. */
   wasLeased(id: number): boolean
-  /** From now on exactly these are leased. */
+  /** Replaces the list: exactly these entries are now leased. */
   write(ids: readonly number[]): void
 }
 
-/** `file`: undefined for a store in memory, and for commands. `isPending`: the ids of settled entries may have been given to new ones. */
+/**
+ * Opens the list of leased entries. `file`: undefined for a store in memory, and for commands. `isPending`: checks old ids, because the id of a
+ * settled entry may have been given to a new entry.
+ */
 function openLeasedNote(file: string | undefined, isPending: (id: number) => boolean): LeasedNote {
   const before = new Set(file === undefined ? [] : read(file).filter(isPending))
   let descriptor: number | undefined
@@ -128,10 +134,10 @@ function openLeasedNote(file: string | undefined, isPending: (id: number) => boo
       if (file === undefined) return
       try {
         descriptor ??= openSync(file, 'w', 0o600)
-        // One write at offset 0; only the first line counts, so the rest of a longer note does not matter.
+        // The list is written with one write at offset 0. Only the first line counts, so the rest of a longer old list does not matter.
         writeSync(descriptor, `${JSON.stringify([...ids, ...before])}\n`, 0)
       } catch {
-        // The disk is full or missing.
+        // The disk is full or missing, so nothing is written.
       }
     },
   }
@@ -142,7 +148,7 @@ function read(file: string): number[] {
     const [line = ''] = readFileSync(file, 'utf8').split('\n', 1)
     return (JSON.parse(line) as unknown[]).map(Number).filter(Number.isSafeInteger)
   } catch {
-    // There is no note yet, or the machine crashed while it was written.
+    // The list does not exist yet, or the machine crashed while the list was written.
     return []
   }
 }

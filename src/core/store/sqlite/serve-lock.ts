@@ -1,5 +1,5 @@
-// Only one process may serve an SQLite store: migrate it, take in deliveries and erase anything. The lock is SQLite's own, on a file beside the
-// store, so the operating system releases it however the process ends. A second file names the holder.
+// The serve lock: only one process may serve an SQLite store, that is migrate it, process deliveries and delete data. The lock is SQLite's own, on a
+// file beside the store, so the operating system releases it however the process ends. A second file names the holder.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
@@ -12,14 +12,14 @@ interface ServeLock {
 }
 
 /**
- * `file`: without links (`storeFile`). Throws StoreTaken with the holder's process and host. Commands do not take this lock while they share
- * the store with a daemon.
+ * Takes the serve lock. `file`: the path without links (`storeFile`). Throws StoreTaken with the holder's process and host. Commands do not take this
+ * lock while they share the store with a daemon.
  */
 export function lockForServing(file: string): ServeLock {
   const holderFile = `${file}.holder`
   let lock: DatabaseSync | undefined
   try {
-    // Private, because any user who can read the file can lock it and keep the daemon from starting.
+    // The lock file is private, because any user who can read it can lock it and keep the daemon from starting.
     makePrivateFile(`${file}.lock`)
     lock = new DatabaseSync(`${file}.lock`)
     lock.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
@@ -38,7 +38,7 @@ export function lockForServing(file: string): ServeLock {
   }
 }
 
-/** Another process serves the store. */
+/** Thrown if another process serves the store. */
 export class StoreTaken extends StoreError {}
 
 function takenFault(file: string, holder: string, cause: unknown): StoreTaken {
@@ -63,7 +63,7 @@ function sayWhoHolds(holderFile: string): void {
   try {
     writeFileSync(holderFile, `process ${process.pid} on ${hostname()}\n`, { mode: 0o600 })
   } catch {
-    // The disk is full: then the message of `StoreTaken` does not name the holder.
+    // The disk is full. In that case the message of `StoreTaken` does not name the holder.
   }
 }
 

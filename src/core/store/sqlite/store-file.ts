@@ -1,4 +1,4 @@
-// Resolves the path of a store. SQLite, the lock and the note of what is being sent have files beside the store, named after it, so each store must be
+// Resolves the path of a store. The WAL, the lock and the list of leased exports are files beside the store, named after it. So each store must be
 // opened under one name only, whatever links lead to it.
 import path from 'node:path'
 import {
@@ -18,16 +18,16 @@ import {
 } from 'node:fs'
 import { StoreError, reasonOf } from '../../../lib/fault.ts'
 
-// Why there can be no store at a place, as one sentence with a remedy: the same for the daemon, which creates the store, and for `doctor`, which
-// only tries whether it could.
+// Explains in one sentence, with a remedy, why no store can be created at a path. The daemon, which creates the store, and `doctor`, which only
+// checks whether it could be created, print the same sentence.
 const elsewhere = 'Set PIPESPAN_STORE_URL to a file in a writable folder.'
 
-/** The refusals by the error's code. `at`: the last name on the way that exists. */
+/** The reasons by the code of the error. `at`: the last part of the path that exists. */
 const refusals: Readonly<Record<string, (at: string) => readonly [what: string, remedy: string]>> = {
   EACCES: at => [`this user cannot write to ${at}`, elsewhere],
   EPERM: at => [`this user cannot write to ${at}`, elsewhere],
   EROFS: at => [`the file system of ${at} is read-only`, elsewhere],
-  // Parents are created, so nothing is missing except in a file system such as /proc.
+  // Missing parent folders are created, so this error occurs only in a file system such as /proc.
   ENOENT: at => [`no files can be created in ${at}`, elsewhere],
   EEXIST: at => [`${at} is not a folder`, elsewhere],
   ENOTDIR: at => [`${at} is not a folder`, elsewhere],
@@ -37,7 +37,7 @@ const refusals: Readonly<Record<string, (at: string) => readonly [what: string, 
   EDQUOT: at => [`the disk quota of ${at} is used up`, 'Free disk space, or move the store to a larger disk.'],
 }
 
-/** `file`: absolute. Other errors than those of the file system are returned as they are. */
+/** Converts an error of the file system into a StoreError. `file`: an absolute path. Other errors are returned unchanged. */
 export function placeFault(file: string, error: unknown): Error {
   if (!(error instanceof Error)) return new Error(reasonOf(error))
   if (!('syscall' in error && 'code' in error)) return error
@@ -47,7 +47,7 @@ export function placeFault(file: string, error: unknown): Error {
   return new StoreError(`The store ${file} cannot be ${verb}: ${what}.`, remedy, { cause: error })
 }
 
-/** Throws StoreError if no store can be created there. Leaves nothing behind. `file`: without links (`storeFile`). */
+/** Throws StoreError if no store can be created at this path. Leaves no files behind. `file`: the path without links (`storeFile`). */
 export function provePlace(file: string): void {
   try {
     rmdirSync(mkdtempSync(path.join(lastThere(path.dirname(file)), '.pipespan-')))
@@ -62,17 +62,20 @@ function lastThere(name: string): string {
   return at
 }
 
-/** Throws StoreError if something other than a file is there. */
+/** Throws StoreError if the path exists and is not a file. */
 function refuseFolder(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return
   const within = path.join(file, 'pipespan.db')
   throw new StoreError(`The store ${file} is a folder.`, `Set PIPESPAN_STORE_URL to a file in it: sqlite:${within}.`)
 }
 
-/** The names of files beside the store have at most this many characters more. */
+/** The longest ending that names of files beside the store have. */
 const maxEnding = '-sending'
 
-/** The path without symbolic links. Throws StoreError if no store can be there, or if the file has hard links or is a mount point itself. */
+/**
+ * Returns the path of the store without symbolic links. Throws StoreError if no store can be at that path, or if the file has hard links or is a
+ * mount point itself.
+ */
 export function storeFile(file: string): string {
   const real = realFile(path.resolve(file))
   refuseSpecialFile(real)
@@ -103,7 +106,7 @@ function realFile(file: string): string {
   }
 }
 
-/** The path without links; also for a file that does not exist yet. */
+/** Resolves the symbolic links of a path, even if the file does not exist yet. */
 function withoutLinks(file: string): string {
   try {
     return realpathSync(file)
@@ -116,7 +119,7 @@ function withoutLinks(file: string): string {
   return folder === file ? file : path.join(withoutLinks(folder), path.basename(file))
 }
 
-/** Always false on other systems than Linux. */
+/** Whether the file is a mount point. Always false on systems other than Linux. */
 function isMounted(file: string): boolean {
   try {
     const escaped = file.replace(/[\\ \t\n]/g, char => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)
@@ -128,10 +131,10 @@ function isMounted(file: string): boolean {
   }
 }
 
-// Creates files and folders that no other user can read, from the first moment: a process that opens a file before its mode is changed can
-// continue to read it. Folders survive a power failure: a folder's name is an entry of its parent, so the parent is synced, too.
+// Creates files and folders that other users can never read. If the mode were changed after creation, a process that had already opened the file
+// could continue to read it. Folders survive a power failure: the name of a folder is an entry of its parent, so the parent is synced as well.
 
-/** Creates an empty file (0600), or sets the mode of an existing one. Throws what the file system throws. */
+/** Creates an empty file (0600), or sets the mode of an existing file. Errors of the file system are thrown unchanged. */
 export function makePrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
@@ -143,15 +146,15 @@ export function makePrivateFile(file: string): void {
   chmodSync(file, 0o600)
 }
 
-/** Throws StoreError for a device, a FIFO, a socket or a folder: if root set its mode, nobody else could use it. */
+/** Throws StoreError for a device, a FIFO, a socket or a folder: if root changed its mode, other users could no longer use it. */
 function refuseSpecialFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== false) return
   throw new StoreError(`${file} is not a regular file.`, 'Set PIPESPAN_STORE_URL to a file in a folder of its own.')
 }
 
 /**
- * Creates it and its parents (0700) if they are missing. Throws what the file system throws. Not by Node's `recursive`, which tries without end
- * if a folder exists in which none can be created, such as /proc.
+ * Creates a folder and its missing parents (0700). Errors of the file system are thrown unchanged. Node's `recursive` option is not used, because it
+ * retries forever in an existing folder in which none can be created, such as /proc.
  */
 export function makeFolder(folder: string): void {
   const wanted = path.resolve(folder)
@@ -161,7 +164,7 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(wanted, { mode: 0o700 })
   } catch (error) {
-    // Another process may have been quicker.
+    // If the folder exists now, another process has created it in the meantime.
     if (!isFolder(wanted)) throw error
   }
   syncFolder(parent)
@@ -171,9 +174,9 @@ function isFolder(name: string): boolean {
   return statSync(name, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** Waits until its entries are on disk. */
+/** Waits until the entries of the folder are on disk. */
 function syncFolder(folder: string): void {
-  // Windows cannot open folders, and need not.
+  // Windows cannot open folders, and does not need this sync.
   if (process.platform === 'win32') return
   const descriptor = openSync(folder, 'r')
   try {

@@ -2,12 +2,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isBusy, isSqliteError, writeFault, type Statement } from './faults.ts'
 
-/** Runs `work` in one transaction, which is on the disk when this returns. Not reentrant. */
+/** Runs `work` in one transaction, which is on disk when this function returns. It is not reentrant. */
 export type Transact = <T>(work: () => T) => T
 
 /**
- * `busyTimeout`: how long one waits for another process to finish writing, ms. The thread does
- * nothing else meanwhile, so after a wait that timed out the next transactions fail at once, until one succeeds.
+ * Creates transactions. `busyTimeout`: how long a transaction waits for another process to finish writing, in ms. The thread is blocked during that
+ * wait. So after a timeout, further transactions fail at once, until one succeeds.
  */
 export function createTransactions(
   connection: DatabaseSync,

@@ -1,10 +1,10 @@
-// The meaning of the platform's failure reasons: the result by the CI/CD conventions, and who can fix it.
+// The meaning of the platform's failure reasons: the result according to the CI/CD conventions, and who can fix the failure.
 
 export interface FailureMeaning {
   readonly result: 'failure' | 'timeout' | 'error'
-  /** Who can fix it: the pipeline's owners, or those who run the platform and its runners. */
+  /** Who can fix the failure: the owners of the pipeline, or the operators of the platform and its runners. */
   readonly domain: 'user' | 'platform' | 'unknown'
-  /** The part of the CI system that failed, if one did. */
+  /** The part of the CI system that failed. Undefined if none did. */
   readonly component?: 'runner' | 'scheduler' | 'api' | undefined
 }
 
@@ -18,7 +18,7 @@ const runner = { ...platform, component: 'runner' } as const
 const scheduler = { ...platform, component: 'scheduler' } as const
 const api = { ...platform, component: 'api' } as const
 
-/** All reasons that the platform documents. */
+/** All failure reasons that the platform documents. */
 export const failureReasons: ReadonlyMap<string, FailureMeaning> = new Map<string, FailureMeaning>([
   ['script_failure', { ...failure, ...user }],
   ['deployment_rejected', { ...failure, ...user }],
@@ -50,11 +50,11 @@ export const failureReasons: ReadonlyMap<string, FailureMeaning> = new Map<strin
   ['missing_dependency_failure', { ...error, ...unknown }],
 ])
 
-/** Families of reasons to which the platform keeps adding: mostly about what pipelines may not do with each other. */
+/** Families of failure reasons that the platform keeps extending. Most are about operations that pipelines may not perform on each other. */
 const familyReasons = /^(?:bridge|downstream|upstream|insufficient|reached)_|._bridge_./
 export const familyMeaning: FailureMeaning = { ...error, ...user }
 
-/** For an absent or unknown reason. */
+/** The meaning of a failure reason that is absent or unknown. */
 export const otherMeaning: FailureMeaning = { ...failure, ...unknown }
 
 export function meaningOf(reason: string): FailureMeaning {

@@ -1,5 +1,5 @@
-// The metrics of jobs: runner time and its cost, queues, failures of the CI system, artifacts. They count the jobs of all chunks, and so include jobs
-// that become known late.
+// The metrics of jobs: runner time and its cost, queues, failures of the CI system, and artifacts. They count the jobs of all chunks, so they include
+// jobs that become known late.
 import { hasFailed } from '../../../model/status.ts'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import { computePurposeOf, computeSeconds } from '../../../model/runner-time.ts'
@@ -25,7 +25,7 @@ import {
   type MetricRow,
 } from './metric-row.ts'
 
-/** For jobs without a rate in the price table. */
+/** The rate name of jobs that have no rate in the price table. */
 const unpriced = 'unpriced'
 
 const workerType: MetricAttribute = textRow('platform.cicd.worker.type', 'known', ({ job }) => job?.runner?.type)
@@ -60,7 +60,10 @@ const artifactAttributes: readonly MetricAttribute[] = [
   textRow('platform.artifact.type', 'always', ({ artifact }) => artifact),
 ]
 
-/** At most so many names of jobs in a project: with results, pipelines and refs they multiply. */
+/**
+ * The maximum number of job names of a project in metrics. A limit is needed because the number of series is the product of names, results, pipelines
+ * and refs.
+ */
 const maxTaskNames = { attribute: ATTR_CICD_PIPELINE_TASK_NAME, max: 200 }
 
 const taskRunAttributes: readonly MetricAttribute[] = [
@@ -75,7 +78,7 @@ const taskRunAttributes: readonly MetricAttribute[] = [
   refClass,
 ]
 
-/** Exported for the refs that `PIPESPAN_JOB_METRICS` names. */
+/** This metric is exported for the refs that `PIPESPAN_JOB_METRICS` selects. */
 export const taskRunMetric = 'platform.cicd.pipeline.task.run.duration'
 
 const ofJobs = { of: 'jobs' } as const
@@ -96,7 +99,7 @@ export const jobMetrics: readonly MetricRow[] = [
     description: 'Size of job artifacts, by type; `trace` is the log.' },
 ]
 
-/** Seconds, of each job that ran. */
+/** Measures the duration of each job that ran, in seconds. */
 function taskRuns(chunk: Chunk): Measured[] {
   return grouped(
     chunk,
@@ -105,14 +108,14 @@ function taskRuns(chunk: Chunk): Measured[] {
   )
 }
 
-/** UTF-16 units; the platform allows no longer name. */
+/** The maximum length of a job name, in UTF-16 units. The platform allows no longer name. */
 const maxNameLength = 255
 
 function taskNameOf({ name = '' }: JobSnapshot): string {
   return groupNameOf(name).slice(0, maxNameLength)
 }
 
-/** Seconds, grouped by what the attributes distinguish. */
+/** Measures the runner time of jobs in seconds, grouped by the attributes of the metric. */
 function compute(chunk: Chunk): Measured[] {
   return grouped(chunk, computeKey, computeSeconds)
 }
@@ -121,9 +124,9 @@ function costs(chunk: Chunk): Measured[] {
   return grouped(chunk, computeKey, ({ cost }) => cost)
 }
 
-/** Seconds that jobs waited before they ran. */
+/** Measures how many seconds jobs waited before they ran. */
 function queues(chunk: Chunk): Measured[] {
-  // Tags are not sorted here, which is quicker; equal sets become one series anyway.
+  // Runner tags are not sorted here, which is quicker. Equal sets of tags become one series anyway.
   const key = ({ runner, tags }: JobSnapshot): string =>
     `${runner?.type ?? ''}\n${(runner?.tags ?? tags)?.join(',') ?? ''}`
   return grouped(chunk, key, job =>
@@ -142,7 +145,7 @@ function systemErrors(chunk: Chunk): Measured[] {
   )
 }
 
-/** Bytes by type. */
+/** Measures the size of artifacts in bytes, by type. */
 function artifacts({ jobs }: Chunk): Measured[] {
   const sizes = new Map<string, number>()
   for (const { artifactSizes } of jobs) {
@@ -155,7 +158,7 @@ function computeKey({ runner, rate, status, failureReason, retried }: JobSnapsho
   return `${runner?.type ?? ''}\n${rate ?? ''}\n${status}\n${failureReason ?? ''}\n${retried}`
 }
 
-/** One measurement for the jobs of each key; jobs without a value are left out. */
+/** Returns one measurement for the jobs of each key. Jobs without a value are left out. */
 function grouped(
   { jobs }: Chunk,
   keyOf: (job: JobSnapshot) => string,

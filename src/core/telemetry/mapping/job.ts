@@ -1,4 +1,4 @@
-// The attributes of a job or bridge, for its span and its log record.
+// The attributes of the span and the log record of a job or bridge.
 import { hasFailed, hasSucceeded } from '../../../model/status.ts'
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME, ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { JobSnapshot, Chunk } from '../../../model/chunk.ts'
@@ -22,16 +22,16 @@ import { milliseconds, type AttributeRow } from './row.ts'
 import { logArtifact, type ProjectFacts, type Runner } from '../../../model/observation.ts'
 import { meaningOf, type FailureMeaning } from './failure-reasons.ts'
 
-// Maps the name of a stage to a type of tasks of the conventions.
+// Maps the name of a stage to a task type of the conventions.
 
-/** The types that the conventions define, with the words in the names of stages that mean them. */
+/** The task types that the conventions define, and the words in stage names that indicate each type. */
 export const taskTypes: Readonly<Record<string, readonly string[]>> = {
   build: ['build', 'builds', 'compile'],
   test: ['test', 'tests', 'testing'],
   deploy: ['deploy', 'deployment', 'deployments'],
 }
 
-/** Undefined if no type applies, or more than one. */
+/** Returns the task type of a stage. Undefined if no type applies, or more than one. */
 export function taskTypeOf(stage: string | undefined): string | undefined {
   const words = new Set(stage?.toLowerCase().split(/[^a-z]+/))
   const meant = Object.entries(taskTypes).flatMap(([type, own]) => (own.some(word => words.has(word)) ? [type] : []))
@@ -42,11 +42,11 @@ export interface JobSubject {
   readonly chunk: Chunk
   readonly job: JobSnapshot
   readonly outcome: Outcome
-  /** The URL of a job without its id. */
+  /** The URL of a job without the job id. */
   readonly jobsUrl: string | undefined
 }
 
-/** A subject for each job of a chunk. */
+/** Returns a function that creates the subject for each job of a chunk. */
 export function jobSubjects(chunk: Chunk): (job: JobSnapshot) => JobSubject {
   const url = jobsUrl(chunk)
   return job => ({ chunk, job, outcome: outcomeOfJob(job), jobsUrl: url })
@@ -62,10 +62,10 @@ const startsDeployment = "the environment's action is `start`"
 const sizesKnown = 'known from the API'
 const ran = 'it ran; not in a supplement'
 
-/** The conventions have no name for a task's state; this one follows theirs for the run. */
+/** The conventions have no attribute for the state of a task. This name follows their name for the state of a run. */
 const taskRunState = 'cicd.pipeline.task.run.state'
 
-/** The stage, if the type of the task is one of the conventions'. */
+/** The attribute for the stage in strict mode, in which the task type must be one of the conventions' types. */
 export const taskStage = 'platform.cicd.pipeline.task.stage'
 
 // prettier-ignore
@@ -145,7 +145,7 @@ function urlOf({ job, jobsUrl: url }: JobSubject): string | undefined {
   return job.url ?? (url === undefined ? undefined : `${url}${job.id}`)
 }
 
-/** Undefined for a group's runner, because the job does not report which of its groups has the runner. */
+/** Returns the URL of the runner. Undefined for a group's runner, because the job does not report which of its groups owns the runner. */
 function workerUrlOf({ chunk, job }: JobSubject): string | undefined {
   return job.runner === undefined ? undefined : runnerUrl(chunk, job.runner)
 }
@@ -155,17 +155,17 @@ function workerStateOf(active: boolean | undefined): 'available' | 'offline' | u
   return active ? 'available' : 'offline'
 }
 
-/** The state of the runner while the job ran. */
+/** Returns the state of the runner while the job ran. */
 function busyState({ runner, startedAt }: JobSnapshot): 'busy' | undefined {
   return runner === undefined || startedAt === undefined ? undefined : 'busy'
 }
 
-/** Undefined if it is no failure. */
+/** Returns who can fix the failure. Undefined if the job did not fail. */
 function failureDomainOf(outcome: Outcome): FailureMeaning['domain'] | undefined {
   return errorTypeOf(outcome) === undefined ? undefined : meaningOf(outcome.reason ?? '').domain
 }
 
-/** Bytes of all artifacts and reports, without the log; undefined if none is known. */
+/** Returns the bytes of all artifacts and reports, without the job log. Undefined if no size is known. */
 function artifactsSize({ artifactSizes }: JobSnapshot): number | undefined {
   if (artifactSizes === undefined) return undefined
   const sizes = Object.entries(artifactSizes).filter(([type]) => type !== logArtifact)
@@ -176,20 +176,20 @@ function logSize({ artifactSizes }: JobSnapshot): number | undefined {
   return artifactSizes?.[logArtifact]
 }
 
-/** The conventions only have the two final states of a deployment. */
+/** Returns the status of a deployment. The conventions define only the two final statuses. */
 function deploymentStatusOf(job: JobSnapshot): 'succeeded' | 'failed' | undefined {
   if (!deploys(job)) return undefined
   if (hasSucceeded(job.status)) return 'succeeded'
   return hasFailed(job.status) ? 'failed' : undefined
 }
 
-// The URLs of a project, a pipeline and its jobs, built if the platform did not report them.
+// Builds the URLs of a project, a pipeline and its jobs, if the platform did not report them.
 export interface Placed {
   readonly key: { readonly instance: string }
   readonly project?: ProjectFacts | undefined
 }
 
-/** The project's web URL, or else built from its path; undefined if neither is known. */
+/** Returns the project's web URL, or a URL that is built from its path. Undefined if neither is known. */
 export function projectUrl({ key, project }: Placed): string | undefined {
   const webUrl = project?.webUrl
   if (webUrl !== undefined) return webUrl.endsWith('/') ? webUrl.replace(/\/+$/, '') : webUrl
@@ -200,12 +200,12 @@ export function pipelineUrl(chunk: Pick<Chunk, 'key' | 'project' | 'pipeline'>):
   return chunk.pipeline.facts.url ?? below(chunk, `pipelines/${chunk.key.pipelineId}`)
 }
 
-/** The URL of a job without its id. */
+/** Returns the URL of a job without the job id. */
 function jobsUrl(chunk: Placed): string | undefined {
   return below(chunk, 'jobs/')
 }
 
-/** The page of a runner of the project or the instance; undefined for others. */
+/** Returns the page of a runner that belongs to the project or the instance. Undefined for other runners. */
 function runnerUrl(chunk: Placed, { id, type }: Pick<Runner, 'id' | 'type'>): string | undefined {
   if (type === 'instance_type') return `${chunk.key.instance}/admin/runners/${id}`
   return type === 'project_type' ? below(chunk, `runners/${id}`) : undefined

@@ -4,9 +4,9 @@ import type { TelemetrySettings } from '../settings.ts'
 
 export interface LogSubject {
   readonly source: 'pipeline' | 'job'
-  /** The severity's text. */
+  /** The text of the severity. */
   readonly level: string
-  /** The verdict about a pipeline. */
+  /** The verdict about the pipeline of this record. */
   readonly verdict?: string | undefined
 }
 
@@ -22,10 +22,10 @@ export const logAttributes: readonly AttributeRow<LogSubject>[] = [
   },
 ]
 
-// The optional attribute with the name of an event, for backends that do not show the field `event_name`.
+// The optional attribute that contains the name of an event, for backends that do not show the field `event_name`.
 
 interface NamedEvent {
-  /** The name as exported. */
+  /** The event name as exported. */
   readonly name: string
   readonly settings: Pick<TelemetrySettings, 'eventNameAttribute'>
 }

@@ -1,4 +1,4 @@
-// The metrics of attempts: name, type, unit, attributes, and what an attempt adds.
+// The metrics of attempts: their names, types, units and attributes, and the values that an attempt adds.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import {
   ATTR_CICD_PIPELINE_NAME,
@@ -41,7 +41,7 @@ const latestStates = { attribute: ATTR_CICD_PIPELINE_RESULT, values: results } a
 
 const latestAttributes: readonly Row[] = [
   refClass,
-  // Every result has a point of its own.
+  // The value is undefined here, because every result gets a point of its own.
   textRow(latestStates.attribute, 'always', () => undefined),
 ]
 
@@ -61,7 +61,7 @@ const conventionAttributes: readonly Row[] = [
 
 const durationAttributes: readonly Row[] = [...conventionAttributes, failed]
 
-/** Result and error are not set before the run executes. */
+/** Leaves the attribute out unless the measured state is `executing`, because result and error are not set before. */
 function whenExecuted(row: ReturnType<typeof textRow<MetricSubject>>): Row {
   return { ...row, value: subject => (subject.state === 'executing' ? row.value(subject) : undefined) }
 }
@@ -153,19 +153,21 @@ export const activeRunsMetric: MetricHead & { readonly attributes: typeof active
   description: 'Active pipeline runs, by state.',
 }
 
-/** Seconds. For a later attempt, the duration of its span, as the platform's duration adds up over attempts. */
+/** Returns the duration in seconds. For a later attempt this is the duration of its span, because the platform's duration adds up over attempts. */
 function duration(chunk: Chunk): Measured[] {
   if (chunk.attempt === 1) return positive(chunk.pipeline.facts.duration)
   const times = pipelineTimes(chunk)
   return times === undefined ? [] : positive((times.end - times.start) / 1000)
 }
 
-/** Seconds. Only for the first attempt: the platform does not report how long a retry was queued. */
+/**
+ * Returns how many seconds the pipeline was queued. It is known only for the first attempt: the platform does not report how long a retry was queued.
+ */
 function queued({ attempt, pipeline }: Chunk): Measured[] {
   return attempt === 1 ? positive(pipeline.facts.queuedDuration) : []
 }
 
-/** The duration of each state that the platform reports. */
+/** Returns the duration of each run state that the platform reports. */
 function states(chunk: Chunk): Measured[] {
   return [
     ...queued(chunk).map(({ values }): Measured => ({ state: 'pending', values })),
@@ -177,12 +179,12 @@ function one(): Measured[] {
   return [{ values: [1] }]
 }
 
-/** Pipelines of a ref are ordered as on the platform: a retry of an older one does not make it the newest. */
+/** Orders the pipelines of a ref by id, as the platform does. So a retry of an older pipeline does not make it the newest. */
 function newest({ key }: Chunk): number {
   return key.pipelineId
 }
 
-/** A child's result is part of its parent's, if the parent asks for it. */
+/** Returns the latest result of a ref. Child pipelines have none of their own, because a parent includes the result of a child if it asks for it. */
 function latest(chunk: Chunk): Measured[] {
   if (chunk.pipeline.facts.source === 'parent_pipeline') return []
   const { result } = pipelineOutcome(chunk)

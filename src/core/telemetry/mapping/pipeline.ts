@@ -1,4 +1,4 @@
-// The attributes of a pipeline, for its span and its log record.
+// The attributes of the span and the log record of a pipeline.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { Chunk } from '../../../model/chunk.ts'
 import { changeStateOf, errorTypeOf, outcomeOfPipeline, stateOf } from './statuses.ts'
@@ -23,7 +23,7 @@ import { pipelineUrl } from './job.ts'
 import { milliseconds, notBlank, type AttributeRow } from './row.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-/** `cicd.pipeline.action.name`. */
+/** The value of the attribute `cicd.pipeline.action.name`. */
 export const runAction = 'RUN'
 
 const always = 'always'
@@ -106,18 +106,18 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
     value: chunk => errorTypeOf(pipelineOutcome(chunk)) },
 ]
 
-/** Result and failure reason of the pipeline in its snapshot. */
+/** Returns the result and the failure reason of the pipeline in the snapshot. */
 export function pipelineOutcome({ pipeline }: Pick<Chunk, 'pipeline'>): ReturnType<typeof outcomeOfPipeline> {
   return outcomeOfPipeline(pipeline.facts.status, pipeline.failures)
 }
 
-/** `vcs.ref.head.type`. */
+/** Returns the value of the attribute `vcs.ref.head.type`. */
 export function refTypeOf(tag: boolean | undefined): 'tag' | 'branch' | undefined {
   if (tag === undefined) return undefined
   return tag ? 'tag' : 'branch'
 }
 
-/** The stages as listed by the platform, or else those of this chunk's jobs, whose ids follow the order of the stages. */
+/** Returns the stages as listed by the platform, or else the stages of this chunk's jobs, whose ids follow the order of the stages. */
 function stagesOf({ pipeline, jobs }: Chunk): readonly string[] | undefined {
   const { stages = [] } = pipeline.facts
   if (stages.length > 0) return stages
@@ -125,23 +125,23 @@ function stagesOf({ pipeline, jobs }: Chunk): readonly string[] | undefined {
   return inOrder.length === 0 ? undefined : [...new Set(inOrder)]
 }
 
-/** The first pipeline of a branch has a `before_sha` of zeros. */
+/** Returns the revision unless it is all zeros, such as the `before_sha` of the first pipeline of a branch. */
 function realRevision(sha: string | undefined): string | undefined {
   return sha === undefined || /^0*$/.test(sha.trim()) ? undefined : sha
 }
 
-/** The platform's names of the users of project and group tokens, and of service accounts. */
+/** Matches the user names that the platform gives to project tokens, group tokens and service accounts. */
 const botName = /^(?:project|group)_.*_bot/
 const serviceAccount = 'service_account'
 
-/** Undefined if the name is unknown. */
+/** Returns the kind of user that the name belongs to. Undefined if the name is unknown. */
 export function userKindOf(username: string | undefined): 'human' | 'bot' | 'service_account' | undefined {
   if (username === undefined) return undefined
   if (botName.test(username)) return 'bot'
   return username.startsWith(`${serviceAccount}_`) ? serviceAccount : 'human'
 }
 
-/** ms from the commit to the end; undefined for pipelines that no author waits for, such as schedules and retries. */
+/** Returns the ms from the commit to the end of the pipeline. Undefined for pipelines that no author waits for, such as schedules and retries. */
 export function feedbackTime({ attempt, pipeline }: Pick<Chunk, 'attempt' | 'pipeline'>): Millis | undefined {
   const { source, committedAt } = pipeline.facts
   const { finishedAt } = pipeline

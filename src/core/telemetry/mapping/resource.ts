@@ -1,4 +1,4 @@
-// The attributes of a resource, which is a project.
+// The attributes of a telemetry resource, which is a project.
 import {
   ATTR_DEPLOYMENT_ENVIRONMENT_NAME,
   ATTR_SERVICE_NAME,
@@ -16,9 +16,9 @@ import { projectUrl, type Placed } from './job.ts'
 import { notBlank, type AttributeRow } from './row.ts'
 import type { AttributeValue } from '../otlp/attribute-value.ts'
 
-/** The fields of a chunk that determine the resource, equal for all chunks of a run. */
+/** The fields of a chunk that determine its resource. They are equal for all chunks of a run. */
 export interface ResourceOwner extends Placed, Profiled {
-  /** The path of the group, for an event that is about no project. */
+  /** The path of the group, for an event that belongs to no project. */
   readonly group?: string | undefined
 }
 
@@ -27,7 +27,7 @@ export interface ResourceSubject {
   readonly settings: TelemetrySettings
 }
 
-/** The name of an unnamed service (resource semantic conventions, "service"). */
+/** The service name of a project without a name (resource semantic conventions, "service"). */
 const unknownService = 'unknown_service'
 
 // prettier-ignore
@@ -45,13 +45,13 @@ export const resourceAttributes: readonly AttributeRow<ResourceSubject>[] = [
     value: ({ chunk }) => ownerOf(chunk) },
 ]
 
-/** Everything before the last `/` of the project's path; undefined without a namespace. */
+/** Returns the project's path up to its last `/`. Undefined for a path without a namespace. */
 export function ownerOf({ project }: Pick<Placed, 'project'>): string | undefined {
   const path = project?.path
   return path === undefined ? undefined : notBlank(path.slice(0, Math.max(0, path.lastIndexOf('/'))))
 }
 
-/** The project's name, else the end of its path. */
+/** Returns the project's name, or else the last part of its path. */
 export function nameOf({ project }: Pick<Placed, 'project'>): string | undefined {
   return notBlank(project?.name) ?? notBlank(project?.path?.slice(project.path.lastIndexOf('/') + 1))
 }

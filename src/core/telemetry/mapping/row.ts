@@ -1,31 +1,34 @@
-// The rows of attribute tables, from which both the attributes and their reference are made.
+// The rows of attribute tables. Both the attributes and the reference documentation are generated from them.
 
 /**
- * Rows that only some settings have: `run` if pipeline spans are named `RUN {name}`; `contract` and `strict` by `PIPESPAN_CONVENTIONS`, for what
- * these do differently (listed in `scripts/docs/strict.ts`).
+ * Variants of rows that only some settings export. `run`: pipeline spans are named `RUN {name}`. `contract` and `strict`: the value of
+ * `PIPESPAN_CONVENTIONS`, for rows in which the two differ (listed in `scripts/docs/strict.ts`).
  */
 export type RowVariant = 'run' | Conventions
 
-/** How the conventions are followed: where they differ from the contract, by the contract, or to the letter. */
+/**
+ * How strictly the conventions are followed. `contract`: where the conventions and the contract differ, the contract applies. `strict`: the
+ * conventions apply to the letter.
+ */
 export type Conventions = 'contract' | 'strict'
 
 interface RowOf<S, T extends string, V> {
   /**
-   * The names with this value: the legacy one first if there is one, then those of the conventions or the vendor. Vendor names begin with
-   * `platform.`, which stands for the profile's namespace.
+   * The attribute names that have this value: the legacy name first if there is one, then the names of the conventions or the vendor. Vendor names
+   * begin with `platform.`, which stands for the profile's namespace.
    */
   readonly keys: readonly [string, ...string[]]
   readonly type: T
-  /** For the reference: when it is present, and a note. */
+  /** A text for the generated reference: when the attribute is present. `note` adds a remark. */
   readonly when: string
   readonly note?: string
   readonly value: (subject: S) => V | undefined
   /**
-   * It has few values, which recur, such as stages and runners, so their encoding may be cached. Adjacent rows with the same mark are cached
-   * together: they should be facts of one thing, beginning with the one that identifies it.
+   * Whether the attribute has few values that recur, such as stages and runners, so that their encoding may be cached. Adjacent rows with the same
+   * mark are cached together. They should describe one object, beginning with the attribute that identifies it.
    */
   readonly recurs?: true | string
-  /** Undefined: with all settings. */
+  /** The setting with which the row is exported. If undefined, the row is exported with all settings. */
   readonly only?: RowVariant
 }
 
@@ -33,12 +36,12 @@ export type AttributeRow<S> =
   | RowOf<S, 'string', string>
   | RowOf<S, 'string[]', readonly string[]>
   | RowOf<S, 'int', number>
-  /** In ms, exported as an integer of nanoseconds since 1970. */
+  /** A time in ms, which is exported as an integer of nanoseconds since 1970. */
   | RowOf<S, 'nanoseconds', number>
   | RowOf<S, 'double', number>
   | RowOf<S, 'bool', boolean>
 
-/** A row of a text with one name, as most attributes of metrics are. */
+/** Creates a text row with one name, which is the usual form of metric attributes. */
 export function textRow<S>(
   key: string,
   when: string,
@@ -48,7 +51,7 @@ export function textRow<S>(
   return { keys: [key], type: 'string', when, value, ...(note !== undefined && { note }) }
 }
 
-/** The rows that settings with these variants have. */
+/** Returns the rows that are exported by settings with these variants. */
 export function rowsIn<R extends { readonly only?: RowVariant }>(
   rows: readonly R[],
   variants: ReadonlySet<RowVariant>,
@@ -56,15 +59,13 @@ export function rowsIn<R extends { readonly only?: RowVariant }>(
   return rows.filter(({ only }) => only === undefined || variants.has(only))
 }
 
-/** The prefix of vendor names in the tables. */
+/** The prefix of vendor attribute names in the tables. */
 export const vendorPrefix = 'platform.'
 
-/** Milliseconds of a number of seconds. */
 export function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1000
 }
 
-/** The text unless it is blank. */
 export function notBlank(text: string | undefined): string | undefined {
   return text === undefined || text.trim() === '' ? undefined : text
 }

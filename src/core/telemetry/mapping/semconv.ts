@@ -1,5 +1,6 @@
-// The names of the CI/CD and VCS conventions that are used. They are release candidates, which the package only offers at an unstable entry. So they
-// are copied here, and a test compares them with the package. https://opentelemetry.io/docs/specs/semconv/registry/attributes/cicd/
+// The attribute names of the CI/CD and VCS conventions that Pipespan uses. They are release candidates, which the package exports only from an
+// unstable entry point. So they are copied here, and a test compares them with the package.
+// https://opentelemetry.io/docs/specs/semconv/registry/attributes/cicd/
 
 /**
  * The schema URL of all resources and scopes: the newest published schema against which these names were checked. All names below are the same in
@@ -23,7 +24,7 @@ export const ATTR_CICD_WORKER_ID = 'cicd.worker.id'
 export const ATTR_CICD_WORKER_NAME = 'cicd.worker.name'
 export const ATTR_CICD_WORKER_STATE = 'cicd.worker.state'
 export const ATTR_CICD_WORKER_URL_FULL = 'cicd.worker.url.full'
-/** Superseded by `deployment.environment.name`; kept for dashboards that still use it. */
+/** This attribute was superseded by `deployment.environment.name`. It is kept for dashboards that still use it. */
 export const ATTR_DEPLOYMENT_ENVIRONMENT = 'deployment.environment'
 export const ATTR_DEPLOYMENT_ID = 'deployment.id'
 export const ATTR_DEPLOYMENT_NAME = 'deployment.name'

@@ -8,17 +8,17 @@ export const results = ['success', 'failure', 'error', 'timeout', 'cancellation'
 export type Result = (typeof results)[number]
 export type RunState = 'pending' | 'executing' | 'finalizing'
 
-/** How a pipeline or a job ended. No result: it has not ended, or its status is not known to this version. */
+/** The outcome of a pipeline or a job. It has no result if the pipeline or job has not ended, or if this version does not know its status. */
 export interface Outcome {
   readonly result?: Result | undefined
-  /** The deciding failure reason of the platform; undefined if none is known. */
+  /** The platform's failure reason that decides the outcome. Undefined if no reason is known. */
   readonly reason?: string | undefined
 }
 
 const pending = { state: 'pending' } as const
 const executing = { state: 'executing' } as const
 
-/** All statuses that the platform documents. The result of `failed` applies without a known reason. */
+/** All statuses that the platform documents. The result of `failed` applies if no failure reason is known. */
 export const statusMeanings: Readonly<Record<KnownStatus, { readonly state: RunState; readonly result?: Result }>> = {
   success: { state: 'finalizing', result: 'success' },
   failed: { state: 'finalizing', result: 'failure' },
@@ -35,7 +35,7 @@ export const statusMeanings: Readonly<Record<KnownStatus, { readonly state: RunS
   canceling: executing,
 }
 
-/** States of a merge request; others pass through. */
+/** The states of a merge request. Other states are exported unchanged. */
 export const changeStates: Readonly<Record<string, string>> = {
   opened: 'open',
   closed: 'closed',
@@ -43,7 +43,7 @@ export const changeStates: Readonly<Record<string, string>> = {
   locked: 'wip',
 }
 
-/** Undefined for a status that this version does not know. */
+/** Returns the state of a run. Undefined for a status that this version does not know. */
 export function stateOf(status: Status): RunState | undefined {
   return isKnownStatus(status) ? statusMeanings[status].state : undefined
 }
@@ -56,8 +56,9 @@ export function outcomeOfJob(job: { readonly status: Status; readonly failureRea
 }
 
 /**
- * One job decides the outcome of a failed pipeline: `failure` before `timeout` before `error`, and among equals the first with a reason. `failures`:
- * the reasons in order of job id, empty if there is none.
+ * Returns the outcome of a pipeline. One job decides the outcome of a failed pipeline: `failure` takes precedence over `timeout`, and `timeout` over
+ * `error`. Among equal results the first with a reason decides.
+ * `failures`: the failure reasons in order of job id; a reason is empty if the job has none.
  */
 export function outcomeOfPipeline(status: Status, failures: readonly string[]): Outcome {
   if (!hasFailed(status)) return outcomeOfJob({ status })
@@ -68,13 +69,13 @@ export function outcomeOfPipeline(status: Status, failures: readonly string[]): 
   return { result: 'failure' }
 }
 
-/** `error.type`: the reason, else `_OTHER`; undefined if it is no error. */
+/** Returns the value of `error.type`: the failure reason, or else `_OTHER`. Undefined if the outcome is no error. */
 export function errorTypeOf({ result, reason }: Outcome): string | undefined {
   if (result !== 'failure' && result !== 'error' && result !== 'timeout') return undefined
   return reason ?? ERROR_TYPE_VALUE_OTHER
 }
 
-/** `draft`: of an open one. */
+/** Returns the state of a merge request for export. `draft`: whether an open merge request is a draft. */
 export function changeStateOf(state: string | undefined, draft?: boolean): string | undefined {
   if (state === undefined) return undefined
   if (state === 'opened' && draft === true) return 'wip'

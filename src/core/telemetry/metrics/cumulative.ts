@@ -1,4 +1,4 @@
-// Cumulative metrics: a project's totals and active runs, each series since the start time in the store.
+// Cumulative metrics: the totals and active runs of a project. Each series counts from its start time in the store.
 import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAMESPACE } from '@opentelemetry/semantic-conventions'
 import type { Millis } from '../../../model/instant.ts'
 import {
@@ -63,19 +63,21 @@ export interface Owner {
   readonly profile: string
 }
 
-/** What features measure of a project whenever metrics are exported. */
+/** The values that features measure for a project at each export of metrics. */
 export interface ProjectMetrics extends Owner {
   readonly metrics: readonly MeasuredMetric[]
 }
 
-/** Active runs and jobs of a project; `since`: when counting began. */
+/** The active runs and jobs of a project. `since`: when counting began. */
 export interface ActiveTotals extends Owner {
   readonly runs: readonly ActiveRuns[]
   readonly jobs: readonly ActiveJobs[]
   readonly since: Millis
 }
 
-/** `now`: when the totals were read, the time of all points. Undefined if there are none. */
+/**
+ * Returns the cumulative metrics of a project. `now`: when the totals were read, which is the time of all points. Undefined if there are no metrics.
+ */
 export function toCumulative(
   totals: ProjectTotals,
   now: Millis,
@@ -85,7 +87,7 @@ export function toCumulative(
   return metrics.length === 0 ? undefined : resourceMetrics(projectResource(totals, settings), metrics)
 }
 
-/** The metrics of these series, in the table's order. Series of former metrics or bounds are left out. */
+/** Returns the metrics of these series, in the order of the table. Series of former metrics or bounds are left out. */
 export function totalsData(series: readonly SeriesTotal[], now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const byMetric = Map.groupBy(series, ({ metric }) => metric)
   const wire = wireNames(settings)
@@ -106,7 +108,7 @@ export function totalsData(series: readonly SeriesTotal[], now: Millis, settings
   )
 }
 
-/** The heads of metrics by the names of their totals, in the table's order. Former metrics are left out. */
+/** Returns the heads of metrics by the names of their totals, in the order of the table. Former metrics are left out. */
 export function totalsHeads(
   names: readonly string[],
   settings: TelemetrySettings,
@@ -121,7 +123,7 @@ export function totalsHeads(
   return heads
 }
 
-/** The row's own name; or, if it stands for many metrics, the names of its series. */
+/** Returns the row's own name. If the row stands for many metrics, it returns the names of their series. */
 function namesUnder(
   wireName: string,
   wire: readonly (readonly [string, MeasuredRow])[],
@@ -154,7 +156,7 @@ export function activeData(active: ActiveTotals, now: Millis, settings: Telemetr
       points: within(settings.maxSeries, points, head === oldestWaitMetric ? Math.max : add),
     }))
 
-  /** Points with equal attributes are joined, as several statuses are one state. */
+  /** Returns the points of active runs. Points with equal attributes are joined, because several statuses map to one state. */
   function pointsOf<T>(
     rows: readonly AttributeRow<T>[],
     all: readonly T[],
@@ -174,7 +176,7 @@ export function activeData(active: ActiveTotals, now: Millis, settings: Telemetr
   }
 }
 
-/** Series beyond the limit share one. */
+/** Limits the number of series. All series beyond the limit share one series. */
 function within(maxSeries: number, points: readonly Point[], join: (a: number, b: number) => number): Point[] {
   const [first, ...others] = points.slice(maxSeries - 1)
   if (first === undefined || others.length === 0) return [...points]
@@ -184,8 +186,8 @@ function within(maxSeries: number, points: readonly Point[], join: (a: number, b
 }
 
 /**
- * The attributes of a project's resource, with a namespace and an id, because two projects may have the same name. A configured `service.namespace`
- * wins over the project's; the project's id wins over a configured one.
+ * Returns the attributes of a project's resource. They include a namespace and an id, because two projects may have the same name. A configured
+ * `service.namespace` takes precedence over the project's namespace. The project's id takes precedence over a configured id.
  */
 export function projectResource(owner: Owner, settings: TelemetrySettings): AttributeSet[] {
   const { key, project } = owner
@@ -211,7 +213,7 @@ function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): P
   }
 }
 
-/** The names of all metrics in all profiles, as totals keep the name under which they were measured. */
+/** Returns the names of all metrics in all profiles, because totals keep the name under which they were measured. */
 function wireNames({ profiles, variants, figures, insides }: TelemetrySettings): [string, MeasuredRow][] {
   const namespaces = [vendorPrefix, ...Object.values(profiles).map(({ namespace }) => namespace)]
   const own = rowsIn(attemptMetrics, variants)
@@ -234,7 +236,7 @@ function shapeOfRow(row: MeasuredRow, settings: TelemetrySettings): string {
   }
 }
 
-/** The points of a row with states; none if the configuration drops their attribute. Those of other rows are unchanged. */
+/** Returns the points of a row with states, or none if the configuration drops their attribute. The points of other rows are unchanged. */
 export function pointsOfStates(
   { states }: MeasuredRow,
   points: readonly Point[],

@@ -1,4 +1,4 @@
-// Metrics with their points, and their OTLP messages.
+// Metrics with their points, and the OTLP messages built from them.
 import { attributesFrom } from '../otlp/attribute.ts'
 import { resourceWith, scope } from '../resource.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
@@ -17,16 +17,16 @@ import type { Millis } from '../../../model/instant.ts'
 export type Temporality = 'cumulative' | 'delta'
 
 export interface Buckets {
-  /** Upper bounds. There is one more count, for values above the last. */
+  /** The upper bounds of the buckets. There is one more count than bounds, for values above the last bound. */
   readonly bounds: readonly number[]
   readonly counts: readonly number[]
   readonly sum: number
-  /** Only for delta points, as totals do not keep them. */
+  /** The smallest value. Only delta points have it, because totals do not store it. */
   readonly min?: number | undefined
   readonly max?: number | undefined
 }
 
-/** Attributes of points are strings, except for the overflow mark. */
+/** The attributes of a metric point. All are strings, except for the overflow mark. */
 export type PointAttributes = Readonly<Record<string, string | boolean>>
 
 export interface Point {
@@ -39,7 +39,7 @@ export interface Point {
 
 export interface MeasuredMetric {
   readonly head: MetricHead
-  /** The name as exported. */
+  /** The metric name as exported. */
   readonly name: string
   readonly temporality: Temporality
   readonly points: readonly Point[]
@@ -65,7 +65,7 @@ function toExemplar({ at, value, traceId, spanId }: Exemplar, number: MetricHead
   return { timeUnixNano: Math.round(at), ...measured, traceId, spanId, filteredAttributes: [] }
 }
 
-/** AggregationTemporality of the protocol. */
+/** The values of AggregationTemporality in OTLP. */
 const temporalities = { delta: 1, cumulative: 2 } as const
 
 function toMetric({ head, name, temporality, points }: MeasuredMetric): Metric {

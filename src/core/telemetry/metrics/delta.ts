@@ -1,4 +1,4 @@
-// Delta metrics: points for each pipeline, deployment, change and incident, at its time.
+// Delta metrics: the points of each pipeline, deployment, change and incident, at its time.
 import type { AnyChunk } from '../../../model/event.ts'
 import { overflowAttributes, underOtherNames, bucketed } from '../../../model/totals.ts'
 import { resourceAttributesOf } from '../resource.ts'
@@ -8,19 +8,20 @@ import { resourceMetrics, sumOf, type MeasuredMetric, type Point, type PointAttr
 import { boundsOf, exemplarOf, headOf, joined, limitedOf, samplesOf, type Sample } from './samples.ts'
 import { pointsOfStates } from './cumulative.ts'
 
-// The limit of series for delta temporality, for which no totals are kept. It counts the series of this process, as an OpenTelemetry SDK does.
+// Limits the number of series for delta temporality, for which no totals are stored. The limit applies to the series of this process, as in an
+// OpenTelemetry SDK.
 
-/** Limit of all remembered series. Beyond it all are forgotten, and each metric starts counting from zero. */
+/** The maximum number of remembered series. When it is exceeded, all series are forgotten, and each metric starts counting from zero. */
 const maxRemembered = 200_000
 
 export interface SeriesCap {
-  /** False if this would be a series beyond the metric's limit. `most`: a lower limit of this metric. */
+  /** Returns false if this series would exceed the limit of the metric. `most`: a lower limit for this metric. */
   admits(owner: string, metric: string, series: string, most?: number): boolean
-  /** False if this would be a value beyond the `max` of a limited attribute. */
+  /** Returns false if this value would exceed the `max` values of a limited attribute. */
   admitsName(owner: string, metric: string, value: string, max: number): boolean
 }
 
-/** `limit`: series of each metric of a project, including the overflow series. */
+/** Creates a limit on series. `limit`: the maximum number of series of each metric of a project, including the overflow series. */
 export function createSeriesCap(limit: number): SeriesCap {
   const seen = new Map<string, Set<string>>()
   let remembered = 0
@@ -43,7 +44,10 @@ export function createSeriesCap(limit: number): SeriesCap {
   }
 }
 
-/** Undefined if a chunk has no metrics. A point covers the millisecond before the end, so that those of parallel pipelines do not overlap. */
+/**
+ * Returns the delta points of a chunk. Undefined if the chunk has no metrics. A point covers only the millisecond before the end, so that points of
+ * parallel pipelines do not overlap.
+ */
 export function toDelta(chunk: AnyChunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
   const measured = samplesOf(chunk, settings)
   if (measured === undefined) return undefined
@@ -64,7 +68,7 @@ export function toDelta(chunk: AnyChunk, settings: TelemetrySettings, cap?: Seri
   return resourceMetrics(resourceAttributesOf(chunk, settings), metrics)
 }
 
-/** The samples within the limits of names and series; what is beyond shares a series. */
+/** Returns the samples within the limits of names and series. Samples beyond a limit share one series. */
 function samplesWithin(cap: SeriesCap | undefined, owner: string, samples: readonly Sample[]): readonly Sample[] {
   return cap === undefined ? samples : joined(samples.map(sample => sampleWithin(cap, owner, sample)))
 }

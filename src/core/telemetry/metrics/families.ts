@@ -1,4 +1,5 @@
-// Pipeline metrics for scraping: one metric of each name for all projects, groups and instances, whose points have labels that name them.
+// Pipeline metrics for scraping. There is one metric of each name for all projects, groups and instances. Labels on the points name the project,
+// group or instance.
 import { ValueType } from '@opentelemetry/api'
 import { millisToHrTime } from '@opentelemetry/core'
 import {
@@ -17,12 +18,12 @@ export const projectLabels = [
   'platform_url',
   'project_id',
   'project_path',
-  // Named as a Collector names the resource's attributes, so that dashboards work with both.
+  // These labels have the names that a Collector gives to the resource attributes, so that dashboards work with both sources.
   'vcs_owner_name',
   'vcs_repository_name',
 ] as const
 
-/** The metrics of a project, a group, or else an instance. */
+/** The metrics of a project or a group, or of the instance if neither is set. */
 export interface OwnedMetrics<Owner extends MetricOwner = MetricOwner> {
   readonly owner: Owner
   readonly metrics: readonly MeasuredMetric[]
@@ -34,7 +35,7 @@ export interface MetricOwner {
   readonly group?: string | undefined
 }
 
-/** The metrics in the form of the SDK. */
+/** Converts the metrics to the types of the OpenTelemetry SDK. */
 export function sdkMetrics(all: readonly OwnedMetrics[]): MetricData[] {
   const labelled = all.flatMap(({ owner, metrics }) => {
     const labels = labelsOf(owner)
@@ -46,7 +47,7 @@ export function sdkMetrics(all: readonly OwnedMetrics[]): MetricData[] {
   )
 }
 
-/** A metric without points, in the form of the SDK. */
+/** Returns a metric without points, as a type of the OpenTelemetry SDK. */
 export function emptyMetric({ head, name }: Pick<MeasuredMetric, 'head' | 'name'>): MetricData {
   return asSdkMetric({ head, name, temporality: 'cumulative', points: [] })
 }
@@ -56,7 +57,7 @@ function labelsOf({ instance, project, group }: MetricOwner): PointAttributes {
   return Object.fromEntries(projectLabels.map((label, index) => [label, values[index] ?? '']))
 }
 
-/** A metric in the form that the SDK gives the daemon's own metrics, which are on the same page. */
+/** Converts a metric to the type that the OpenTelemetry SDK uses for the daemon's own metrics, because both are on the same page. */
 function asSdkMetric({ head, name, points }: MeasuredMetric): MetricData {
   const { unit, description, type } = head
   const common = {
@@ -65,7 +66,7 @@ function asSdkMetric({ head, name, points }: MeasuredMetric): MetricData {
   }
   const dataPoints = points.map(({ attributes, start, end, value, exemplar }) => ({
     attributes,
-    // For OpenMetrics; the SDK's type has none.
+    // The exemplar is added for OpenMetrics, because the type of the SDK has none.
     exemplar,
     startTime: millisToHrTime(start),
     endTime: millisToHrTime(end),

@@ -12,7 +12,7 @@ import type { GaugeHead, MetricHead } from '../mapping/metric-row.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 
-/** A `GaugeReading` of the store. */
+/** The readings of the inventory that the store returns as `GaugeReading`. */
 export interface FoundGauges {
   readonly instance: string
   readonly profile: string
@@ -24,16 +24,16 @@ export interface FoundGauges {
 export interface FoundPoint {
   readonly metric: string
   readonly attributes: PointAttributes
-  /** An instant is in ms and exported as the seconds since it or until it. */
+  /** The measured value. An instant is in ms, and is exported as the seconds since it or until it. */
   readonly value: number | { readonly since: Millis } | { readonly until: Millis } | FoundBuckets
 }
 
-/** A histogram since `began`. */
+/** A histogram that counts since `began`. */
 interface FoundBuckets extends Buckets {
   readonly began: Millis
 }
 
-/** The metrics in the order in which they were found, each once. `now`: the time of all points. */
+/** Returns the metrics in the order in which they were found, each once. `now`: the time of all points. */
 export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const style = styleOf({ trace: found }, settings)
   const custom = found.project && settings.projectPoints?.(found.project, found.instance)
@@ -58,8 +58,8 @@ export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetryS
 }
 
 /**
- * One value for points whose attributes are equal because some were dropped. Counts add up. The earliest instant is kept, which is the longest since
- * or the shortest until. Of other gauges the first value is kept.
+ * Joins the values of points whose attributes are equal because some attributes were dropped. Counts are added. Of instants the earliest is kept,
+ * which is the longest time since it or the shortest time until it. Of other gauges the first value is kept.
  */
 function joined(type: MetricHead['type'], a: FoundPoint['value'], b: FoundPoint['value']): FoundPoint['value'] {
   if (typeof a === 'number' || typeof b === 'number')
@@ -93,7 +93,7 @@ function styled(attributes: PointAttributes, { namespace, policy }: AttributeSty
   return Object.fromEntries(kept) as PointAttributes
 }
 
-/** The resource of what is measured of a project; of a group or the instance, the same as of events about them. */
+/** Returns the resource of measured values. For a group or the instance it is the same resource as for events about them. */
 export function measuredResource(found: Omit<FoundGauges, 'points'>, settings: TelemetrySettings): AttributeSet[] {
   const { instance, profile, project, group } = found
   if (project !== undefined) {
@@ -103,7 +103,7 @@ export function measuredResource(found: Omit<FoundGauges, 'points'>, settings: T
   const own = keyValuesOf(resourceAttributesOf(owner, settings)).map(({ key, value }) => [key, value] as const)
   return attributesFrom({
     ...Object.fromEntries(own),
-    // A group of another platform may have the same path.
+    // The instance is added because a group of another platform may have the same path.
     ...(settings.namesInstances && { [ATTR_SERVICE_INSTANCE_ID]: instance }),
   })
 }

@@ -1,11 +1,12 @@
-// Joins delta metrics of several chunks for one request, because two pipelines may end in the same millisecond: a backend takes one point of a series and
-// time, and drops or refuses a second one. The joined points have the content of their sources: counts, sums and buckets add up, all exemplars stay.
+// Joins the delta metrics of several chunks for one request, because two pipelines may end in the same millisecond. A backend accepts one point for
+// each series and time, and drops or refuses a second one. A joined point has the content of its sources: counts, sums and buckets are added, and all
+// exemplars are kept.
 import { plainAttributes, type AttributeSet } from '../otlp/attribute.ts'
 import { sorted } from './samples.ts'
 import type { HistogramPoint, Metric, NumberPoint, ResourceMetrics } from '../otlp/messages.ts'
 import type { PointAttributes } from './data.ts'
 
-/** One for each resource, with one metric of each name and type, with one point of each series and time. */
+/** Returns one ResourceMetrics for each resource, with one metric of each name and type, and one point for each series and time. */
 export function joinedMetrics(all: readonly ResourceMetrics[]): ResourceMetrics[] {
   const resources = Map.groupBy(all, ({ resource }) => keyOf(resource.attributes))
   return [...resources.values()].flatMap(some => {
@@ -35,7 +36,7 @@ function joinedMetric(some: readonly Metric[]): Metric[] {
   return [
     {
       ...first,
-      // The value that was exported last, as a backend would keep it.
+      // Keeps the gauge value that was exported last, as a backend would.
       gauge: join(
         ({ gauge }) => gauge,
         (_: NumberPoint, later) => later,
@@ -66,7 +67,7 @@ function added(a: NumberPoint, b: NumberPoint): NumberPoint {
   }
 }
 
-/** Both have the bounds of the same configuration. */
+/** Adds two histogram points. Both have the same bucket bounds, because they come from the same configuration. */
 function addedBuckets(a: HistogramPoint, b: HistogramPoint): HistogramPoint {
   return {
     ...{ ...a, ...common(a, b) },

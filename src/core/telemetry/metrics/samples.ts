@@ -1,4 +1,5 @@
-// The samples of a chunk: all points of all metrics, before they become delta points; and what they add to totals.
+// Computes the samples of a chunk, that is all points of all its metrics before they become delta points, and the increments that the chunk adds to
+// totals.
 import { branchClassOf } from '../../../model/pipeline.ts'
 import { carriesPipeline, type Chunk } from '../../../model/chunk.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../../model/event.ts'
@@ -29,7 +30,7 @@ import {
 } from '../mapping/metric-row.ts'
 import { taskRunMetric } from '../mapping/job-metrics.ts'
 
-/** A metric of pipelines, or of what features count. */
+/** A metric of pipelines, or of the figures that features count. */
 export interface MeasuredRow extends MetricHead {
   readonly type: MetricRow['type']
   readonly bounds?: FiguresRow<never>['bounds']
@@ -40,33 +41,36 @@ export interface MeasuredRow extends MetricHead {
 
 export interface Sample {
   readonly row: MeasuredRow
-  /** The metric's name as exported. */
+  /** The metric name as exported. */
   readonly metric: string
   readonly attributes: PointAttributes
-  /** The same attributes as sorted JSON. */
+  /** The attributes of the sample as sorted JSON. */
   readonly series: string
   readonly values: readonly number[]
-  /** True if its ref was folded. */
+  /** Whether the ref of the sample was folded. */
   readonly folded: boolean
-  /** What orders the values of a gauge, if not the attempt's end. */
+  /** The order of a gauge's value, if the values are not ordered by the end of the attempt. */
   readonly order?: number | undefined
 }
 
-/** The limited attribute of a sample, unless the configuration drops it. */
+/** Returns the limited attribute of a sample, unless the configuration drops that attribute. */
 export function limitedOf({ row: { limited }, attributes }: Sample): LimitedName | undefined {
   const value = limited && attributes[limited.attribute]
   return typeof value === 'string' && limited !== undefined ? { ...limited, value } : undefined
 }
 
 export interface Samples {
-  /** The span that exemplars point to: the pipeline's, or that of the job that deployed. */
+  /** The span that exemplars refer to: the span of the pipeline, or of the job that deployed. */
   readonly span: Pick<Exemplar, 'traceId' | 'spanId'> | undefined
-  /** When the attempt ended; 1 ms later for each further chunk, so that no two points of a series have the same time. */
+  /** The time of the samples: the end of the attempt, plus 1 ms for each further chunk, so that no two points of a series have the same time. */
   readonly at: Millis
   readonly samples: readonly Sample[]
 }
 
-/** Undefined if no time of the attempt is known. A chunk without the pipeline only has metrics of jobs, or of a job's log or report. */
+/**
+ * Returns the samples of a chunk. Undefined if no time of the attempt is known. A chunk without the pipeline has only metrics of jobs, or of a job's
+ * log or report.
+ */
 export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples | undefined {
   if (isEvent(chunk)) return samplesOfEvent(chunk, settings)
   const at = timeOf(chunk)
@@ -100,7 +104,7 @@ export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples
   return { span, at, samples }
 }
 
-/** The time of a chunk's samples; undefined if no time of the attempt is known. */
+/** Returns the time of a chunk's samples. Undefined if no time of the attempt is known. */
 export function timeOf(chunk: AnyChunk): Millis | undefined {
   if (isEvent(chunk)) return chunk.at
   const times = pipelineTimes(chunk)
@@ -120,7 +124,7 @@ export function labelsOf(
   return plainAttributes(namedAttributes(labels, style)) as PointAttributes
 }
 
-/** The attributes that contain the folded ref. */
+/** The keys of the attributes that contain the folded ref. */
 const refKeys: ReadonlySet<string> = new Set(['pipeline.ref', ATTR_VCS_REF_HEAD_NAME])
 
 function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples | undefined {
@@ -145,9 +149,10 @@ function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples
 const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
 const none: readonly MetricRow[] = []
 
-/** Joins points whose attributes are equal because some were dropped. Of gauges the first is kept. */
+/** Joins points whose attributes are equal because some attributes were dropped. For gauges the first point is kept. */
 export function joined(points: readonly Sample[]): readonly Sample[] {
-  // Mostly none are equal, and the texts of series are known already, whereas those of the groups have to be made.
+  // Usually no points are equal. This check is cheap because the texts of the series exist already, while the texts of the groups would have to be
+  // built.
   if (new Set(points.map(({ series }) => series)).size === points.length) return points
   return [...Map.groupBy(points, ({ metric, series }) => `${metric} ${series}`).values()].flatMap(
     ([first, ...others]) => {
@@ -166,17 +171,20 @@ export function pointAttributes<S>(
   return plainAttributes(attributesOf(rows, subject, style)) as PointAttributes
 }
 
-/** Attributes of a point, and the name of its series. */
+/** The attributes of a point, and the name of its series. */
 interface Series {
   readonly attributes: PointAttributes
   readonly series: string
 }
 
-/** Series of each table that are remembered; beyond it all are forgotten. */
+/** How many series are remembered for each table. When the limit is exceeded, all are forgotten. */
 const maxKnown = 2_000
 const knownSeries = new WeakMap<object, Map<string, Series>>()
 
-/** The series of a subject. Remembered by its values, as series recur in every pipeline: that takes a third of the time. */
+/**
+ * Returns the series of a subject. Series are cached by their values, because they recur in every pipeline: with the cache this takes a third of the
+ * time.
+ */
 function seriesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Series {
   const sets = attributesOf(rows, subject, style)
   const [{ table, values } = { table: rows, values: [] }] = sets
@@ -195,12 +203,12 @@ function named(attributes: PointAttributes): Series {
   return { attributes, series: sorted(attributes) }
 }
 
-/** The sorted JSON of attributes, which identifies a series. */
+/** Returns the attributes as sorted JSON, which identifies a series. */
 export function sorted(attributes: PointAttributes): string {
   return JSON.stringify(Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))))
 }
 
-/** The exemplar of a counter (with the sum) or a histogram (with the greatest value); gauges have none. */
+/** Returns the exemplar of a counter (with the sum) or of a histogram (with the greatest value). Gauges have none. */
 export function exemplarOf({ row, values }: Sample, { span, at }: Samples): Exemplar | undefined {
   if (row.type === 'gauge' || span === undefined) return undefined
   let value = 0
@@ -208,12 +216,12 @@ export function exemplarOf({ row, values }: Sample, { span, at }: Samples): Exem
   return { at, value, ...span }
 }
 
-/** The metric's head, with the price table's unit for costs. */
+/** Returns the head of the metric. Costs have the unit of the price table. */
 export function headOf(row: MeasuredRow, { costUnit: unit }: Pick<TelemetrySettings, 'costUnit'>): MetricHead {
   return row.unit === costUnit ? { ...row, unit } : row
 }
 
-/** The upper bounds of a histogram's buckets. */
+/** Returns the upper bounds of a histogram's buckets. */
 export function boundsOf(
   { bounds }: MeasuredRow,
   { histogramBounds }: Pick<TelemetrySettings, 'histogramBounds'>,
@@ -221,7 +229,7 @@ export function boundsOf(
   return bounds ?? histogramBounds
 }
 
-/** What a chunk adds to its project's totals; undefined if it adds nothing. */
+/** Returns the increments that a chunk adds to its project's totals. Undefined if it adds nothing. */
 export function measure(chunk: AnyChunk, settings: TelemetrySettings): ProjectIncrements | undefined {
   const measured = samplesOf(chunk, settings)
   if (chunk.project === undefined || measured === undefined || measured.samples.length === 0) return undefined

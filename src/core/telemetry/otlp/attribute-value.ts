@@ -1,8 +1,8 @@
-// The values of attributes in OTLP; each has its type.
+// The values of OTLP attributes. Each value has its own type.
 
 /**
- * A double even if it is whole. If a coverage of 88 were written as an integer, the type would change from pipeline to pipeline, and a backend that
- * has seen the integer first would refuse 88.5.
+ * A number that is encoded as a double even if it is whole. If a coverage of 88 were encoded as an integer, the type would change from pipeline to
+ * pipeline, and a backend that has received the integer first would refuse 88.5.
  */
 export class Double {
   readonly value: number
@@ -16,7 +16,10 @@ export class Double {
   }
 }
 
-/** Whole numbers are integers, other numbers doubles. A bigint is an integer beyond the precision of a number, such as nanoseconds. */
+/**
+ * The value of an attribute. Whole numbers are encoded as integers, other numbers as doubles. A bigint is an integer beyond the precision of a
+ * number, such as nanoseconds.
+ */
 export type AttributeValue = string | boolean | number | bigint | Double | readonly (string | number | boolean)[]
 
 export interface KeyValue {

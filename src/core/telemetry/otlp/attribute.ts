@@ -1,41 +1,47 @@
-// Attributes of OTLP: tables of names, and values for them.
+// OTLP attributes: tables of attribute names, and values for these names.
 import { anyValue, headOf, readAttribute, writeAttribute, type Kind } from './kinds.ts'
 import { Double, type AttributeValue, type KeyValue } from './attribute-value.ts'
 import type { Attributes } from '@opentelemetry/api'
 import type { BackWriter } from './back-writer.ts'
 
-/** Values in the order of a table's rows; undefined if a row has none. */
+/** Values in the order of a table's rows. A value is undefined if its row has none. */
 export type RowValues = readonly (AttributeValue | undefined)[]
 
-/** The values of a table's rows. A value may be written under several names, such as `job.name` and `cicd.pipeline.task.name`. */
+/** The values of a table's rows. A value may be encoded under several names, such as `job.name` and `cicd.pipeline.task.name`. */
 export interface AttributeSet {
   readonly table: AttributeTable
   readonly values: RowValues
 }
 
-/** Converts a value for export; undefined if it is left out. */
+/** Converts a value for export. Returns undefined if the value is left out. */
 export type Typing = (value: AttributeValue) => AttributeValue | undefined
 
-/** A row with the names of its value. */
+/** A row of a table, with the attribute names of its value. */
 export interface NamedRow {
   readonly names: readonly { readonly key: string; readonly rule?: (value: AttributeValue) => AttributeValue }[]
   readonly typed?: Typing | undefined
-  /** Its values recur, together with those of adjacent rows with the same mark. */
+  /** Whether the values of the row recur, together with the values of adjacent rows that have the same mark. */
   readonly recurs?: true | string | undefined
 }
 
-/** Limits of the cache of a run of rows: first values, entries for each of these, and UTF-16 units of an entry. */
+/**
+ * The limits of the cache for a group of adjacent rows: the number of first values, the number of entries for each first value, and the UTF-16 units
+ * of an entry.
+ */
 const maxFirst = 512
 const maxOfFirst = 4
 const maxLength = 1_024
 
-/** The encoding of a run's values. */
+/** The encoded values of a group of adjacent rows. */
 interface Written {
   readonly values: RowValues
   readonly bytes: Uint8Array
 }
 
-/** A single row, or several adjacent ones that recur together. Rows and names are in the order of writing, from back to front. */
+/**
+ * A group of rows that are encoded together: a single row, or several adjacent rows that recur together. Rows and names are in the order of encoding,
+ * which is from back to front.
+ */
 interface Run {
   readonly from: number
   readonly to: number
@@ -44,11 +50,11 @@ interface Run {
     readonly typed: Typing | undefined
     readonly names: readonly (NamedRow['names'][number] & { readonly head: Uint8Array })[]
   }[]
-  /** The cache: by tag, then by the run's first value, the newest entries first. */
+  /** The cache of encoded groups: by tag, then by the first value of the group, with the newest entries first. */
   readonly written: Map<AttributeValue | undefined, Written[]>[] | undefined
 }
 
-/** The names of a table's rows. */
+/** The attribute names of a table's rows, with a cache of encoded values. */
 export class AttributeTable {
   readonly #rows: readonly NamedRow[]
   readonly #runs: readonly Run[]
@@ -89,7 +95,7 @@ function writeAnew(writer: BackWriter, tag: number, values: RowValues, { rows }:
   }
 }
 
-/** Uses the cached encoding only if all values of the run are equal. */
+/** Writes the cached encoding if all values of the group are equal to the cached values. */
 function writeKnown(
   writer: BackWriter,
   tag: number,
@@ -118,7 +124,7 @@ function exported(value: AttributeValue | undefined, typed: Typing | undefined):
   return value === undefined || typed === undefined ? value : typed(value)
 }
 
-/** Whether the cached values equal those from `from` on. */
+/** Whether the cached values are equal to the values that begin at index `from`. */
 function areSame(run: RowValues, values: RowValues, from: number): boolean {
   for (let n = 0; n < run.length; n += 1) {
     const value = run[n]
@@ -135,7 +141,7 @@ function longer(length: number, value: AttributeValue | undefined): number {
   return length + (Array.isArray(value) ? value.join().length : typeof value === 'string' ? value.length : 1)
 }
 
-/** Attributes from an object. */
+/** Builds attributes from an object. */
 export function attributesFrom(object: Readonly<Record<string, AttributeValue>>): AttributeSet[] {
   const rows = Object.keys(object).map((key): NamedRow => ({ names: [{ key }] }))
   return [{ table: new AttributeTable(rows), values: Object.values(object) }]
@@ -158,7 +164,7 @@ export const attributes: Kind<readonly AttributeSet[]> = {
   json: sets => keyValuesOf(sets).map(({ key, value }) => ({ key, value: anyValue.json(value) })),
 }
 
-/** The attributes as an object with plain numbers, for showing and comparing. */
+/** Returns the attributes as an object with plain numbers, for display and comparison. */
 export function plainAttributes(attributes: readonly AttributeSet[]): Attributes {
   return Object.fromEntries(keyValuesOf(attributes).map(({ key, value }) => [key, plain(value)]))
 }
