@@ -1,4 +1,5 @@
-// Webhooks taken in per second, each in its run on the disk before it is answered, against a bare node:http server that only collects the body.
+// Measures how many webhooks per second the daemon accepts when each is stored on disk before it is answered. The reference is a bare node:http
+// server that only collects the body.
 import { answeredPerSecond } from './load.ts'
 import { finishes } from './hooks.ts'
 import { startDaemon, startServer } from './processes.ts'
@@ -8,7 +9,7 @@ export const accept: Question = {
   id: 'accept',
   name: 'durable webhooks accepted per second',
   against: 'bare node:http that only collects the body',
-  // 1,500 and 2,500 a second on the machine of the recorded figures.
+  // These ratios correspond to 1,500 and 2,500 webhooks per second on the machine of the recorded figures.
   asked: { atLeast: 0.065, aim: 0.11 },
   unit: 'requests/s',
   times: { full: 9, quick: 2 },
@@ -22,7 +23,7 @@ export const accept: Question = {
     yield* interleaved(
       async () => answeredPerSecond({ ports: [bare.port], next: finishes(20), ...times }),
       async () => {
-        // A new daemon each time: one that still works off what it has would take the rival's processor.
+        // Each round uses a new daemon, because a daemon that still processes a backlog would take processor time from the reference server.
         await using daemon = await startDaemon({ backend: sink.port, env: { PIPESPAN_SETTLE: '5s' } })
         return await answeredPerSecond({ ports: [daemon.port], next: finishes(20), ...times })
       },

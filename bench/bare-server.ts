@@ -1,4 +1,4 @@
-// The rival of the webhook benchmarks: node:http that collects the body and answers. Prints its port.
+// The reference server of the webhook benchmarks: a node:http server that collects the body and answers. It prints its port.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

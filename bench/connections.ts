@@ -1,11 +1,11 @@
-// What open connections cost: resident memory while a thousand senders keep theirs.
+// Measures the memory cost of open connections: the resident memory while a thousand senders keep their connections open.
 import { residentBytes, startDaemon } from './processes.ts'
 import { finishes } from './hooks.ts'
 import { load } from './load.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Question } from './question.ts'
 
-/** MiB. */
+/** The maximum resident memory in MiB. */
 const asked = 200
 const open = 1_000
 

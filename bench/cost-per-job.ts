@@ -1,4 +1,4 @@
-// Whether a job in a pipeline of 2,000 costs more than one in a pipeline of 20: webhook to encoded trace.
+// Measures whether a job in a pipeline of 2,000 jobs costs more than a job in a pipeline of 20, from the webhook to the encoded trace.
 import { encoded, chunksOf } from './work.ts'
 import { bodiesOf, finishedPipeline, pipelineEvent } from './payload.ts'
 import { plansOf, type Mix } from './plans.ts'
@@ -14,7 +14,7 @@ export const costPerJob: Question = {
   terms: () =>
     'In one process, from the bytes of the webhook to the bytes of the request: parsed, merged, mapped, encoded.',
   rounds: async function* () {
-    // As many jobs on both sides.
+    // Both sides process the same number of jobs.
     const large = { jobs: 4_000, bodies: bodiesOf(finishedPipeline(2_000), 2) }
     const small = { jobs: 4_000, bodies: bodiesOf(finishedPipeline(20), 200) }
     const others = {
@@ -44,7 +44,7 @@ function mixed(mix: Mix, count: number): Some {
   return { jobs, bodies: plans.map((plan, n) => pipelineEvent(plan, 1).body(n)) }
 }
 
-/** Of one job. */
+/** Returns the time per job in microseconds. */
 async function microseconds({ jobs, bodies }: Some): Promise<number> {
   const began = performance.now()
   for (const body of bodies) encoded(await chunksOf(body))

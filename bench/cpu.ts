@@ -1,4 +1,4 @@
-// Processor time from the webhook to the sent request, against JSON.parse of the same webhooks.
+// Measures the processor time from the webhook to the sent request, relative to JSON.parse of the same webhooks.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { countsOf, processorMs, startDaemon, startServer, type Running } from './processes.ts'
 import { bodiesOf, finishedPipeline } from './payload.ts'
@@ -12,7 +12,7 @@ export const cpu: Question = {
   id: 'cpu',
   name: 'processor time of a finished pipeline, from its webhook to the sent request',
   against: 'JSON.parse of its webhook',
-  // 0.8 ms, the receiving of the request included.
+  // The limit corresponds to 0.8 ms, including the time for receiving the request.
   asked: { atMost: 18 },
   unit: 'µs',
   times: { full: 5, quick: 1 },
@@ -24,7 +24,7 @@ export const cpu: Question = {
     await using sink = await startServer('sink.ts')
     for (;;) {
       await using daemon = await startDaemon({ backend: sink.port })
-      // What the process spends on itself is no part of a pipeline.
+      // The processor time of the idle process is subtracted, because no pipeline causes it.
       const idle = await idleMsPerMs(daemon)
       const hooks = finishes(20)
       await send(warm, hooks, daemon, sink, quick)
@@ -36,7 +36,7 @@ export const cpu: Question = {
   },
 }
 
-/** Resolves when the backend has them all. */
+/** Sends webhooks. Resolves when the backend has received all pipelines. */
 async function send(
   count: number,
   hooks: ReturnType<typeof finishes>,
@@ -60,7 +60,7 @@ async function send(
   }
   end.abort()
   await ended
-  // What follows an answer is part of its pipeline: that it is delivered is noted.
+  // The work after the backend's answer belongs to the pipeline as well, because the daemon then records that the pipeline was delivered.
   await sleep(200)
 }
 
@@ -71,7 +71,7 @@ async function idleMsPerMs({ pid }: Running): Promise<number> {
   return (processorMs(pid) - from) / (performance.now() - began)
 }
 
-/** Milliseconds of one. */
+/** Returns the ms that JSON.parse takes for one webhook. */
 function parseMs(): number {
   const bodies = bodiesOf(finishedPipeline(20), 64)
   const all = (): void => bodies.forEach(body => void JSON.parse(body.toString()))

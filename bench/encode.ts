@@ -1,4 +1,4 @@
-// Encoding a pipeline's trace, against JSON.parse of the webhook it came from.
+// Measures the time for encoding the trace of a pipeline, relative to JSON.parse of the webhook that reported the pipeline.
 import { encoded, chunksOf, timed } from './work.ts'
 import { bodiesOf, finishedPipeline } from './payload.ts'
 import type { Question } from './question.ts'
@@ -15,7 +15,7 @@ export const encode: Question = {
     const bodies = bodiesOf(finishedPipeline(20), 64)
     const chunks = await Promise.all(bodies.map(chunksOf))
     const turns = [0, 1, 2]
-    // Warm: what is measured is a daemon that has run for a while.
+    // The code is warmed up first, because the benchmark measures a daemon that has been running for a while.
     for (let n = 0; n < 20; n += 1) {
       chunks.forEach(encoded)
       bodies.forEach(parsed)

@@ -1,4 +1,4 @@
-// Full load: as many webhooks as are worked off. Senders wait while more than a little is accepted and not yet exported.
+// Measures the full load: as many webhooks as the daemon can process. Senders wait while more than a small backlog is accepted but not yet exported.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answeredPerSecond, load, type Hook } from './load.ts'
 import { countsOf, startDaemon, startServer, type Running } from './processes.ts'
@@ -8,28 +8,28 @@ export interface FullLoadOptions {
   readonly daemons: readonly Running[]
   readonly sink: Running
   readonly hooks: () => Hook
-  /** Finished pipelines that may be accepted and not yet exported. */
+  /** The maximum number of finished pipelines that are accepted but not yet exported. */
   readonly backlog: number
   readonly warmMs: number
   readonly forMs: number
 }
 
 export interface FullLoad {
-  /** Exported, as the backend counted them. */
+  /** The number of exported pipelines per second, as counted by the backend. */
   readonly pipelinesPerSecond: number
-  /** Accepted, while no more waited at the end than may. */
+  /** The number of accepted webhooks per second, while the backlog stays within its limit. */
   readonly webhooksPerSecond: number
 }
 
-/** What may wait of finished pipelines, for those who have no other wish. It takes a while until so many wait, and to work them off. */
+/** Returns the default backlog of finished pipelines. A larger backlog takes longer to build up and to process. */
 export function defaultBacklog(quick: boolean): number {
   return quick ? 200 : 1_000
 }
 
-/** How often the backend is asked what it has, ms. */
+/** How often the backend is asked for its counts, in ms. */
 const askEvery = 20
 
-/** Loads the daemons until the time is over; what was measured is the time after warming up. */
+/** Loads the daemons for the given time. Only the time after the warm-up is measured. */
 export async function fullLoad(options: FullLoadOptions): Promise<FullLoad> {
   const { daemons, sink, hooks, backlog, warmMs, forMs } = options
   const before = (await countsOf(sink)).pipelines
@@ -68,13 +68,13 @@ export async function fullLoad(options: FullLoadOptions): Promise<FullLoad> {
 }
 
 export interface FullLoadRounds {
-  /** Makes the sequence of webhooks anew. */
+  /** Creates the sequence of webhooks anew. */
   readonly hooks: () => () => Hook
   readonly backlog: number
   readonly roundOf: (load: FullLoad) => Omit<Round, 'rival'>
 }
 
-/** A new daemon under full load each time, in alternation with a bare server that only collects the same bodies. */
+/** Yields the measured rounds. They alternate between a bare server that only collects the bodies, and a new daemon under full load. */
 export async function* fullLoadRounds(
   quick: boolean,
   { hooks, backlog, roundOf }: FullLoadRounds,

@@ -1,4 +1,4 @@
-// A store that has been used for long: real runs, as a daemon leaves them in every table, and as many copies as it takes.
+// Creates a store as it is after long use: it contains real runs, as a daemon stores them in every table, and as many copies of them as needed.
 import { closeSync, cpSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,25 +11,25 @@ import { openSqlite } from '../src/core/store/sqlite/open-sqlite.ts'
 import { sendsNothing } from '../src/core/store/ports/outbox.ts'
 import { plansOf } from './plans.ts'
 
-/** Runs that a daemon took in and exported; the others are made from them. */
+/** The number of runs that a daemon processed and exported. The other runs are copies of them. */
 const realRuns = 1_000
-/** A million of them took place within these days. */
+/** The number of days over which a million runs are spread. */
 const days = 6
 const hour = 3_600_000
-/** Tables that grow with the runs, besides those that name one. */
+/** Tables that grow with the number of runs, besides the tables that refer to a run. */
 const filled = ['runs', 'chunks', 'deployments', 'delivery_keys']
 const day = 24 * hour
 
-/** Of a daemon that serves a filled store: it need not make room. */
+/** The environment of a daemon that serves a filled store. The size limit is high, so that the daemon need not delete data. */
 export const filledEnv = { PIPESPAN_STORE_MAX_SIZE: '200GiB' } as const
 
 export interface FilledStore extends Disposable {
   readonly folder: string
-  /** The first of a million pipeline ids that are not in it yet; others each time. */
+  /** Returns the first of a million pipeline ids that are not in the store yet. Each call returns other ids. */
   newPipelines(): number
 }
 
-/** `runs`: a multiple of 1,000. */
+/** Creates a filled store. `runs`: a multiple of 1,000. */
 export async function filledStore(runs: number): Promise<FilledStore> {
   real ??= takeInReal()
   const folder = temporaryFolder()
@@ -46,13 +46,16 @@ export async function filledStore(runs: number): Promise<FilledStore> {
 let real: Promise<string> | undefined
 let shared: Promise<FilledStore> | undefined
 
-/** A million runs (quick: 100,000), for all questions of one run of the suite: filling takes minutes. It goes with the process. */
+/**
+ * Returns a store with a million runs (quick: 100,000) that all benchmarks of a suite share, because filling it takes minutes. The store is deleted
+ * when the process ends.
+ */
 export async function sharedStore(quick: boolean): Promise<FilledStore> {
   shared ??= filledStore(quick ? 100_000 : 1_000_000)
   return shared
 }
 
-/** Small pipelines of many projects, taken in and exported by a daemon that is then stopped; answers the folder. */
+/** Lets a daemon process and export small pipelines of many projects, then stops the daemon. Returns the folder of its store. */
 async function takeInReal(): Promise<string> {
   const { path: folder } = temporaryFolder()
   await using sink = await startServer('sink.ts')
@@ -67,7 +70,7 @@ async function takeInReal(): Promise<string> {
   end.abort()
   await ended
   await daemon.stop()
-  // The daemon counts the figures over time some seconds later.
+  // A daemon computes the trend figures some seconds later, so they are computed here.
   const store = openSqlite(path.join(folder, storeFile), {
     now: () => Date.now(),
     maxSize: 2 ** 40,
@@ -78,7 +81,7 @@ async function takeInReal(): Promise<string> {
   return folder
 }
 
-/** So many times the rows that are there, with ids and times moved: as if the daemon had run for days. */
+/** Multiplies the rows of the store. Ids and times are shifted, as if the daemon had run for days. */
 function multiply(file: string, times: number): void {
   const db = new DatabaseSync(file)
   db.exec(`
@@ -90,7 +93,7 @@ function multiply(file: string, times: number): void {
     ...{ chunk_id: highest('chunks'), 'chunks.id': highest('chunks') },
     ...{ pipeline_id: realRuns, job_id: realRuns * 10_000, first_job: realRuns * 10_000 },
   }
-  // The daemon was stopped before it counted them.
+  // The daemon was stopped before it counted these deployments, so they are marked as counted.
   db.exec('UPDATE deployments SET due_at = NULL, counted_at = known_at WHERE due_at IS NOT NULL')
   const apart = Math.floor((days * day) / times)
   for (const { name, columns } of tablesOf(db)) {
@@ -105,13 +108,13 @@ function multiply(file: string, times: number): void {
         : column
     })
     db.exec(`CREATE TEMP TABLE real_${name} AS SELECT * FROM ${name}`)
-    // Table by table, so that each grows at its end.
+    // The copies are inserted table by table, so that each table grows at its end.
     db.prepare(
       `WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < ${times} - 1)
        INSERT INTO ${name} (${columns.join(', ')}) SELECT ${values.join(', ')} FROM copies CROSS JOIN real_${name}`,
     ).run()
   }
-  // Figures over time: every hour of some days and every day has its own; those of the copies are there already.
+  // The trend figures are copied separately, because every hour of some days, and every day, has its own row. Rows that exist already are skipped.
   db.exec('CREATE TEMP TABLE real_trends AS SELECT * FROM trends')
   const trends = (tablesOf(db).find(({ name }) => name === 'trends')?.columns ?? []).join(', ')
   const earlier = db.prepare(
@@ -121,7 +124,7 @@ function multiply(file: string, times: number): void {
   for (let step = 1; step < (days * day) / hour; step += 1) earlier.run(step, days * day)
   db.exec('COMMIT; PRAGMA journal_mode = WAL')
   db.close()
-  // What the system still has to write would be written during the measurement.
+  // The file is synced, because the system would otherwise write pending data during the measurement.
   const written = openSync(file, 'r+')
   fsyncSync(written)
   closeSync(written)

@@ -1,6 +1,7 @@
-// Builds the files of a release that need no npm where they run, into --out FOLDER: for each --arch (x64, arm64) a tarball of Node, the
-// package and the systemd unit, and a Debian package of the same tree; and SHA256SUMS. `--package`: the packed file, else it is packed. The same commit gives the same bytes: names are
-// sorted, and all times are the commit's. Node's binaries are those of the npm registry, in the version that package.json pins.
+// Builds the release files that need no npm on the target machine, in the folder of --out. For each --arch (x64, arm64) these are a tarball with
+// Node.js, the package and the systemd unit, and a Debian package of the same files; and one SHA256SUMS. `--package`: the packed file; without it,
+// the script packs the package. The same commit produces the same bytes: names are sorted, and all times are the commit's time. The Node.js binaries
+// come from the npm registry, in the version that package.json pins.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -37,7 +38,7 @@ const committedAt = String(run(root, ['git', 'log', '-1', '--format=%ct'])).trim
 const work = mkdtempSync(path.join(tmpdir(), 'pipespan-artifacts-'))
 process.on('exit', () => rmSync(work, { recursive: true, force: true }))
 mkdirSync(out, { recursive: true })
-// What ships is the same everywhere: the content of the packed file.
+// The same files are shipped for every architecture: the content of the packed file.
 const shipped = path.join(work, 'shipped')
 mkdirSync(shipped)
 const packedFile =
@@ -51,7 +52,9 @@ for (const arch of architectures) {
 }
 writeSums(out)
 
-/** What both files have in common: Node, the bundle, and a program that starts one with the other. */
+/**
+ * Creates the files that the tarball and the Debian package have in common: Node.js, the bundle, and a program that starts the bundle with Node.js.
+ */
 function treeOf(arch) {
   const tree = path.join(work, arch)
   mkdirSync(path.join(tree, 'bin'), { recursive: true })
@@ -68,7 +71,7 @@ function treeOf(arch) {
   return tree
 }
 
-/** Runs from any folder: `bin/pipespan`. */
+/** Creates the tarball. After unpacking, `bin/pipespan` runs from any folder. */
 function tarball(arch, tree) {
   const name = `pipespan-${version}-linux-${arch}`
   const top = path.join(work, 'tarball', name)
@@ -77,7 +80,7 @@ function tarball(arch, tree) {
   return [`${name}.tar.gz`, packed(path.dirname(top), name)]
 }
 
-/** The tree in /usr/lib/pipespan, its unit, and settings that an upgrade keeps. */
+/** Creates the Debian package: the files in /usr/lib/pipespan, the systemd unit, and settings that an upgrade keeps. */
 function debianPackage(arch, tree) {
   const data = path.join(work, `data-${arch}`)
   const at = name => path.join(data, name)
@@ -111,13 +114,13 @@ function debianPackage(arch, tree) {
   return [`pipespan_${version}_${debianNames[arch]}.deb`, archive(members)]
 }
 
-/** The systemd unit, for a tree with a Node of its own in this folder. */
+/** Returns the systemd unit for files in this folder, which contains its own Node.js. */
 function unit(folder) {
   const text = readFileSync(path.join(root, 'deploy/systemd/pipespan.service'), 'utf8')
   return text.replace('/usr/bin/node', `${folder}/bin/node`).replaceAll('/opt/pipespan', folder)
 }
 
-/** A tar archive that depends on names and contents alone. */
+/** Creates a tar archive whose bytes depend only on the names and contents of the files. */
 function packed(folder, name = '.') {
   const same = [
     '--sort=name',
@@ -130,7 +133,7 @@ function packed(folder, name = '.') {
   return run(folder, ['gzip', '-n'], run(folder, ['tar', '--create', '--format=gnu', ...same, name]))
 }
 
-/** An `ar` archive: a head of 60 bytes before each member, which has an even length. */
+/** Creates an `ar` archive. Each member is preceded by a header of 60 bytes, and has an even length. */
 function archive(members) {
   const parts = Object.entries(members).flatMap(([name, content]) => {
     const bytes = Buffer.from(content)
@@ -140,7 +143,7 @@ function archive(members) {
   return Buffer.concat([Buffer.from('!<arch>\n'), ...parts])
 }
 
-/** What a program prints; ends with its message if it fails. */
+/** Runs a program and returns its output. If the program fails, the script ends with the program's message. */
 function run(cwd, [program, ...args], input) {
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, input, maxBuffer: 1 << 30 })
   if (status === 0) return stdout

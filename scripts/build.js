@@ -1,5 +1,5 @@
-// Bundles src and what it uses into dist: few files start three times as fast as a thousand. Also npm's `prepare`: an install
-// without the bundler (production) keeps the dist it came with.
+// Bundles src and its dependencies into dist, because few files start three times as fast as a thousand. The script is also npm's `prepare`: an
+// installation without the bundler (production) keeps the dist that it contains.
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,7 @@ try {
   ;({ rolldown } = await import('rolldown'))
 } catch {
   if (existsSync(path.join(dist, 'main.js'))) process.exit(0)
-  // npm leaves out an optional package, such as the bundler's binary, whose engines exclude the Node that npm itself runs on.
+  // npm does not install an optional package, such as the bundler's binary, if its engines exclude the Node.js version that npm itself runs on.
   const [, npmsNode = '20'] = /node\/v(\d+)/.exec(process.env.npm_config_user_agent ?? '') ?? []
   process.stderr.write(
     Number(npmsNode) < 20
@@ -25,14 +25,14 @@ try {
 }
 
 /**
- * What the packages load only where it is asked for, which nothing here does, stays out: V8 keeps the text of whatever is in a file, on each
- * thread. `pg-native` is an optional part of `pg`; the others compile Fastify's schemas, which no route has, and send requests for its tests.
+ * Optional parts of packages, which Pipespan never loads, are left out of the bundle, because V8 keeps the text of every file in memory, on each
+ * thread. `pg-native` is an optional part of `pg`. The others compile Fastify's schemas, which no route has, and send requests in Fastify's tests.
  */
 const neverLoaded = ['pg-native', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request']
 
 /**
- * Answers which files went into it. In ASCII: V8 keeps the text of what it runs, on each thread that runs it, with two bytes for
- * each character of a file that has others than Latin ones. Not minified: a stack trace names the functions.
+ * Bundles a file and returns the list of bundled files. The output is ASCII, because V8 keeps the text of running code in memory on each thread, with
+ * two bytes per character if a file has non-Latin characters. The output is not minified, so that stack traces contain the names of functions.
  */
 async function bundle(file, output) {
   const bundled = await rolldown({
@@ -56,19 +56,19 @@ async function bundle(file, output) {
   return written.output.flatMap(({ moduleIds = [] }) => moduleIds)
 }
 
-/** Every character beyond ASCII stands in a text or a pattern, where its escape is the same. */
+/** Escapes every non-ASCII character. All of them are in strings or patterns, where an escape has the same meaning. */
 function inAscii(code) {
   return code.replaceAll(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /**
- * What a start needs is in few files, but in none that is very large: to compile one, V8 takes four times its size for a moment, and the allocator
- * keeps that. What calls each other for each pipeline is in one file, because V8 inlines less over their borders: in many files a pipeline takes 7 %
- * more processor time. Each group has what its module imports, but for what is in a group of a higher priority.
+ * The code that a start needs is in a few files, none of them very large: to compile a file, V8 briefly takes four times its size, and the allocator
+ * keeps that memory. Functions that call each other for each pipeline are in one file, because V8 inlines less across files: in many files a pipeline
+ * takes 7 % more processor time. Each group contains the imports of its module, except modules in a group of higher priority.
  */
 const groups = [
   { name: 'yaml', test: /node_modules.yaml./, priority: 8 },
-  // Version 3 is only in the file of the MCP endpoint.
+  // Version 3 of zod is only in the file of the MCP endpoint.
   { name: 'zod', test: /node_modules.zod[\/\\](?!v3)/, priority: 8 },
   { name: 're2js', test: /node_modules.re2js./, priority: 8 },
   { name: 'undici', test: /node_modules.undici./, priority: 8 },
@@ -80,7 +80,7 @@ const groups = [
 
 rmSync(dist, { recursive: true, force: true })
 const files = await bundle('main.ts', {
-  // One folder below, as the rooms are in src: what is looked for relative to a module is found from there too.
+  // The files are one folder below dist, like the folders in src, so that paths relative to a module are found from there as well.
   chunkFileNames: 'modules/[name]-[hash].js',
   codeSplitting: { groups },
 })
@@ -96,11 +96,11 @@ const [lock, manifest] = ['package-lock.json', 'package.json'].map(name =>
 )
 writeFileSync(path.join(dist, 'THIRD-PARTY-LICENCES.txt'), licencesOf(packages))
 writeFileSync(path.join(dist, 'sbom.cdx.json'), `${JSON.stringify(sbomOf(packages, lock, manifest), undefined, 2)}\n`)
-// What browsers get as it is.
+// These files are sent to browsers unchanged.
 cpSync(path.join(source, 'console', 'layout', 'assets'), path.join(dist, 'modules', 'assets'), { recursive: true })
 chmodSync(path.join(dist, 'main.js'), 0o755)
-// The command of a clone, as of any installed package: npm does not link the package that it installs others for, and `npx` would install it elsewhere
-// at each call.
+// Creates the command for a clone. npm links the commands of installed packages, but not the command of the package itself, and `npx` would install
+// the package elsewhere at each call.
 const bin = path.join(root, 'node_modules', '.bin')
 if (existsSync(bin)) {
   rmSync(path.join(bin, 'pipespan'), { force: true })

@@ -1,8 +1,8 @@
-// Which packages a bundle holds code of: read from the files that went into it, so that no list can be wrong.
+// Determines which packages have code in a bundle. It reads the list of bundled files, so that no separate list can be wrong.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** Each package once, by name and version, in their order. `files`: all that went into a bundle. */
+/** Returns each package once, sorted by name and version. `files`: all files in a bundle. */
 export function packagesOf(files) {
   const folders = new Set(
     files.flatMap(file => /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(file)?.[1] ?? []),

@@ -1,8 +1,8 @@
-// What a release does with CHANGELOG.md: changes are collected under `Unreleased`, and get a heading with version and date.
+// Updates CHANGELOG.md for a release. Changes are collected under `Unreleased`, and a release gives them a heading with the version and the date.
 
 const unreleased = '## Unreleased'
 
-/** What stands under `Unreleased`; empty if there is nothing to release. */
+/** Returns the text under `Unreleased`. Empty if there is nothing to release. */
 export function unreleasedIn(changelog) {
   const start = changelog.indexOf(unreleased)
   if (start === -1) return ''
@@ -11,14 +11,14 @@ export function unreleasedIn(changelog) {
   return (end === -1 ? rest : rest.slice(0, end)).trim()
 }
 
-/** Whether this version has a heading with a date. */
+/** Whether the heading of this version has a date. */
 export function isDated(changelog, version) {
   return new RegExp(String.raw`^## ${version.replaceAll('.', String.raw`\.`)} - \d{4}-\d\d-\d\d$`, 'm').test(changelog)
 }
 
 /**
- * With the heading of this version, dated (`YYYY-MM-DD`): what stood under `Unreleased` comes below it. An undated heading that is there already gets the
- * date.
+ * Returns the changelog with a dated heading for this version (`YYYY-MM-DD`). The text under `Unreleased` is moved below the heading. If the version
+ * already has a heading without a date, that heading gets the date.
  */
 export function withHeading(changelog, version, date) {
   if (isDated(changelog, version)) return changelog

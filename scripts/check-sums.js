@@ -1,9 +1,9 @@
-// SHA256SUMS of a folder, as `sha256sum --check` reads it.
+// Creates the file SHA256SUMS of a folder, in the format of `sha256sum --check`.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** Writes the file for all others in the folder, sorted by name. */
+/** Writes SHA256SUMS for all other files in the folder, sorted by name. */
 export function writeSums(folder) {
   const files = readdirSync(folder).filter(name => !name.startsWith('SHA256SUMS'))
   const lines = files.toSorted().map(name => {

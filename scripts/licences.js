@@ -1,8 +1,8 @@
-// The licences of the packages that are bundled: their texts as the packages bring them.
+// Collects the licences of the bundled packages, with the licence texts that the packages contain.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** One section for each of them; `packages` as `packagesOf` answers them. */
+/** Returns one section for each package. `packages`: the result of `packagesOf`. */
 export function licencesOf(packages) {
   const sections = packages.map(({ name, version, license, folder }) => {
     const texts = readdirSync(folder, { withFileTypes: true })

@@ -3,7 +3,7 @@
 //   node scripts/release.js --prepare VERSION       writes the version everywhere, and dates its heading in CHANGELOG.md
 //   node scripts/release.js [--dry-run] --image NAME --charts OCI-URL [--out FOLDER]
 //
-// Everything is checked before anything is published; with --dry-run all files are built, and nothing is published.
+// Everything is checked before anything is published. With --dry-run all files are built, but nothing is published.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -48,7 +48,7 @@ const problems = [
   ...writtenVersions().flatMap(one =>
     one.version === version ? [] : [`${one.file} has version ${one.version}, not ${version}: use --prepare.`],
   ),
-  // What only a release needs: a dry run names it and goes on.
+  // These conditions apply only to a release: a dry run reports them and continues.
   ...(manifest.repository === undefined
     ? [
         'package.json has no `repository`, which npm needs for provenance: set it to the public repository that you publish from.',
@@ -72,7 +72,7 @@ mkdirSync(out, { recursive: true })
 const [metadata, sums] = [path.join(charted, 'image.json'), path.join(out, 'SHA256SUMS')]
 const packed = path.join(out, `pipespan-${version}.tgz`)
 const chart = path.join(out, `pipespan-chart-${version}.tgz`)
-// A dry run does this, too: it changes nothing elsewhere.
+// A dry run also builds the files, because that changes nothing on other machines.
 run('npm', ['run', '-s', 'build'])
 run('npm', ['pack', '--silent', '--pack-destination', out])
 run('node', ['scripts/artifacts.js', '--package', packed, '--out', out])
@@ -92,12 +92,12 @@ const steps = [
   ['docker', 'buildx', 'build', '--platform', 'linux/amd64,linux/arm64', '--provenance=mode=max', '--sbom=true',
     '--metadata-file', metadata, '--tag', `${image}:${version}`, '--push', '.'],
   ['helm', 'push', chart, charts],
-  // A signature is over a digest: a tag could be moved.
+  // The signature covers a digest and not a tag, because a tag could be moved.
   ['cosign', 'sign', '--yes', `${image}@DIGEST`],
   ['cosign', 'sign', '--yes', `${charts.slice('oci://'.length)}/pipespan@DIGEST`],
   ['cosign', 'sign-blob', '--yes', '--bundle', `${sums}.sigstore.json`, sums],
 ]
-/** The digests of the image and the chart, once they are published. */
+/** The digests of the image and the chart, after they were published. */
 const digests = {}
 for (const [program, ...args] of steps) {
   const name = `${program} ${args[0]}`
@@ -108,7 +108,7 @@ for (const [program, ...args] of steps) {
   const whole = args.map(arg => arg.replace(/^(.*)@DIGEST$/, (_, of) => `${of}@${digests[of]}`))
   if (isDry) whole.push('--dry-run')
   console.log(`${program} ${whole.join(' ')}`)
-  // Helm prints the digest among its messages.
+  // Helm's output is read because the digest is among its messages.
   const messages = name === 'helm push' ? 'pipe' : 'inherit'
   const { status, stderr } = spawnSync(program, whole, { stdio: ['ignore', 'inherit', messages], encoding: 'utf8' })
   process.stderr.write(stderr ?? '')
@@ -121,7 +121,7 @@ for (const [program, ...args] of steps) {
     digests[`${charts.slice('oci://'.length)}/pipespan`] = /sha256:[0-9a-f]{64}/.exec(stderr)?.[0]
 }
 
-/** Ends the release if it fails. */
+/** Runs a program. If the program fails, the release ends. */
 function run(program, args) {
   console.log(`${program} ${args.join(' ')}`)
   const { status } = spawnSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] })

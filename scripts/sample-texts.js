@@ -1,6 +1,6 @@
-// Draws pieces of text at random, for somebody to judge whether they are plain: `node scripts/sample-texts.js --seed 7 [--count 60]
-// [--since REF]`. As many of each kind: comments, test names, decisions, documentation, commit subjects (since REF, by default the last 100).
-// The same seed draws the same pieces of the same commit.
+// Draws texts at random, so that a person can judge whether they are plain: `node scripts/sample-texts.js --seed 7 [--count 60] [--since REF]`. It
+// draws the same number of each kind: comments, test names, decisions, documentation, and commit subjects (since REF, by default the last 100). The
+// same seed draws the same texts of the same commit.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -44,7 +44,7 @@ for (const [kind, pieces] of Object.entries(kinds)) {
 
 function commentsOf(file) {
   const text = readFileSync(file, 'utf8')
-  // A comment of several lines is one piece.
+  // Adjacent comment lines are treated as one text.
   return [...text.matchAll(/^[ \t]*(\/\*\*[\s\S]*?\*\/|\/\/.*(?:\n[ \t]*\/\/.*)*)/gm)]
     .map(({ 1: comment, index }) => [
       `${file}:${lineAt(text, index)}`,
@@ -88,7 +88,7 @@ function git(...args) {
   return execFileSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 28 })
 }
 
-/** mulberry32: numbers from 0 to 1, the same for the same seed. */
+/** Returns a pseudo-random generator (mulberry32) of numbers from 0 to 1. The same seed produces the same numbers. */
 function generator(state) {
   return () => {
     state = (state + 0x6d2b79f5) | 0

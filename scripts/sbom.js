@@ -1,7 +1,9 @@
-// The bill of materials of the bundle, CycloneDX 1.6: every package that it holds code of, with the check sum that the lock file has.
-// Nothing in it depends on when or where it was made.
+// The bill of materials of the bundle, in CycloneDX 1.6. It lists every package that has code in the bundle, with its checksum from the lock file.
+// Its content does not depend on the time or the machine of the build.
 
-/** `packages` as `packagesOf` answers them; `lock` and `manifest`: package-lock.json and package.json. */
+/**
+ * Returns the bill of materials. `packages`: the result of `packagesOf`. `lock` and `manifest`: the content of package-lock.json and package.json.
+ */
 export function sbomOf(packages, lock, manifest) {
   const own = { type: 'application', ...identity(manifest), licenses: licensesOf(manifest) }
   const components = packages.map(one => ({
@@ -26,7 +28,7 @@ export function sbomOf(packages, lock, manifest) {
 }
 
 function identity({ name, version }) {
-  // https://github.com/package-url/purl-spec: the @ of a scope is percent-encoded.
+  // The @ of a scope is percent-encoded: https://github.com/package-url/purl-spec
   const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
   return { 'bom-ref': purl, name, version, purl }
 }
@@ -35,7 +37,7 @@ function licensesOf({ license }) {
   return license === undefined ? [] : [/[ ()]/.test(license) ? { expression: license } : { license: { id: license } }]
 }
 
-/** None for what is installed but not in the lock file. */
+/** Returns the checksums of a package. Empty for a package that is installed but not in the lock file. */
 function hashesOf({ name, version }, { packages }) {
   const [, locked] =
     Object.entries(packages).find(

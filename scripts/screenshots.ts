@@ -1,5 +1,5 @@
-// Takes the screenshots of the documentation from the demo, into docs/images: `node scripts/screenshots.ts`. Needs Chromium, and some
-// two minutes: the demo must have something to show first.
+// Takes the screenshots for the documentation from the demo and writes them to docs/images: `node scripts/screenshots.ts`. It needs Chromium and
+// about two minutes, because the demo must first have data to show.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
@@ -24,12 +24,12 @@ interface Listed {
 
 const root = path.join(import.meta.dirname, '..')
 const folder = path.join(root, 'docs', 'images')
-/** Pipelines that have finished before the first picture. */
+/** The number of pipelines that must have finished before the first screenshot. */
 const enough = 40
 const timeoutMs = 180_000
 const hour = 3_600_000
 const adminToken = randomUUID()
-/** Opens the demo's pages. */
+/** The header that gives access to the demo's pages. */
 const extraHTTPHeaders = { authorization: `Bearer ${adminToken}` }
 
 if (chromiumPath === undefined) throw new Error('There is no Chromium: set CHROMIUM_PATH, or install it.')
@@ -82,7 +82,7 @@ async function shoot(pages: string): Promise<void> {
   await browser.close()
 }
 
-/** What the reader of docs/getting-started.md sees at the end of step 4. */
+/** Takes the screenshot that shows the reader of docs/getting-started.md the result of step 4. */
 async function shootFirst(): Promise<void> {
   const [port = 0, adminPort = 0] = await freePorts(2)
   const admin = `http://127.0.0.1:${adminPort}`
@@ -121,12 +121,12 @@ async function shootFirst(): Promise<void> {
   }
 }
 
-/** The address of a whole family, once enough else has happened. */
+/** Returns the URL of a complete family of pipelines, once enough other pipelines have finished. */
 async function worthShowing(pages: string): Promise<string> {
   const deadline = Date.now() + timeoutMs
   for (;;) {
     const { pipelines } = (await json(`${pages}/api/pipelines?limit=100`)) as { pipelines: Listed[] }
-    // The demo begins with two months of history: what the overview shows has to happen first.
+    // The demo begins with two months of history. The overview shows only the last hour, so the pipelines of that hour are counted.
     const finished = pipelines.filter(({ finishedAt = 0 }) => finishedAt > Date.now() - hour)
     const families = finished.length < enough ? [] : finished.filter(({ name }) => name === 'Monorepo')
     for (const { projectId, pipelineId } of families) {

@@ -1,5 +1,6 @@
-// Runs the demo and watches the elapsed times of what runs: `node scripts/watch-demo.ts --minutes 10`. An elapsed time must never go back, and
-// never fall behind the wall clock by more than a second; no pipeline may be "running" without anything new for five minutes. Exits with 1 otherwise.
+// Runs the demo and checks the elapsed times of running pipelines and jobs: `node scripts/watch-demo.ts --minutes 10`. An elapsed time must never
+// decrease, and never fall behind the wall clock by more than a second. No pipeline may be "running" without any change for five minutes. If a check
+// fails, the exit code is 1.
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,7 +16,7 @@ interface Running {
   readonly jobs: readonly { readonly id: number; readonly status: string; readonly ranMs?: number }[]
 }
 
-/** An elapsed time, and when it was asked for and answered: `performance.now()`. */
+/** An elapsed time, with the times of the request and the answer by `performance.now()`. */
 interface Sample {
   readonly asked: number
   readonly answered: number
@@ -24,9 +25,12 @@ interface Sample {
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, main: { type: 'string' } } })
 const minutes = Number(values.minutes)
-/** ms. An elapsed time may fall behind by this: creation times from webhooks have whole seconds, those from the API milliseconds. */
+/**
+ * The ms by which an elapsed time may fall behind. A tolerance is needed because creation times from webhooks have whole seconds, while creation
+ * times from the API have milliseconds.
+ */
 const tolerance = 1_000
-/** ms. The longest job takes two minutes, and a lost event is asked for after two minutes of silence. */
+/** The maximum time in ms without a change. The longest job takes two minutes, and the daemon requests a lost event after two minutes of silence. */
 const maxSilence = 300_000
 
 const adminToken = randomUUID()
@@ -94,7 +98,7 @@ function watch(name: string, elapsed: number | undefined, asked: number, answere
   longest = Math.max(longest, elapsed)
   if (before === undefined) return
   const grown = elapsed - before.elapsed
-  // At least this much time lies between the two readings.
+  // The minimum time that has passed between the two readings.
   const passed = asked - before.answered
   maxBack = Math.max(maxBack, -grown)
   maxBehind = Math.max(maxBehind, passed - grown)

@@ -1,7 +1,8 @@
-// Whether the product stands without some of its features: `node scripts/without.js NAME… | --each | --all [--test]`. It copies the checkout to a
-// temporary folder, deletes the folders of the named features (also those in `src/platform`), of their tests and of features that need them, and their
-// lines in `src/features.ts`, and checks the types of what is left. `--test`: also runs the tests of the core. `--each`: one after the other, and then all,
-// of which alone the tests are run; all rounds share one copy, so that each type check after the first only looks at what was deleted.
+// Checks whether Pipespan works without some of its features: `node scripts/without.js NAME… | --each | --all [--test]`. The script copies the
+// checkout to a temporary folder. It deletes the folders of the named features (also those in `src/platform`), of their tests and of features that
+// need them, and their lines in `src/features.ts`. Then it checks the types of the remaining code. `--test`: also runs the tests of the core.
+// `--each`: removes the features one by one, and then all of them; only this last round runs the tests. All rounds share one copy, so that each type
+// check after the first only checks the effects of the deletion.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const list = path.join('src', 'features.ts')
 
-/** Folders of tests that are about the core alone; those of other folders may use features. */
+/** The test folders that test only the core. Tests in other folders may use features. */
 const coreTests = ['model', 'flow', 'lib', 'platform', 'core']
 
 /** @returns {Promise<readonly { name: string, needs?: readonly string[] }[]>} */
@@ -20,7 +21,7 @@ async function known() {
 }
 
 /**
- * The named features, and all that need one of them, directly or not.
+ * Returns the named features, and all features that need one of them directly or indirectly.
  * @param {readonly { name: string, needs?: readonly string[] }[]} features
  * @param {readonly string[]} named
  */
@@ -34,7 +35,7 @@ export function goingWith(features, named) {
 }
 
 /**
- * The list without these features: neither their imports nor their entries.
+ * Removes these features from the list: their imports and their entries.
  * @param {string} text
  * @param {readonly string[]} gone
  */
@@ -52,7 +53,7 @@ export function listWithout(text, gone) {
 }
 
 /**
- * Copies the checkout, or some paths of it.
+ * Copies the checkout, or some of its paths, to a folder.
  * @param {string} folder
  * @param {readonly string[]} paths
  */
@@ -85,7 +86,7 @@ function passes(folder, tool, args) {
 }
 
 /**
- * Whether what is left passes.
+ * Whether the remaining code passes the checks.
  * @param {string} folder
  * @param {readonly string[]} gone
  * @param {boolean} tested

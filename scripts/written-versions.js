@@ -1,17 +1,17 @@
-// Where the version of Pipespan is written beside package.json: manifests, commands of the documentation, the Dockerfile's label. All of it is found by
-// its form, so that a new place is not forgotten.
+// Finds the places besides package.json that contain the version of Pipespan: manifests, commands in the documentation, and the label of the
+// Dockerfile. The places are found by patterns, so that a new place is not forgotten.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
 const root = path.join(import.meta.dirname, '..')
 const number = String.raw`\d+\.\d+\.\d+(?:-[\w.]+)?`
-/** What stands before a version of Pipespan. */
+/** The patterns that precede a version of Pipespan. */
 const forms = [
-  // pipespan:1.2.3, pipespan-1.2.3.tgz, pipespan-chart-1.2.3.tgz, pipespan_1.2.3_amd64.deb
+  // Matches pipespan:1.2.3, pipespan-1.2.3.tgz, pipespan-chart-1.2.3.tgz and pipespan_1.2.3_amd64.deb.
   new RegExp(String.raw`(\bpipespan(?:-chart)?[:_-])(${number})(?=\.tgz|-linux|_(?:amd|arm)64|[^\w.-]|\.?$)`, 'gm'),
   new RegExp(String.raw`(image\.version=")(${number})(?=")`, 'g'),
 ]
-/** Of these files the pattern alone. */
+/** In these files only the given pattern is searched. */
 const own = {
   'deploy/helm/pipespan/Chart.yaml': new RegExp(String.raw`^((?:app)?[vV]ersion: )(${number})$`, 'gm'),
   'deploy/kubernetes/image/kustomization.yaml': new RegExp(String.raw`(newTag: )(${number})$`, 'gm'),
@@ -29,7 +29,7 @@ function patternsOf(file) {
   return own[file] === undefined ? forms : [own[file]]
 }
 
-/** Each place with a version: `{ file, version }`. */
+/** Returns each place that contains a version: `{ file, version }`. */
 export function writtenVersions() {
   return files().flatMap(file => {
     const text = readFileSync(path.join(root, file), 'utf8')
@@ -37,7 +37,7 @@ export function writtenVersions() {
   })
 }
 
-/** Writes this version into all of them, and into package.json and its lock file. */
+/** Writes this version to all places, and to package.json and its lock file. */
 export function writeVersion(version) {
   for (const file of files()) {
     const at = path.join(root, file)

@@ -1,4 +1,4 @@
-// The features of this product, one line each: without its line, and its folder, the rest is a whole product.
+// The features of Pipespan, one line each. If a feature's line and its folder are removed, the rest is still a complete product.
 import { audit } from './features/audit/feature.ts'
 import { backfill } from './features/backfill/feature.ts'
 import { deployments } from './features/deployments/feature.ts'

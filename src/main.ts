@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// argv in, exit code out. It also runs on old versions of Node, to say which version is needed.
+// The entry point: it passes the arguments to the command line and exits with the returned code. It also runs on old versions of Node.js, to report
+// which version is needed.
 import { readFileSync } from 'node:fs'
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -9,7 +10,7 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const isOld = major < 22 || (major === 22 && minor < 19)
 const isAboutVersion = args.includes('--version') || args[0] === '-V'
 
-// The reader of the output may stop early (`| head`): that is not an error.
+// The reader of the output may stop early (`| head`). That is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error

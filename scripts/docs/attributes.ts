@@ -37,7 +37,7 @@ interface ReferenceRow {
   readonly only?: RowVariant
 }
 
-/** Markdown, ending in a line feed. `added`: the parts of features. */
+/** Returns the reference as Markdown that ends with a line feed. `added`: the attributes that features add. */
 export function attributesReference(
   profiles: Readonly<Record<string, TelemetryProfile>>,
   added: readonly string[],
@@ -143,17 +143,17 @@ function wordsOf({ result, domain, component }: FailureMeaning): string[] {
   return [result, domain, component].map(word => (word === undefined ? '' : code(word)))
 }
 
-/** Rows of `strict` are only in its own table. */
+/** Whether the row belongs to the contract. Rows of `strict` are listed only in a table of their own. */
 function isContract({ only }: ReferenceRow): boolean {
   return only !== 'strict'
 }
 
-/** The type as exported. */
+/** Returns the type of the attribute as exported. */
 function wireType(type: string): string {
   return type === 'nanoseconds' ? 'int' : type
 }
 
-/** A table with legacy names beside those of the conventions and the vendor. */
+/** Returns a table with legacy names next to the names of the conventions and the vendor. */
 function pairedTable(rows: readonly ReferenceRow[]): string {
   return table(
     ['legacy', 'conventions, vendor', 'type', 'when', 'note'],

@@ -1,18 +1,19 @@
-// What the Helm chart takes from the table of options and from its own values: the schema of `config`, where its secrets belong, and the README.
+// Generates the parts of the Helm chart that depend on the table of options and on the chart's values: the schema of `config`, the advice about
+// secrets, and the README.
 import { isMap, isScalar, parseDocument, stringify, type Pair, type Scalar, type YAMLMap } from 'yaml'
 import { allOptions } from '../../src/daemon/configuration/options.ts'
 import { rowsOf, type Profiles } from '../../src/daemon/configuration/option.ts'
 import { features } from '../../src/features.ts'
 import { jsonSchema } from './json-schema.ts'
 
-/** values.schema.json of the chart: `schema` with the configuration's own schema as that of `config`. */
+/** Returns the values.schema.json of the chart: `schema`, in which the property `config` has the schema of the configuration. */
 export function chartSchema(schema: string, profiles: Profiles): string {
   const parsed = JSON.parse(schema) as { properties: Record<string, unknown> }
   const { $schema: _, title: __, ...config } = jsonSchema(profiles)
   return `${JSON.stringify({ ...parsed, properties: { ...parsed.properties, config } }, null, 2)}\n`
 }
 
-/** The values that take a secret of the configuration; other secrets are mounted. */
+/** The chart values that set secrets of the configuration, by the path of the secret. Other secrets are mounted. */
 const values: Readonly<Record<string, string>> = {
   'webhook.token': 'webhook.existingSecret and webhook.key',
   'webhook.signing_token': 'webhook.existingSecret and webhook.signingKey',
@@ -22,7 +23,7 @@ const values: Readonly<Record<string, string>> = {
   'observability.api_key': 'tokenRotation.apiKeySecret and tokenRotation.apiKeySecretKey',
 }
 
-/** files/secrets.yaml of the chart: each path of a secret in `config`, and what to do instead. */
+/** Returns the files/secrets.yaml of the chart: the path of each secret in `config`, and how to set it instead. */
 export function chartSecrets(profiles: Profiles): string {
   const rows = rowsOf(allOptions(profiles, features)).filter(({ option }) => option.kind.secret)
   const remedies = rows.map(({ path }) => {
@@ -37,7 +38,7 @@ export function chartSecrets(profiles: Profiles): string {
   return `# Generated: the secrets of the configuration, and where each belongs.\n${stringify(Object.fromEntries(remedies), { lineWidth: 0 })}`
 }
 
-/** README.md of the chart, from the comments of its values.yaml. */
+/** Returns the README.md of the chart, generated from the comments of its values.yaml. */
 export function chartReadme(valuesYaml: string): string {
   const { contents } = parseDocument(valuesYaml)
   if (!isMap(contents)) throw new TypeError('values.yaml is a mapping')
@@ -72,7 +73,7 @@ function rowsIn(map: YAMLMap, prefix: string): string[] {
   return map.items.flatMap((pair, index): string[] => {
     const { key, value } = pair as Pair<Scalar<string>>
     const path = `${prefix}${key.value}`
-    // The YAML library keeps the comment above the first key of a mapping with the mapping.
+    // The YAML library attaches the comment above the first key of a mapping to the mapping.
     const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? ''
     const text = comment.replaceAll(/\s*\n\s*/g, ' ').trim()
     if (isMap(value) && value.items.length > 0)

@@ -4,7 +4,7 @@ import { auditAddress, auditAttributes, auditName } from '../../src/platform/res
 import { eventTable, type EventRow } from '../../src/platform/webhook/event-table.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 
-/** Markdown, ending in a line feed. */
+/** Returns the reference of events as Markdown that ends with a line feed. */
 export function eventsReference(): string {
   return `${[
     '# Events',

@@ -1,4 +1,4 @@
-// Tables and code in Markdown, for the generated references.
+// Formats tables and code as Markdown, for the generated references.
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`

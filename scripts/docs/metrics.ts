@@ -8,7 +8,7 @@ import { projectLabels } from '../../src/core/telemetry/metrics/families.ts'
 import type { RowVariant } from '../../src/core/telemetry/mapping/row.ts'
 import { code, table } from './markdown.ts'
 
-/** One of the daemon's own metrics in the reference. */
+/** A row of the reference for one of the daemon's own metrics. */
 export interface OwnMetricRow {
   readonly name: string
   readonly type: string
@@ -17,26 +17,26 @@ export interface OwnMetricRow {
   readonly attributes: readonly string[]
 }
 
-/** A metric of what features count or measure, in the reference. */
+/** A row of the reference for a metric that features count or measure. */
 interface FiguresHead extends MetricHead {
   readonly attributes: readonly { readonly keys: readonly string[] }[]
 }
 
-/** One kind of the inventory's things in the reference. */
+/** A row of the reference for one kind of inventory objects. */
 export interface InventoryKindRow {
-  /** The option that switches it on. */
+  /** The option that enables this kind of inventory. */
   readonly switch: string
   readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
 }
 
-/** The rows of `strict` are listed in the reference of attributes. */
+/** Returns the attribute names of the contract. Rows of `strict` are listed in the reference of attributes. */
 function contractKeys(
   attributes: readonly { readonly keys: readonly string[]; readonly only?: RowVariant }[],
 ): string[] {
   return attributes.filter(({ only }) => only !== 'strict').flatMap(({ keys }) => keys)
 }
 
-/** Markdown, ending in a line feed. */
+/** Returns the reference of metrics as Markdown that ends with a line feed. */
 export function metricsReference(
   own: readonly OwnMetricRow[],
   inventory: readonly InventoryKindRow[],

@@ -1,4 +1,4 @@
-// The reference page, generated from the table: every option as a row of Markdown.
+// Generates the reference page of the configuration from the table of options, with one Markdown row for each option.
 import {
   Each,
   Option,
@@ -33,7 +33,7 @@ The \`otlp\` settings define the destination \`default\`. It exists if one of th
 timeouts, compression and TLS files in \`otlp\` apply to all destinations. Headers and bearer tokens only go to the destination that they were given for.
 `
 
-/** The content of config/REFERENCE.md. */
+/** Returns the content of config/REFERENCE.md. */
 export function reference(profiles: Profiles): string {
   const sections = Object.entries<Group>(optionSections(profiles, features)).map(([heading, group]) => {
     const lists = eachesOf(group).flatMap(([path, each]) => eachSection(path, each))
@@ -43,7 +43,7 @@ export function reference(profiles: Profiles): string {
   return [introduction, ...sections, afterwards].join('\n')
 }
 
-/** The lists of mappings in a group, by their paths. */
+/** Returns the options in a group that are lists of mappings, with their paths. */
 function eachesOf(group: Group, prefix = ''): [string, Each][] {
   return Object.entries(group).flatMap(([key, entry]): [string, Each][] => {
     const path = prefix + yamlKey(key)

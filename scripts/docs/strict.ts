@@ -1,4 +1,5 @@
-// What `PIPESPAN_CONVENTIONS=strict` changes: the rows of the reference's table. The tables of attributes and metrics have a row for each of both.
+// The changes that `PIPESPAN_CONVENTIONS=strict` makes, as rows of the reference. For each change, the tables of attributes and metrics have one row
+// for `contract` and one for `strict`.
 import { code } from './markdown.ts'
 import { taskStage, taskTypes } from '../../src/core/telemetry/mapping/job.ts'
 

@@ -1,4 +1,4 @@
-// Says which mutants compile: a mistake that the types do not allow needs no test.
+// Checks which mutants compile. A mistake that the type check refuses needs no test.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import ts from 'typescript'
@@ -6,13 +6,13 @@ import ts from 'typescript'
 export class Compiler {
   readonly #root: string
   readonly #service: ts.LanguageService
-  /** The one file whose text is not that on the disk. */
+  /** The only file whose text differs from the text on disk. */
   #changed: { readonly file: string; readonly text: string } | undefined
   #version = 0
 
   constructor(root: string) {
     this.#root = root
-    // What a mutant no longer uses is no mistake of types.
+    // An unused name in a mutant does not count as a type error.
     const lenient = { noUnusedLocals: false, noUnusedParameters: false }
     const fail = (found: ts.Diagnostic): never => {
       throw new Error(ts.flattenDiagnosticMessageText(found.messageText, '\n'))

@@ -1,5 +1,5 @@
-// The small mistakes that a source file could have: each is one change of its text that the tests should notice. What cannot decide
-// anything is left alone: comments, types, imports, log messages and the messages of errors.
+// Generates the small mistakes that a source file could have. Each is one change of the text that the tests should notice. Code that decides nothing
+// is not changed: comments, types, imports, log messages and error messages.
 import ts from 'typescript'
 
 export interface Mutant {
@@ -8,13 +8,13 @@ export interface Mutant {
   readonly start: number
   readonly end: number
   readonly text: string
-  /** What was changed into what, for people. */
+  /** A description of the change for people: the original text and its replacement. */
   readonly change: string
 }
 
 const { SyntaxKind: K } = ts
 
-/** Operator → what it is mistaken for. */
+/** Each operator with the operators that it may be mistaken for. */
 const operators = new Map<ts.SyntaxKind, readonly string[]>([
   [K.LessThanToken, ['<=', '>=']],
   [K.LessThanEqualsToken, ['<', '>']],
@@ -43,7 +43,7 @@ const methods = new Map([
   ['toSorted', 'slice'],
 ])
 
-/** Within a text of SQL. */
+/** Changes within SQL texts. */
 const sql: readonly (readonly [RegExp, string])[] = [
   [/(?<![-<=>|])<(?![=>])/g, '<='],
   [/<=/g, '<'],
@@ -62,7 +62,7 @@ const looksLikeSql = /\b(SELECT|UPDATE|DELETE|INSERT|WHERE|ORDER BY|IS NULL)\b/
 
 const logs = /\blog\??\.(trace|debug|info|warn|error|fatal)$/
 
-/** All mutants of a source file, in the order of its text. */
+/** Returns all mutants of a source file, in the order of its text. */
 export function mutantsOf(file: string, text: string): Mutant[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true)
   const found: Mutant[] = []
@@ -80,7 +80,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
   }
   const replace = (node: ts.Node, replacement: string): void => add(node.getStart(source), node.end, replacement)
 
-  /** Where no operator of it has mutants of its own. */
+  /** Negates a condition, unless the condition consists of an operator that has its own mutants. */
   const negate = (condition: ts.Expression): void => {
     if (!ts.isBinaryExpression(condition) && !ts.isPrefixUnaryExpression(condition))
       replace(condition, `!(${condition.getText()})`)
@@ -139,7 +139,7 @@ function isLog(node: ts.Node): boolean {
   return ts.isCallExpression(call) && logs.test(call.expression.getText())
 }
 
-/** A call whose answer nobody reads. */
+/** Whether the expression is a call whose result is not used. */
 function calls(node: ts.Expression): boolean {
   const call = ts.isAwaitExpression(node) || ts.isVoidExpression(node) ? node.expression : node
   return ts.isCallExpression(call) && call.expression.kind !== K.SuperKeyword
@@ -155,7 +155,7 @@ function isOneCall({ statements }: ts.Block): boolean {
   )
 }
 
-/** A text that something is compared with, or that is one of a list. */
+/** Whether a text decides something: it is compared with a value, or it is an element of a list. */
 function decides({ parent }: ts.StringLiteral): boolean {
   if (ts.isCaseClause(parent) || ts.isArrayLiteralExpression(parent)) return true
   return (

@@ -1,5 +1,5 @@
-// Measures how many small mistakes the tests notice: `npm run mutants`. It draws mutants of some rooms, tries each in a copy of the checkout, and
-// says which survived. CONTRIBUTING.md explains it.
+// Measures how many small mistakes the tests notice: `npm run mutants`. It chooses mutants of some source folders at random, runs the tests on each
+// in a copy of the checkout, and reports which mutants survived. CONTRIBUTING.md explains the script.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import path from 'node:path'
@@ -28,7 +28,7 @@ const core = [
   'features/tokens',
 ]
 const minute = 60_000
-/** Of 100 mutants. */
+/** How many of 100 mutants the tests must kill. */
 const minScore = 85
 const root = path.join(import.meta.dirname, '..', '..')
 
@@ -44,7 +44,7 @@ const { values } = parseArgs({
 })
 
 const texts = new Map<string, string>()
-/** As it was at the beginning: who edits it meanwhile does not move the mutants. */
+/** Returns the text of a file as it was at the start of the script, so that edits in the meantime do not move the mutants. */
 function textOf(file: string): string {
   const text = texts.get(file) ?? readFileSync(path.join(root, file), 'utf8')
   texts.set(file, text)
@@ -89,19 +89,19 @@ interface Stage {
   readonly minutes: number
 }
 
-/** The tests of the innermost folder that has some. */
+/** Returns the tests of the innermost source folder that has tests. */
 function roomTests({ file }: Mutant): string {
   let folder = path.dirname(path.relative('src', file))
   while (!existsSync(path.join(root, 'test', folder))) folder = path.dirname(folder)
   return path.join('test', folder, path.sep)
 }
-/** Whole daemons, and what they are deployed with. */
+/** The folders with tests that start whole daemons, and tests of the deployment. */
 const whole = ['release', 'bounds', 'crash', 'e2e', 'attack', 'demo', 'console', 'deploy', 'bench'].map(
   one => `test/${one}/`,
 )
 const without = (folders: readonly string[]): string[] => folders.flatMap(folder => ['--exclude', `${folder}**`])
 
-/** From the quickest tests to all: most mutants end in the first stage. */
+/** The stages go from the quickest tests to all tests. Most mutants are killed in the first stage. */
 const stages: readonly Stage[] = [
   { name: 'the tests of its room', args: mutant => ['run', roomTests(mutant)], minutes: 4 },
   {

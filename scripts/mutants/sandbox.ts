@@ -1,5 +1,5 @@
-// A copy of the checkout in which mutants are tried, with its packages: nothing that a mutant does reaches the checkout.
-// A shell watches over it: however this process ends, it ends what still runs in the copy, and removes it.
+// A copy of the checkout with its packages, in which mutants are tested, so that a mutant cannot change the checkout. A shell watches the copy:
+// however this process ends, the shell ends all processes in the copy and deletes it.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
@@ -10,7 +10,9 @@ import { folderInMemory } from '../../test/folder-in-memory.ts'
 export type Verdict =
   { readonly kind: 'passed' } | { readonly kind: 'failed'; readonly by: string } | { readonly kind: 'timeout' }
 
-/** Ends the process group $group, and by its id each process whose command names a file of the folder $0: daemons have groups of their own. */
+/**
+ * Kills the process group $group. Daemons have their own groups, so it also kills each process whose command line contains a file of the folder $0.
+ */
 const sweep = `
   running() { ps -A -o pid= -o args= | grep -F -- "$0/" | awk '{ print $1 }'; }
   # PostgreSQL gives its shared memory back only when it is asked to stop.
@@ -21,9 +23,12 @@ const sweep = `
 const watch = `while read -r line; do group=$line; done ${sweep}
   rm -rf "$0" || { sleep 1; rm -rf "$0"; }`
 
-/** The tests of this script would make a copy of the copy. */
+/** The tests of this script are excluded, because they would copy the copy. */
 const apart = '--exclude=test/mutants/**'
-/** Tests wait minutes for what must come, for the sake of slow machines. With a mutant it often never comes. */
+/**
+ * Tests wait minutes for an expected event, because machines may be slow. With a mutant the event often never happens, so the timeouts are shorter
+ * here.
+ */
 const impatient = ['--testTimeout=120000', '--hookTimeout=120000', '--expect.poll.timeout=30000']
 const always = ['--bail=1', '--passWithNoTests', '--reporter=default', apart, ...impatient]
 
@@ -34,7 +39,7 @@ export class Sandbox {
   readonly #watcher: ChildProcess
 
   constructor(root: string) {
-    // A group of its own: what ends this process from a terminal does not end the watcher.
+    // The watcher has its own process group, so that a signal from the terminal ends this process but not the watcher.
     this.#watcher = spawn('sh', ['-c', watch, this.folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
     const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
       cwd: root,
@@ -46,7 +51,7 @@ export class Sandbox {
         verbatimSymlinks: true,
         preserveTimestamps: true,
       })
-    // Not linked: the bundle names its packages by their real paths. Caches are not shared.
+    // Packages are copied, not linked, because the bundle refers to its packages by their real paths. Caches are not shared.
     const packages = path.join(root, 'node_modules')
     cpSync(packages, path.join(this.#checkout, 'node_modules'), {
       ...{ recursive: true, verbatimSymlinks: true, preserveTimestamps: true },
@@ -58,7 +63,10 @@ export class Sandbox {
     writeFileSync(path.join(this.#checkout, file), text)
   }
 
-  /** Runs tests with these arguments of Vitest, until the first that fails, alone too: one that fails only beside others is of the machine. */
+  /**
+   * Runs tests with these arguments of Vitest until the first failure. A failed test file must also fail when it runs alone: a test that fails only
+   * next to other tests fails because of the machine.
+   */
   async test(args: readonly string[], timeout: number): Promise<Verdict> {
     for (let tries = 1; ; tries += 1) {
       const verdict = await this.#runOnce(args, timeout)

@@ -1,4 +1,4 @@
-// `pipespan map FILE` (or `-` for the standard input): shows what a webhook's payload becomes, without a daemon and without a backend.
+// `pipespan map FILE` (or `-` for the standard input): shows which telemetry a webhook's payload becomes, without a daemon and without a backend.
 import { platformNames } from '../daemon/connections.ts'
 import { buffer } from 'node:stream/consumers'
 import { readFile } from 'node:fs/promises'
@@ -30,17 +30,17 @@ import type { Signal } from '../core/store/ports/outbox.ts'
 import type { TelemetrySettings } from '../core/telemetry/settings.ts'
 
 interface MapOptions {
-  /** `-`: the standard input. */
+  /** The file with the payload, or `-` for the standard input. */
   readonly file: string
-  /** The event header that came with the payload; without it, the payload decides. */
+  /** The event header that was sent with the payload. Without it, the event is derived from the payload. */
   readonly event?: string | undefined
   /** Prints OTLP/JSON instead of a tree. */
   readonly json: boolean
-  /** Also prints the verdict: what failed, or what took the time. */
+  /** Also prints the verdict: which job failed, or which jobs took the time. */
   readonly explain: boolean
 }
 
-/** Maps the payload as it is, even if the daemon would wait for more events of the pipeline. */
+/** Maps the payload as it is, even where the daemon would wait for more events of the pipeline. */
 export async function mapFile(
   terminal: Terminal,
   { file, event, json, explain }: MapOptions,
@@ -106,7 +106,7 @@ export async function mapFile(
   return exitCode.done
 }
 
-/** Says why nothing is exported. With JSON, the output is an empty export, and the sentence is not a part of it. */
+/** Prints why nothing is exported. With JSON, standard output is an empty export, which does not include the sentence. */
 function nothing(terminal: Terminal, json: boolean, said: string): number {
   if (!json) print(terminal, said)
   else {
@@ -138,7 +138,7 @@ function snapshot(run: Run, config: Config<ProfileName>): Chunk {
   return chunk
 }
 
-/** The attributes that the configured rules set: first on everything of the pipeline, then on single jobs. */
+/** Returns the attributes that the configured rules set: first the attributes of the whole pipeline, then the attributes of single jobs. */
 function shownCustom(chunk: Chunk, { custom }: TelemetrySettings): string[] {
   if (custom === undefined) return []
   const { own, points, ofJob } = custom(chunk)
@@ -155,7 +155,7 @@ function shownCustom(chunk: Chunk, { custom }: TelemetrySettings): string[] {
   return ['attributes.rules', ...(lines.length + ofJobs.length === 0 ? ['  nothing'] : [...lines, ...ofJobs])]
 }
 
-/** The destinations that take the chunk; empty if no destinations are listed. */
+/** Returns the destinations that export the chunk. Empty if no destinations are listed. */
 function shownRoutes(chunk: AnyChunk, config: Config<ProfileName>, only?: readonly Signal[]): string {
   if (config.destinations.length === 0) return ''
   const { destinations, metricDestinations } = exportDestinations(config, features)
@@ -168,7 +168,7 @@ function shownRoutes(chunk: AnyChunk, config: Config<ProfileName>, only?: readon
   return ['', 'destinations', ...(lines.length === 0 ? ['  none takes it'] : lines)].join('\n')
 }
 
-/** The name and body of an event, its time, and its attributes; those of the resource come last. */
+/** Returns the name and body of an event, its time, and its attributes. The attributes of the resource come last. */
 function shownEvent(chunk: EventChunk, telemetry: TelemetrySettings): string {
   const { eventName, body, timeUnixNano, attributes } = toEventRecord(chunk, telemetry)
   const own = plainAttributes(attributes)

@@ -1,4 +1,4 @@
-// What commands need from the platform's code besides its port. In this folder, only this file imports more of `src/platform` than the port.
+// The functions of the platform's code that commands need besides its port. Other files in this folder import only the port from `src/platform`.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { clockOffsetOf, connectRules, proxiedDispatcher } from '../platform/rest/http.ts'
@@ -19,7 +19,7 @@ import { wireId, wireText } from '../platform/rest/wire-field.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { HookEvents, Parsed } from '../platform/port/webhook.ts'
 
-/** A client made by this file. Some of its requests are only sent by commands. */
+/** A REST client made by this file. Some of its requests are only sent by commands. */
 export type CommandClient = RestClient
 
 type Connection = Pick<PlatformClientOptions, 'url' | 'token' | 'tokenType'> & Partial<PlatformClientOptions>
@@ -33,15 +33,15 @@ export function commandClient(perMinute: number, connection: Connection): Comman
   })
 }
 
-/** Timeouts of one request, ms. They are short because a person waits for the answer. */
+/** The timeouts of one request in ms. They are short because a person waits for the answer. */
 const timeouts = { connect: 5_000, answer: 10_000 }
 
-/** The ID of a project or group that a person named by its number or its full path. */
+/** Returns the id of a project or group that a person specified by its number or its full path. */
 export function resourceIdOf(named: string): ResourceId {
   return /^\d+$/.test(named) ? Number(named) : named
 }
 
-/** Undefined if the platform or its token is not configured. */
+/** Returns a client for the configured platform. Undefined if the platform or its token is not configured. */
 export function configuredClient(config: Config): CommandClient | undefined {
   const { url, token, tokenType, budget } = config.platform
   if (url === undefined || token.current() === undefined) return undefined
@@ -57,7 +57,10 @@ function caOf({ platform: { caFile } }: Config): string | undefined {
   return caFile === undefined ? undefined : readFileSync(caFile, 'utf8')
 }
 
-/** How far the platform's clock is ahead of this machine's, ms; undefined if the platform does not report its time. Rejects if it does not answer. */
+/**
+ * Returns how many ms the platform's clock is ahead of this machine's clock. Undefined if the platform does not report its time. Rejects if the
+ * platform does not answer.
+ */
 export async function askClockOffset(config: Config, url: string): Promise<number | undefined> {
   const dispatcher = proxiedDispatcher(url, proxiesOf(config))(connectRules(caOf(config), timeouts.connect))
   try {
@@ -69,7 +72,7 @@ export async function askClockOffset(config: Config, url: string): Promise<numbe
 
 export { harmlessDelivery } from '../platform/webhook/event-kind.ts'
 
-/** `words`: values of PIPESPAN_EVENTS. */
+/** Returns the hook events for the values of PIPESPAN_EVENTS. */
 export function hookEventsOf(words: readonly string[]): HookEvents {
   return selectEvents(words)
 }
@@ -88,7 +91,7 @@ export function parsePayload(
 
 const account = z.object({ id: wireId, username: wireText })
 
-/** Finds the service account by its name or its id, else creates it. `of`: a group, or `instance`. */
+/** Finds the service account by its name or its id, or creates it. `of`: the group that owns the account, or `instance`. */
 export async function ensureServiceAccount(
   client: CommandClient,
   of: string,

@@ -1,4 +1,4 @@
-// The command line: names, options and help of every command. The code of a command is in its own file, which is loaded when needed.
+// The command line: the names, options and help texts of all commands. The code of each command is in its own file, which is loaded when needed.
 import { plainLine } from '../lib/plain-text.ts'
 import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander'
 import { addCiCommands } from './commands-ci.ts'
@@ -24,7 +24,7 @@ import { version } from '../lib/version.ts'
 import { listenAddress, type ListenAddress } from '../daemon/configuration/address-kinds.ts'
 import type { TopOptions } from './top.ts'
 
-/** Runs the command line; returns the exit code. */
+/** Runs the command line and returns the exit code. */
 export async function runProgram(args: readonly string[], terminal: Terminal = process): Promise<number> {
   let code: number = exitCode.done
   const answer =
@@ -51,13 +51,13 @@ function isUnset({ defaultValue }: Option): boolean {
   return defaultValue === false || (Array.isArray(defaultValue) && defaultValue.length === 0)
 }
 
-/** All commands. Their actions run through `answer`. */
+/** Defines all commands. Their actions run through `answer`. */
 export function buildProgram(terminal: Terminal, answer: CommandLine['answer']): Command {
   const program = new Command('pipespan')
     .description('Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry.')
     .version(version)
     .showHelpAfterError('(see `pipespan --help`)')
-    // "(default: false)" and "(default: [])" would not help anybody.
+    // The help text omits "(default: false)" and "(default: [])", because they do not help anybody.
     .configureHelp({
       optionDescription: option => (isUnset(option) ? option.description : help.optionDescription(option)),
     })
@@ -223,7 +223,7 @@ See what a webhook becomes:
   return program
 }
 
-/** For option parsers. */
+/** Parses a listen address, for option parsers. */
 function listenArgument(text: string): ListenAddress {
   const parsed = listenAddress.parse(text)
   if ('value' in parsed) return parsed.value

@@ -15,9 +15,9 @@ import { version } from '../lib/version.ts'
 import { onSignals } from './until-stopped.ts'
 import type { Log } from '../lib/log.ts'
 
-/** `file`: the configuration file, if the command line names one. */
+/** Runs the daemon. `file`: the configuration file, if it is given on the command line. */
 export async function serve(terminal: Terminal, file: string | undefined): Promise<number> {
-  // This comes first, because by default these signals end the process.
+  // Signal handlers are installed first, because by default these signals end the process.
   const stopping = firstSignal()
   let onHangup = (): void => undefined
   process.on('SIGHUP', () => onHangup())
@@ -77,7 +77,10 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   return exitCode.done
 }
 
-/** Resolves with the first signal that asks for a stop. A signal during the start takes effect after it. The second signal exits at once. */
+/**
+ * Resolves with the first signal that requests a stop. A signal during the start takes effect after the start. The second signal ends the process at
+ * once.
+ */
 async function firstSignal(): Promise<string> {
   return new Promise(resolve => void onSignals(['SIGTERM', 'SIGINT'], resolve))
 }

@@ -1,4 +1,4 @@
-// `pipespan migrate` and `pipespan store copy|backup`: the commands for the store as a whole.
+// `pipespan migrate` and `pipespan store copy|backup`: the commands that work on the store as a whole.
 import { existsSync } from 'node:fs'
 import { backupSqlite } from '../core/store/sqlite/backup.ts'
 import { features } from '../features.ts'
@@ -15,7 +15,7 @@ import type { Store } from '../core/store/ports/store.ts'
 /** Commands write no deliveries, so the size limit does not apply to them. */
 const noLimit = { maxSize: Number.MAX_SAFE_INTEGER, parts: tablesOf(features), encode: sendsNothing }
 
-/** Migrates the configured store to this version's schema, unless a daemon serves it; creates it if there is none. */
+/** Migrates the configured store to this version's schema, unless a daemon serves the store. Creates the store if there is none. */
 export async function migrate(terminal: Terminal, location: StoreLocation): Promise<number> {
   const store = await openStore(location, noLimit)
   try {
@@ -26,7 +26,10 @@ export async function migrate(terminal: Terminal, location: StoreLocation): Prom
   }
 }
 
-/** The text `configured` stands for the store of the configuration, so that nobody has to write a password on the command line. */
+/**
+ * Parses the location of a store. The text `configured` stands for the store of the configuration, so that nobody has to write a password on the
+ * command line.
+ */
 export function locationOf(text: string, configured: () => StoreLocation): StoreLocation {
   if (text === 'configured') return configured()
   const parsed = storeUrl.parse(text)
@@ -47,7 +50,7 @@ export async function storeCopy(
   let target: Store | undefined
   try {
     target = await openOwnStore(to, noLimit)
-    // On SQLite, nobody else serves the file now. So any lease in it belongs to a killed process, and need not expire first.
+    // On SQLite, no other process serves the file now. So any lease in the file belongs to a killed process, and can be ended at once.
     await source.reclaim()
     const counts = await copyStore({
       ...{ from: source, to: target, source: storeUrl.show(from) },

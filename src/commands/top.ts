@@ -1,4 +1,4 @@
-// `pipespan top`: a live view of a running daemon in a terminal: what is running, waiting and failing. It reads the JSON API of the admin
+// `pipespan top`: a live view of a running daemon in a terminal. It shows which pipelines run, wait and fail. It reads the JSON API of the admin
 // listener. If standard output is not a terminal that can be drawn on, it prints the view once and ends.
 import { emitKeypressEvents } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,14 +21,14 @@ import { Fault } from '../lib/fault.ts'
 import { overviewShape, type Overview } from '../console/overview/overview-shape.ts'
 
 export interface TopOptions {
-  /** The address of the pages. Default: from the configuration. */
+  /** The address of the daemon's pages. By default it is read from the configuration. */
   readonly url?: string | undefined
   readonly json: boolean
-  /** How long to wait before the view is drawn again, ms. */
+  /** How many ms to wait before the view is drawn again. */
   readonly every: number
 }
 
-/** Throws Unanswered if no daemon answers. */
+/** Runs the live view. Throws Unanswered if no daemon answers. */
 export async function top(terminal: Terminal, options: TopOptions, config: Config): Promise<number> {
   const { listen } = config.admin
   const from = options.url?.replace(/\/$/, '') ?? localAddress(listen, { scheme: 'http', basePath: config.basePath })
@@ -48,14 +48,14 @@ export async function top(terminal: Terminal, options: TopOptions, config: Confi
     }
     return await follow(terminal, from, options.every, ask)
   } finally {
-    // `destroy`, not `close`: nobody should have to wait for an answer to end the command.
+    // The dispatcher is destroyed, not closed, so that nobody has to wait for an answer when the command ends.
     await dispatcher.destroy()
   }
 }
 
 /**
- * Draws until q or Ctrl-C is pressed; also after each key and when the size changes. If the daemon stops answering, it says so and keeps
- * trying. The terminal is restored however it ends.
+ * Draws the view until q or Ctrl-C is pressed. It is also drawn after each key, and when the size of the terminal changes. If the daemon stops
+ * answering, a message is shown and the requests continue. The terminal is restored however the command ends.
  */
 async function follow(terminal: Terminal, from: string, every: number, ask: () => Promise<LiveState>): Promise<number> {
   const { stdout } = terminal
@@ -88,7 +88,7 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
     opened = openedIn(state)
     draw()
   }
-  /** The opened pipeline. If it is no longer listed, its last state is shown. */
+  /** Returns the opened pipeline. If it is no longer listed, its last known state is returned. */
   function openedIn({ running, finished }: LiveState): LivePipeline | undefined {
     if (screen.opened === undefined) return undefined
     return [...running, ...finished].find(one => keyOf(one) === screen.opened) ?? opened
@@ -97,7 +97,7 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
   const ended = new Promise<'ended'>(resolve => signal.addEventListener('abort', () => resolve('ended')))
   const release = reads(terminal, { onKey, onEnd: () => ending.abort() })
   stdout.on('resize', draw)
-  // The terminal's alternate screen: leaving it restores what was there before.
+  // Switches to the terminal's alternate screen: leaving it restores the previous content.
   stdout.write('\x1b[?1049h\x1b[?25l')
   try {
     while (!signal.aborted) {
@@ -122,7 +122,7 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
   return exitCode.done
 }
 
-/** Breaks a text into lines of at most `width` columns. */
+/** Breaks a text into lines that have at most `width` columns. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   for (let rest = text; rest !== '';) {
@@ -135,7 +135,7 @@ function wrapped(text: string, width: number): string[] {
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Calls back at each key and signal. Returns a function that stops listening. */
+/** Calls back for each key press and signal. Returns a function that stops listening. */
 function reads(
   { stdin }: Terminal,
   { onKey, onEnd }: { readonly onKey: (key: Key) => void; readonly onEnd: () => void },
@@ -154,35 +154,38 @@ function reads(
     if (!readsKeys) return
     stdin.off('keypress', onPress)
     stdin.setRawMode?.(false)
-    // Otherwise the open terminal would keep the process running.
+    // Without this call, the open terminal would keep the process running.
     stdin.pause()
   }
 }
 
-// Requests the overview of a running daemon. If another program answers, says which.
-/** No overview could be fetched. */
+// Requests the overview of a running daemon. If another program answers at that address, the error names that program.
+/** Thrown if no overview could be fetched. */
 export class Unanswered extends Fault {}
 
-/** ms. */
+/** The timeout of a request to the daemon, in ms. */
 const timeoutMs = 5_000
-/** Bytes; larger than any overview. */
+/** The maximum size of an answer in bytes. It is larger than any overview. */
 const longest = 32 * 1024 * 1024
-/** Maximum number of pipelines in each list. */
+/** The maximum number of pipelines in each list. */
 const limit = 100
 
-/** The connections to a daemon. Destroying them ends a request that is under way. */
+/** Creates the connections to a daemon. Destroying them ends a request that is under way. */
 export function createDispatcher(): Agent {
   const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, maxResponseSize: longest }
   return new Agent({ ...limits, connect: { timeout: timeoutMs } })
 }
 
-/** `from`: the address of the pages, without a slash at its end. Throws Unanswered with a message that says who answers there instead. */
+/**
+ * Fetches the overview. `from`: the address of the pages, without a trailing slash. Throws Unanswered, whose message names the program that answers
+ * there instead.
+ */
 export async function overviewAt(
   from: string,
   headers: Record<string, string>,
   dispatcher: Agent,
 ): Promise<LiveState & Pick<Overview, 'flow'>> {
-  // This is checked before the token is sent: another service must not get it.
+  // This check comes before the token is sent, because another service must not receive the token.
   const answerer = await whoAnswers(from, { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
   if (answerer.is === 'nobody') {
     const remedy = 'Start it with `pipespan serve`, or give the address of its pages with --url.'
@@ -212,7 +215,7 @@ export async function overviewAt(
   )
 }
 
-/** Undefined without an answer, or if it ended early or is too long. */
+/** Reads an answer. Undefined if there is no answer, or if the answer ended early or is too long. */
 async function answerOf(
   url: string,
   headers: Record<string, string>,

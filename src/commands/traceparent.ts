@@ -1,7 +1,8 @@
-// `pipespan traceparent`: prints the W3C traceparent of the CI job it runs in. With it, spans that the job creates become children of the job's span.
+// `pipespan traceparent`: prints the W3C traceparent of the CI job in which it runs. With it, spans that the job creates become children of the job's
+// span.
 //
-// Ids are derived, not assigned, so the job can compute them before its pipeline is exported. The platform's predefined
-// variables have everything that the ids are derived from, except the root of a child pipeline.
+// Ids are derived, not assigned, so the job can compute them before its pipeline is exported. The platform's predefined variables contain all values
+// that the ids are derived from, except the root of a child pipeline.
 import { jobSpanId, traceIdOf } from '../core/telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { complain, exitCode, print, type Terminal } from '../lib/terminal.ts'
@@ -10,17 +11,17 @@ import { validTraceparent, type TraceContext } from '../model/trace-context.ts'
 export interface TraceparentOptions {
   /** The value of the daemon's `PIPESPAN_TRACE_IDS`. */
   readonly ids?: string | undefined
-  /** The root pipeline of the family, if another pipeline triggered this one. */
+  /** The id of the root pipeline of the family, if another pipeline triggered this one. */
   readonly root?: number | undefined
-  /** The instance's base URL as configured in the daemon, if it differs from `CI_SERVER_URL`. */
+  /** The base URL of the instance as configured in the daemon, if it differs from `CI_SERVER_URL`. */
   readonly instance?: string | undefined
 }
 
-/** `faults`: what is missing or wrong, in sentences. */
+/** The traceparent of a job, or the faults that prevent it. `faults`: sentences about values that are missing or wrong. */
 type JobTraceparent =
   { readonly ok: true; readonly traceparent: string } | { readonly ok: false; readonly faults: readonly string[] }
 
-/** Prints only the value. It never guesses: if something is missing, it prints faults to standard error, and the exit code is 2. */
+/** Prints only the traceparent. It never guesses: if a value is missing, it prints the faults to standard error, and the exit code is 2. */
 export function traceparent(terminal: Terminal, options: TraceparentOptions): number {
   const result = jobTraceparent(terminal.env, options)
   if (result.ok) {
@@ -31,7 +32,7 @@ export function traceparent(terminal: Terminal, options: TraceparentOptions): nu
   return exitCode.misused
 }
 
-/** Reads the variables that the platform sets in every job; options take precedence. */
+/** Computes the traceparent from the variables that the platform sets in every job. Options take precedence. */
 export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptions): JobTraceparent {
   const faults: string[] = []
   const scheme = (options.ids ?? filled(env.PIPESPAN_TRACE_IDS) ?? 'instance') as TraceContext['scheme']
@@ -52,7 +53,7 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
     scheme,
     profile: '',
     rootPipelineId: root ?? pipelineId,
-    // The daemon joins this trace only with PIPESPAN_TRACEPARENT=true, which must then be set in the job as well.
+    // The daemon joins the trace in this variable only with PIPESPAN_TRACEPARENT=true, which must then be set in the job as well.
     ...(env.PIPESPAN_TRACEPARENT === 'true' && { traceparent: validTraceparent(env.TRACEPARENT ?? '') }),
   }
   const key = { instance: instance ?? '', pipelineId }
@@ -60,7 +61,7 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
   return { ok: true, traceparent: `00-${traceIdOf(trace, key.instance)}-${spanId}-01` }
 }
 
-/** The root pipeline; undefined for a pipeline that is its own root. */
+/** Returns the id of the root pipeline. Undefined if the pipeline is its own root. */
 function rootOf(env: NodeJS.ProcessEnv, faults: string[]): number | undefined {
   if (filled(env.PIPESPAN_ROOT_PIPELINE_ID) !== undefined) return number(env, 'PIPESPAN_ROOT_PIPELINE_ID', faults)
   const source = env.CI_PIPELINE_SOURCE

@@ -1,4 +1,4 @@
-// The settings of the daemon that `pipespan try` starts, and the configuration that people can keep for a daemon of their own.
+// The settings of the daemon that `pipespan try` starts, and a configuration that people can keep for their own daemon.
 import path from 'node:path'
 import { stringify } from 'yaml'
 import type { FoundTarget, TryTarget } from './try-target.ts'
@@ -6,22 +6,22 @@ import type { FoundTarget, TryTarget } from './try-target.ts'
 interface TryPlaces {
   readonly url: TryTarget['url']
   readonly found: Pick<FoundTarget, 'is' | 'name'>
-  /** The store's folder. */
+  /** The folder of the store. */
   readonly folder: string
   readonly port: number
   readonly adminPort: number
-  /** A random token: nobody sends webhooks to this daemon. */
+  /** A random token for webhooks, because no platform sends webhooks to this daemon. */
   readonly webhookToken: string
 }
 
 const endpoint = /^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/
 
-/** Whether the environment names a backend. Without one, nothing is exported. */
+/** Whether the environment contains the address of a backend. Without it, nothing is exported. */
 export function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
   return Object.entries(env).some(([name, value]) => endpoint.test(name) && value !== undefined && value !== '')
 }
 
-/** Only the settings to reach the platform: enough to send it requests. `token`: a token that a person has typed. */
+/** Returns only the settings that are needed to send requests to the platform. `token`: a token that a person has typed. */
 export function platformSettings(env: NodeJS.ProcessEnv, url: string, token: string | undefined): NodeJS.ProcessEnv {
   return {
     ...inherited(env),
@@ -30,7 +30,7 @@ export function platformSettings(env: NodeJS.ProcessEnv, url: string, token: str
   }
 }
 
-/** The environment of the daemon. `env`: from `platformSettings`. */
+/** Returns the environment of the daemon. `env`: the result of `platformSettings`. */
 export function trySettings(env: NodeJS.ProcessEnv, places: TryPlaces): NodeJS.ProcessEnv {
   const { found, folder, port, adminPort, webhookToken } = places
   return {
@@ -44,16 +44,16 @@ export function trySettings(env: NodeJS.ProcessEnv, places: TryPlaces): NodeJS.P
     PIPESPAN_POLL_LOOKBACK: '24h',
     PIPESPAN_POLL_RUNNING: 'true',
     PIPESPAN_POLL_INTERVAL: '10s',
-    // No webhook reports what happens in a running pipeline, so the daemon fetches it soon.
+    // The value is short because no webhook reports the progress of a running pipeline, so the daemon must fetch it.
     PIPESPAN_SILENT_AFTER: '10s',
     PIPESPAN_LOG_LEVEL: 'warn',
     PIPESPAN_LOG_FORMAT: 'pretty',
-    // The command must leave no files behind.
+    // The compile cache is disabled because the command must leave no files behind.
     NODE_DISABLE_COMPILE_CACHE: '1',
   }
 }
 
-/** The user's environment. Of Pipespan's own variables, only those to reach the platform and the backend are kept. */
+/** Returns the user's environment. Of Pipespan's own variables, it keeps only those for reaching the platform and the backend. */
 function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(env).filter(([name]) => !/^PIPESPAN_(?!PLATFORM_|OBSERVABILITY_)/.test(name))
   return Object.fromEntries(
@@ -67,7 +67,7 @@ function scopeOf({ is }: Pick<FoundTarget, 'is'>) {
     : { key: 'groups', variable: 'PIPESPAN_POLL_GROUPS' }
 }
 
-/** The configuration for a person to copy, as variables and as YAML. It has no secret. `kept`: the folder of the store, if it is kept. */
+/** Returns the configuration for a person to copy, as variables and as YAML, without secrets. `kept`: the folder of the store, if it is kept. */
 export function configurationToKeep(
   env: NodeJS.ProcessEnv,
   { url, found, kept }: Pick<TryPlaces, 'url' | 'found'> & { readonly kept: string | undefined },

@@ -1,11 +1,12 @@
-// The target of `pipespan try`: the platform's address with a project or a group, as people write or paste them; and what the token may read there.
+// The target of `pipespan try`: the platform's address with a project or a group, as people type or paste it, and the data that the token may read
+// there.
 import { plainLine } from '../lib/plain-text.ts'
 import { ConfigError } from '../lib/fault.ts'
 import { misuse } from '../lib/command-line.ts'
 import { resourceIdOf } from './platform.ts'
 import { PlatformError, type CallOptions, type PlatformClient, type PlatformProject } from '../platform/port.ts'
 
-/** `name`: an ID or a full path. */
+/** The platform and the project or group to show. `name`: an id or a full path. */
 export interface TryTarget {
   /** The platform's base URL. */
   readonly url: string
@@ -14,7 +15,7 @@ export interface TryTarget {
 
 export type FoundTarget =
   | { readonly is: 'project'; readonly name: string; readonly projects: readonly PlatformProject[] }
-  /** `projects`: the most recently active projects, in that order. `isWhole`: whether these are all projects. */
+  /** A group that was found. `projects`: the most recently active projects, in that order. `isWhole`: whether these are all projects of the group. */
   | {
       readonly is: 'group'
       readonly name: string
@@ -23,10 +24,13 @@ export type FoundTarget =
     }
 
 const call: CallOptions = { priority: 'enrich' }
-/** In how many projects of a group to look for a pipeline whose jobs can be read. */
+/** The maximum number of projects of a group in which to look for a pipeline whose jobs can be read. */
 const maxAsked = 5
 
-/** `named`: an ID, a full path, or the URL of one of its pages. Without it, `url` must be such a page. Throws a misuse. */
+/**
+ * Parses the target. `named`: an id, a full path, or the URL of a page of the project or group. Without it, `url` must be such a page. Throws a
+ * misuse error.
+ */
 export function targetOf(url: string, named: string | undefined): TryTarget {
   const base = addressOf(url.replace(/\/api\/v4\/?$/, ''))
   if (named === undefined) return { url: base.origin, name: pathOf(base.pathname) }
@@ -52,14 +56,14 @@ function addressOf(text: string): URL {
   return url
 }
 
-/** The path, without what the URLs of pages and clones add: `/groups/team/-/issues`, `/team/shop.git`. */
+/** Returns the path of a URL without the parts that are specific to pages and clones: `/groups/team/-/issues`, `/team/shop.git`. */
 function pathOf(text: string): string {
   const path = decoded(text)
     .replace(/\/-(\/.*)?$/, '')
     .replace(/^\/?groups\//, '')
     .replace(/^\/+|\/+$/g, '')
     .replace(/\.git$/, '')
-  // An address from somebody else may have invisible characters, which would get into the commands that a person copies.
+  // Only plain paths are accepted: a pasted address may have invisible characters, which would get into the commands that a person copies.
   if (path !== '' && path === plainLine(path)) return path
   throw misuse('Give a project or group: its ID, its full path such as team/shop, or its URL.')
 }
@@ -72,12 +76,12 @@ function decoded(text: string): string {
   }
 }
 
-/** Finds a project of that name, else a group. Throws a Fault with a remedy. */
+/** Finds a project with that name, or else a group. Throws a Fault with a remedy. */
 export async function findTarget(client: PlatformClient, { url, name }: TryTarget): Promise<FoundTarget> {
   const id = resourceIdOf(name)
   const project = await ifThere(async () => client.project(id, call))
   if (project !== undefined) {
-    // A name that is not a plain path is not printed, nor used in commands to copy. The ID leads to the same project.
+    // A path with unusual characters is neither printed nor used in commands to copy. The id leads to the same project.
     const isPath = /^[\w./-]+$/.test(project.path ?? '')
     return { is: 'project', name: (isPath ? project.path : undefined) ?? String(project.id), projects: [project] }
   }
@@ -111,7 +115,7 @@ async function ifThere<T>(ask: () => Promise<T>): Promise<T | undefined> {
 
 /**
  * Reads the jobs of one pipeline, as the daemon will. Returns the error if the token may not read jobs: pipelines are then shown without jobs. Throws
- * a PlatformError if the pipelines themselves cannot be read.
+ * a PlatformError if even the pipelines cannot be read.
  */
 export async function askJobs(client: PlatformClient, { projects }: FoundTarget): Promise<PlatformError | undefined> {
   for (const project of projects.slice(0, maxAsked)) {

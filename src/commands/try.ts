@@ -1,5 +1,6 @@
-// `pipespan try`: runs the shipped daemon on loopback for a project or group of a real platform. Its pages show what ran in the last 24 hours and what runs
-// now. It needs no webhook, exports nothing unless an endpoint is set, and leaves nothing behind unless asked to.
+// `pipespan try`: runs the shipped daemon on loopback for a project or group of a real platform. Its pages show the pipelines of the last 24 hours
+// and the pipelines that run now. It needs no webhook, exports nothing unless an endpoint is set, and leaves no files behind unless it is told to
+// keep the store.
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -23,24 +24,24 @@ import { stopped, untilStopped } from './until-stopped.ts'
 import { spawn } from 'node:child_process'
 
 interface TryOptions {
-  /** The folder of a store that is kept. Default: a temporary folder. */
+  /** The folder in which the store is kept. By default the store is in a temporary folder. */
   readonly keep?: string | undefined
-  /** False: no browser is opened. */
+  /** Whether to open the pages in a browser. */
   readonly open: boolean
-  /** Ends it, as Ctrl-C does. */
+  /** Stops the command, as Ctrl-C does. */
   readonly signal?: AbortSignal | undefined
-  /** The program's main file. Default: this program's own. */
+  /** The main file of the program to start. By default this program's own main file is used. */
   readonly main?: string | undefined
 }
 
 /** The default port of the pages. */
 const defaultPort = 8081
-/** ms. */
+/** How many ms to wait until the daemon is ready. */
 const readyWithin = 120_000
 const askEvery = 1_000
 const answersWithin = 5_000
 
-/** Runs until it is stopped. Throws a Fault or a misuse if there is nothing to show. */
+/** Runs the daemon until it is stopped. Throws a Fault or a misuse error if there is nothing to show. */
 export async function tryPlatform(
   given: { readonly url: string; readonly target: string | undefined },
   options: TryOptions,
@@ -61,7 +62,7 @@ export async function tryPlatform(
       const webhookToken = randomBytes(24).toString('hex')
       const places = { url: target.url, found, folder, port, adminPort, webhookToken }
       daemon = new DaemonProcess({ main: options.main, args: ['serve'], env: trySettings(env, places) })
-      // This listener is added after the one that kills the daemon: the daemon must no longer write to the folder when it is removed.
+      // This listener is added after the listener that kills the daemon, because the daemon must no longer write to the folder when it is removed.
       process.once('exit', remove)
       const code = await show(daemon, `http://127.0.0.1:${adminPort}/`, { options, env, terminal }, stopping)
       if (code === exitCode.done) {
@@ -76,7 +77,7 @@ export async function tryPlatform(
   })
 }
 
-/** The token that a person types; undefined if the environment has one. */
+/** Asks the person for a token. Undefined if the environment contains one. */
 async function tokenOf(terminal: Terminal): Promise<string | undefined> {
   const { PIPESPAN_PLATFORM_TOKEN: token, PIPESPAN_PLATFORM_TOKEN_FILE: file } = terminal.env
   if ((token ?? '') !== '' || (file ?? '') !== '') return undefined
@@ -87,7 +88,7 @@ async function tokenOf(terminal: Terminal): Promise<string | undefined> {
   )
 }
 
-/** Fetches the project or group from the platform before anything is started, and prints what was found. Throws a Fault with a remedy. */
+/** Fetches the project or group from the platform before the daemon is started, and prints the result. Throws a Fault with a remedy. */
 async function ask(
   terminal: Terminal,
   env: NodeJS.ProcessEnv,
@@ -133,7 +134,7 @@ async function storeFolder(keep: string | undefined): Promise<string> {
   }
 }
 
-/** Opens the pages and prints progress, until it is stopped or the daemon ends. */
+/** Opens the pages and prints progress until the command is stopped or the daemon ends. */
 async function show(
   daemon: DaemonProcess,
   pages: string,
@@ -161,7 +162,7 @@ async function show(
 const listShape = z.object({ total: z.number().optional() })
 const overviewShape = z.object({ active: z.number(), notices: z.array(noticeShape) })
 
-/** Prints how many pipelines were found, and each problem once: for instance, what the token may not read. */
+/** Prints how many pipelines were found, and prints each problem once, for example that the token lacks a permission. */
 async function follow(pages: string, terminal: Terminal, stopping: AbortSignal): Promise<void> {
   const { stdout } = terminal
   const printed = new Set<string>()
@@ -180,7 +181,7 @@ async function follow(pages: string, terminal: Terminal, stopping: AbortSignal):
     if (list !== undefined && overview !== undefined) {
       const { total } = list
       const next = `Found ${total ?? 'many'} ${total === 1 ? 'pipeline' : 'pipelines'}, ${overview.active} running.`
-      // On a terminal, the line is overwritten.
+      // On a terminal, the previous line is overwritten.
       if (next !== words) stdout.write(stdout.isTTY === true ? `\r\u001b[2K${next}` : `${next}\n`)
       words = next
     }
@@ -188,7 +189,7 @@ async function follow(pages: string, terminal: Terminal, stopping: AbortSignal):
   }
 }
 
-/** Undefined if there is no answer of this shape. A later request may succeed. */
+/** Requests a JSON answer. Undefined if no answer has this shape; a later request may succeed. */
 async function answer<T>(url: string, shape: z.ZodType<T>): Promise<T | undefined> {
   const response = await fetch(url, { signal: AbortSignal.timeout(answersWithin) }).catch(() => undefined)
   if (response?.ok !== true) return undefined
@@ -203,7 +204,7 @@ function fail(what: string, daemon: DaemonProcess, terminal: Terminal): number {
 }
 
 // Opens a page in the person's browser, but only where people expect that: in a terminal on a desktop, not over SSH and not in CI.
-/** Returns whether it was tried. It is not an error if no browser starts: the address is on the screen. */
+/** Returns whether opening a browser was tried. It is not an error if no browser starts, because the address is on the screen. */
 export function openBrowser(url: string, { stdout, env }: Terminal, platform = process.platform): boolean {
   const command = commandOf(env, platform)
   const isRemote = [env.CI, env.SSH_CONNECTION, env.SSH_TTY].some(value => value !== undefined && value !== '')

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { exitCode } from '../lib/terminal.ts'
 
 /**
- * A signal within this time after the first is the same one, ms. At Ctrl-C the terminal sends it to `npm run` and to its program, and npm passes it on
- * to the program again.
+ * How many ms after the first signal a further signal still counts as the same one. On Ctrl-C the terminal sends the signal to `npm run` and to its
+ * program, and npm passes it on to the program again.
  */
 const sameSignalWithinMs = 500
 
-/** Calls back with each signal that asks for a stop; a second one exits at once. Returns a function that stops listening. */
+/** Calls back for each signal that requests a stop. A second signal ends the process at once. Returns a function that stops listening. */
 export function onSignals(names: readonly NodeJS.Signals[], stop: (signal: string) => void): () => void {
   let since: number | undefined
   const onSignal = (signal: string): void => {
@@ -22,7 +22,10 @@ export function onSignals(names: readonly NodeJS.Signals[], stop: (signal: strin
   }
 }
 
-/** The first signal, or `outer`, aborts the AbortSignal of `run`. The second signal ends the process at once, and kills what it has started. */
+/**
+ * Runs a command. The first signal, or `outer`, aborts the AbortSignal of `run`. The second signal ends the process at once, and kills the processes
+ * that it has started.
+ */
 export async function untilStopped(
   outer: AbortSignal | undefined,
   run: (stopping: AbortSignal) => Promise<number>,
@@ -37,7 +40,7 @@ export async function untilStopped(
   }
 }
 
-/** Resolves when the signal is aborted. */
+/** Resolves when the AbortSignal is aborted. */
 export async function stopped(stopping: AbortSignal): Promise<'stopped'> {
   if (!stopping.aborted) await once(stopping, 'abort')
   return 'stopped'

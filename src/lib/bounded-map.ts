@@ -1,6 +1,6 @@
-// Maps of limited size, which remember the newest entries.
+// Maps of limited size, which keep only the newest entries.
 
-/** Sets a value as the newest one; beyond `capacity` the oldest is forgotten. */
+/** Sets a value as the newest entry. If the map exceeds `capacity`, its oldest entry is removed. */
 export function remember<K, V>(map: Map<K, V>, key: K, value: V, capacity: number): void {
   map.delete(key)
   map.set(key, value)

@@ -1,29 +1,32 @@
-// Limits concurrent requests that may take long: pages, the JSON API, `/mcp` and `/metrics`. Requests beyond the limit are refused at once. A store answers
-// within the turn of the event loop (SQLite), so concurrent requests would block everything until the last one is answered. Therefore each request starts
-// in a turn of its own: health checks, webhooks and other ready work run between two of them.
+// Limits concurrent requests that may take long: pages, the JSON API, `/mcp` and `/metrics`. Requests beyond the limit are refused at once. SQLite
+// answers a query within one turn of the event loop, so concurrent requests would block everything until the last one is answered. Therefore each
+// request starts in a turn of its own: health checks, webhooks and other ready work run between two requests.
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 
-/** Maximum number of concurrent requests for pages, and separately for the JSON API with `/mcp`, so that programs do not keep people from their pages. */
+/**
+ * The maximum number of concurrent requests for pages. The same limit applies separately to the JSON API with `/mcp`, so that programs do not keep
+ * people from their pages.
+ */
 export const maxRequests = 36
 
-/** Maximum number of concurrent requests that open pages send by themselves, so that they do not delay a page that a person opens. */
+/** The maximum number of concurrent requests that open pages send automatically, so that they do not delay a page that a person opens. */
 export const maxOpenPages = 8
 
-/** A refused request may be sent again after this time, s. */
+/** The time in seconds after which a refused request may be sent again. */
 export const retryAfter = 2
 
 /**
- * Pause between two requests, ms. One iteration of the event loop accepts one connection. A pause has many iterations, so that a client that connects
- * meanwhile does not wait for another request.
+ * The pause between two requests, in ms. One iteration of the event loop accepts one connection. A pause includes many iterations, so a client that
+ * connects during the pause does not wait for another request.
  */
 const betweenTurns = 2
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Resolves for one caller after the other, each in a turn of the event loop of its own. */
+/** Resolves for one caller after the other, each in its own turn of the event loop. */
 export async function ownTurn(): Promise<void> {
   const turn = last.then(async () => {
-    // The work of the previous caller runs now, and the pause begins after it.
+    // The work of the previous caller runs in this turn, and the pause begins after it.
     await nextTurn()
     await pause(betweenTurns)
   })
@@ -32,7 +35,7 @@ export async function ownTurn(): Promise<void> {
 }
 
 export interface BusyLimit {
-  /** Does the work in a turn of its own. `refused`: too many requests are under way. */
+  /** Runs the work in its own turn of the event loop. `refused`: too many requests are already running. */
   run<T>(work: () => Promise<T>): Promise<T | 'refused'>
 }
 

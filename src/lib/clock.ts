@@ -1,27 +1,27 @@
-// Declares the time of day and timers. They are passed in wherever time matters, so that a test can control them.
+// The time of day and timers. Code that depends on time receives a clock as an argument, so that a test can control the time.
 
 export interface Clock {
-  /** Unix time in milliseconds. */
+  /** Returns the Unix time in ms. */
   now(): number
-  /** Monotonic milliseconds, for durations. A test's clock that is never set back may omit it. */
+  /** Returns monotonic ms, for durations. The clock of a test may omit it if that clock is never set back. */
   elapsed?(): number
-  /** Resolves after `ms`, or at once when the signal is aborted; never rejects. */
+  /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Monotonic milliseconds, for durations within this process: the time of day may jump by hours or years. */
+/** Returns monotonic ms, for durations within this process, because the time of day may jump by hours or years. */
 export function elapsed(clock: Clock): number {
   return clock.elapsed?.() ?? clock.now()
 }
 
-/** Converts a moment measured by `elapsed` to Unix time, to be shown to people. */
+/** Converts a time that was measured by `elapsed` to Unix time, to show it to people. */
 export function timeOfDay<T extends number | undefined>(at: T, clock: Clock): T {
   return (at === undefined ? undefined : Math.round(clock.now() + at - elapsed(clock))) as T
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // Whole ms, because values that are computed from it may be stored in integer columns.
+  // The ms are whole numbers, because values computed from them may be stored in integer columns.
   elapsed: () => Math.floor(performance.now()),
   sleep: async (ms, signal) => {
     if (signal?.aborted === true) return

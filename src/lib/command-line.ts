@@ -1,20 +1,20 @@
-// Shared by the files that define commands: option parsers, examples, errors.
+// Option parsers, examples and errors that all files with commands share.
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { Fault } from './fault.ts'
 import { exitCode, type Terminal } from './terminal.ts'
 
-/** The configuration cannot be used. The message lists every fault, one a line. */
+/** The configuration cannot be used. The message lists every fault on its own line. */
 export class Misconfigured extends Fault {
   readonly exitCode = exitCode.misused
 }
 
-/** Passed to every group of commands. */
+/** The context that is passed to every group of commands. */
 export interface CommandLine {
   readonly program: Command
   readonly terminal: Terminal
-  /** The path that `--config` names. */
+  /** The path from the option `--config`. */
   readonly file: () => string | undefined
-  /** Wraps a command: its exit code becomes the program's. */
+  /** Wraps a command so that its exit code becomes the exit code of the program. */
   readonly answer: <A extends unknown[]>(
     command: (...given: A) => Promise<number> | number,
   ) => (...given: A) => Promise<void>
@@ -25,7 +25,7 @@ export function example(command: Command, ...lines: string[]): Command {
   return command.addHelpText('after', `\nExample:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
 }
 
-/** Adds the arguments that select entries: their IDs, or `--all`. */
+/** Adds the arguments that select entries: their ids, or `--all`. */
 export function withIds(command: Command): Command {
   return command
     .argument('[ids...]', 'their IDs', (text: string, before: number[] | undefined) => [
@@ -35,27 +35,27 @@ export function withIds(command: Command): Command {
     .option('--all', 'all of them', false)
 }
 
-/** Throws a misuse if both or neither are given. */
+/** Returns the selected ids, or `all`. Throws a misuse error if both or neither are given. */
 export function chosen(ids: readonly number[], { all }: { all: boolean }): readonly number[] | 'all' {
   if (all === ids.length > 0) throw misuse('Give their IDs, or --all.')
   return all ? 'all' : ids
 }
 
-/** An error in the command line that commander itself does not detect: the program ends with exit code 2. */
+/** An error in the command line that commander does not detect itself. The program then ends with exit code 2. */
 export function misuse(sentence: string): CommanderError {
   return new CommanderError(exitCode.misused, misuseCode, sentence)
 }
 
 export const misuseCode = 'pipespan.misuse'
 
-/** Parses a whole number, for options and arguments. */
+/** Parses a whole number in an option or argument. */
 export function wholeNumber(text: string): number {
   const number = Number(text)
   if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('It must be a whole number.')
   return number
 }
 
-/** Parses a web address, for options. */
+/** Parses a web address in an option. */
 export function webAddress(text: string): string {
   if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
   throw new InvalidArgumentError('It must be an http or https URL.')
@@ -63,7 +63,7 @@ export function webAddress(text: string): string {
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Parses `30s`, `10m` or `7d` into milliseconds, for options. */
+/** Parses `30s`, `10m` or `7d` in an option into milliseconds. */
 export function durationMs(text: string): number {
   const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? []
   const factor = units[unit ?? '']

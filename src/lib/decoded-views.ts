@@ -1,10 +1,10 @@
-// Decodes a text in all ways, so that a secret in it is found however it was encoded: percent, backslash and HTML escapes, hex, and base64 at any offset,
-// nested in any order. Texts here are bytes: each character stands for one (`latin1`).
+// Decodes a text in all known ways, so that a secret in it is found however it was encoded: with percent, backslash and HTML escapes, hex, and base64
+// at any offset, nested in any order. Texts are bytes here: each character stands for one byte (`latin1`).
 
-/** How many nested encodings are undone: hex of base64 is two. */
+/** How many nested encodings are decoded. Hex of base64 counts as two. */
 const maxDepth = 3
 
-/** Every decoding of the bytes, each without white space, so that a secret broken into lines is found too. */
+/** Yields every decoding of the bytes, each without white space, so that a secret broken into lines is found as well. */
 export function* decodingsOf(bytes: string, depth = maxDepth): Generator<string> {
   for (const decode of decoders) {
     const decoded = withoutSpace(decode(bytes))
@@ -14,12 +14,12 @@ export function* decodingsOf(bytes: string, depth = maxDepth): Generator<string>
   }
 }
 
-/** Without white space and control characters. */
+/** Removes white space and control characters. */
 export function withoutSpace(bytes: string): string {
   return bytes.replace(/[\0-\x20]+/g, '')
 }
 
-/** HTML entities that may occur within a secret or beside it. */
+/** HTML entities that may occur within a secret or next to it. */
 export const entities: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -44,14 +44,14 @@ export const entities: Readonly<Record<string, string>> = {
 }
 const shorthands: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }
 
-/** Answers the same text if there is nothing to decode. */
+/** Decodes bytes. Returns the same text if there is nothing to decode. */
 type Decoder = (bytes: string) => string
 
 const entity = new RegExp(`&(?:#x([0-9a-f]{1,6})|#(\\d{1,7})|(${Object.keys(entities).join('|')}));?`, 'gi')
 
 const decoders: readonly Decoder[] = [
   bytes => bytes.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => decoded(hex, 'hex')),
-  // As in HTML forms, where `+` is a space.
+  // Decodes percent encoding as in HTML forms, where `+` is a space.
   bytes => bytes.replace(/%([0-9a-f]{2})|\+/gi, (_, hex?: string) => decoded(hex ?? '20', 'hex')),
   bytes =>
     bytes.replace(
@@ -67,13 +67,13 @@ const decoders: readonly Decoder[] = [
         ? (entities[name?.toLowerCase() ?? ''] ?? '')
         : character(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)),
     ),
-  // From each offset, because a secret may begin at any: two characters of hex are a byte, four of base64 are three.
+  // Each offset is tried, because a secret may begin anywhere: two hex characters encode one byte, four base64 characters encode three.
   ...[0, 1].map(
     (offset): Decoder =>
       bytes =>
         decodedStretches(bytes, /[0-9a-f]{12,}/gi, 'hex', offset),
   ),
-  // The standard and the URL-safe alphabet.
+  // Decodes the standard and the URL-safe alphabet of base64.
   ...[0, 1, 2, 3].map(
     (offset): Decoder =>
       bytes =>
@@ -81,7 +81,7 @@ const decoders: readonly Decoder[] = [
   ),
 ]
 
-/** Decoded stretches are separated, because a match must not span two of them. */
+/** Decodes the parts of a text that match. They are separated in the result, because a match must not span two of them. */
 function decodedStretches(bytes: string, stretch: RegExp, encoding: 'hex' | 'base64', offset: number): string {
   return (bytes.match(stretch) ?? []).map(found => decoded(found.slice(offset), encoding)).join('\xff')
 }

@@ -1,12 +1,12 @@
-// Writes files atomically, and durably even if the machine loses power.
+// Replaces files atomically and durably, even if the machine loses power.
 import { open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ConfigError } from './fault.ts'
 
 /**
- * Replaces the file's content atomically, with mode 600: it writes a new file, syncs it, renames it over the old one and syncs the folder. It keeps
- * the file's owner, because the daemon that reads the file may run as another user. The new file has a fixed name, so that the next run overwrites
- * the file of a killed process. The caller's lock prevents two concurrent writers.
+ * Replaces the content of a file atomically, with mode 600: it writes a new file, syncs it, renames it over the old file and syncs the folder. The
+ * owner of the file is kept, because the daemon that reads the file may run as another user. The new file has a fixed name, so that the next run
+ * overwrites the file of a killed process. The caller's lock prevents two concurrent writers.
  */
 export async function replaceFile(path: string, content: string): Promise<void> {
   if ((await stat(path).catch(ifMissing))?.isFile() === false)
@@ -31,7 +31,7 @@ export async function replaceFile(path: string, content: string): Promise<void> 
   }
 }
 
-/** The file's text; undefined if the file does not exist. */
+/** Returns the text of a file. Undefined if the file does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   return await readFile(path, 'utf8').catch(ifMissing)
 }

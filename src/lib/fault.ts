@@ -1,7 +1,7 @@
-// The closed family of errors: each message says what is wrong, and ends with what to do about it.
+// The closed family of errors. Each message describes the problem, and ends with a remedy.
 import { redact } from './secret.ts'
 
-/** Base of every error that this program raises on purpose. `message` is the whole sentence; `remedy` its last part. */
+/** The base class of every error that this program raises on purpose. `message` is the whole sentence, and `remedy` is its last part. */
 export abstract class Fault extends Error {
   readonly remedy: string
 
@@ -15,21 +15,21 @@ export abstract class Fault extends Error {
 /** The operator's configuration cannot be used. */
 export class ConfigError extends Fault {}
 
-/** The store cannot be opened, written or read. The same write may succeed the next time. */
+/** The store cannot be opened, written or read. The same operation may succeed the next time. */
 export class StoreError extends Fault {}
 
 /** The database refuses the data itself: a retry would fail in the same way. */
 export class DataError extends Fault {}
 
-/** The files of the open store were removed or replaced: what is written would be lost. */
+/** The files of the open store were removed or replaced, so new data would be lost. */
 export class StoreGone extends StoreError {}
 
 /** The body of a delivery cannot be decoded. */
 export class PayloadError extends Fault {}
 
 /**
- * True if the data caused the error: the store refused the data, or pure code failed on it. Such work is set aside. All other errors may be gone at
- * the next try.
+ * Whether the data caused the error: the store refused the data, or pure code failed on it. Such work is set aside. Any other error may disappear
+ * when the work is retried.
  */
 export function isOfTheData(error: unknown): boolean {
   return [DataError, PayloadError, TypeError, RangeError, SyntaxError, ReferenceError, URIError].some(
@@ -37,7 +37,7 @@ export function isOfTheData(error: unknown): boolean {
   )
 }
 
-/** The message of any thrown value, redacted because a server may have written it. */
+/** Returns the message of any thrown value. It is redacted, because a server may have written it. */
 export function reasonOf(error: unknown): string {
   return redact(error instanceof Error ? error.message : String(error))
 }

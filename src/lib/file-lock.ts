@@ -1,4 +1,4 @@
-// Provides a lock between processes that is released when its holder dies. It is SQLite's exclusive file lock on an empty file.
+// A lock between processes that is released when its holder dies. It uses SQLite's exclusive file lock on an empty file.
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
@@ -7,15 +7,15 @@ export interface FileLock {
 }
 
 /**
- * Takes the lock, or answers undefined immediately if another process has it. The kernel releases the lock when the process ends, for whatever
- * reason, so there are no stale locks. The empty file is never deleted, because two processes could then lock two files of the same name.
+ * Takes the lock, or returns undefined immediately if another process holds it. The kernel releases the lock when the process ends for any reason, so
+ * there are no stale locks. The empty file is never deleted, because two processes could then lock two files with the same name.
  */
 export function tryLock(path: string): FileLock | undefined {
-  // The file is only created if it is missing, because closing it would release a lock that this process has on it.
+  // The file is opened only if it is missing, because closing it would release a lock that this process holds on it.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const database = new DatabaseSync(path)
   try {
-    // The journal is in memory, because the transaction would otherwise create a journal file.
+    // The journal is in memory, because the transaction would otherwise create a journal file on disk.
     database.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()
@@ -25,5 +25,5 @@ export function tryLock(path: string): FileLock | undefined {
   return { release: () => database.close() }
 }
 
-/** SQLITE_BUSY */
+/** SQLite's error code SQLITE_BUSY. */
 const busy = 5

@@ -1,10 +1,10 @@
-// The result of a check: one line, with a remedy if there is something to do.
+// The result of a check: one line, with a remedy if something has to be done.
 import { Fault, reasonOf } from './fault.ts'
 
 export type Level = 'fine' | 'skipped' | 'warning' | 'failure'
 
 export interface Finding {
-  /** The name of the check in `--json`. */
+  /** The name of the check in the output of `--json`. */
   readonly check: string
   readonly level: Level
   readonly what: string
@@ -13,12 +13,12 @@ export interface Finding {
 
 export type Report = (level: Level, what: string, remedy?: string) => Finding
 
-/** Makes a function that makes the findings of one check. */
+/** Returns a function that creates the findings of one check. */
 export function reportOf(check: string): Report {
   return (level, what, remedy) => ({ check, level, what, ...(remedy === undefined ? {} : { remedy }) })
 }
 
-/** An error as a finding: its message, and its remedy if it has one. */
+/** Converts an error to a finding: its message, and its remedy if it has one. */
 export function broken(report: Report, level: Level, error: unknown): Finding {
   if (!(error instanceof Fault)) return report(level, `${reasonOf(error)}.`)
   return report(level, error.message.slice(0, -error.remedy.length).trim(), error.remedy)

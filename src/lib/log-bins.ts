@@ -1,18 +1,18 @@
-// A histogram with exponential bins, eight per doubling: percentiles are accurate to 5 % for values of any size, and the histograms of two periods can be
-// added up.
+// A histogram with exponential bins, eight for each doubling. Percentiles are accurate to 5 % for values of any size, and the histograms of two
+// periods can be added.
 import { ranksOf } from './quantile.ts'
 
-/** Counts by the number of the bin. */
+/** The counts of a histogram, by the number of the bin. */
 export type Bins = Readonly<Record<string, number>>
 
 const perOctave = 8
 
-/** The number of a value's bin. All values below 1 share one bin. */
+/** Returns the number of the bin for a value. All values below 1 share one bin. */
 export function binOf(value: number): number {
   return value < 1 ? 0 : 1 + Math.floor(Math.log2(value) * perOctave)
 }
 
-/** The middle of a bin. */
+/** Returns the value in the middle of a bin. */
 export function middleOf(bin: string): number {
   const number = Number(bin)
   return number === 0 ? 0 : 2 ** ((number - 0.5) / perOctave)
@@ -24,7 +24,7 @@ export function plusBins(a: Bins, b: Bins): Bins {
   return sum
 }
 
-/** The `quantile` of the values in these bins: 0.5 is the median, 0.95 the 95th percentile; undefined if nothing was counted. */
+/** Returns the `quantile` of the values in these bins: 0.5 is the median, 0.95 the 95th percentile. Undefined if nothing was counted. */
 export function percentileOf(bins: Bins, share: number): number | undefined {
   const sorted = Object.entries(bins).sort((a, b) => Number(a[0]) - Number(b[0]))
   const valueAt = (rank: number): number | undefined => {
@@ -37,12 +37,12 @@ export function percentileOf(bins: Bins, share: number): number | undefined {
   return lower === undefined || upper === undefined ? undefined : (lower + upper) / 2
 }
 
-/** Steps to which durations are rounded, like the units of clocks, ms. */
+/** The steps in ms to which durations are rounded, similar to the units of clocks. */
 const steps = [1, 2, 5].flatMap(one => [one, one * 10, one * 100])
 const longSteps = [1, 2, 5, 10, 15, 30].flatMap(one => [one * 1_000, one * 60_000, one * 3_600_000])
 const roundSteps = [...steps, ...longSteps].sort((a, b) => b - a)
 
-/** Like `percentileOf`, for durations in ms, and rounded: more digits than the bins can support would look exact. */
+/** Like `percentileOf`, for durations in ms, and rounded, because more digits than the bins can support would look exact. */
 export function roundPercentileOf(bins: Bins, share: number): number | undefined {
   const value = percentileOf(bins, share)
   const step = roundSteps.find(one => value !== undefined && one <= value * 0.05) ?? 1
@@ -50,11 +50,11 @@ export function roundPercentileOf(bins: Bins, share: number): number | undefined
 }
 
 /**
- * A mutable histogram. Thousands are in memory at a time, most with a few values, so each is a flat list of numbers: an object with a property for each
- * bin would take several times the memory.
+ * A mutable histogram. Thousands are in memory at a time, most with a few values. So each is a flat list of numbers, because an object with a
+ * property for each bin would take several times the memory.
  */
 export class BinCounts {
-  /** Bin, count, bin, count, …, in the order of the bins. */
+  /** The flat list: bin, count, bin, count, …, in the order of the bins. */
   readonly #pairs: number[]
 
   constructor(pairs: readonly number[] = []) {
@@ -84,7 +84,7 @@ export class BinCounts {
     return bins
   }
 
-  /** The same as `JSON.stringify(this.bins())`. */
+  /** Returns the same text as `JSON.stringify(this.bins())`. */
   json(): string {
     let text = '{'
     for (let at = 0; at < this.#pairs.length; at += 2) {

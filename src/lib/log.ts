@@ -1,12 +1,12 @@
-// The daemon's own log: JSON lines by pino, pretty on a terminal. Callers pass facts, never payloads and never secrets.
+// The daemon's own log: JSON lines by pino, formatted for people on a terminal. Callers log facts, never payloads and never secrets.
 import { pino, type Logger } from 'pino'
 import pretty from 'pino-pretty'
 import { redact } from './secret.ts'
 
-// How an error is logged: only its type, message, code and stack, redacted. None of its other fields are logged, because errors of libraries contain
-// requests, rows and headers.
+// Logs only the type, message, code and stack of an error, redacted. Its other fields are not logged, because errors of libraries contain requests,
+// rows and headers.
 
-/** For pino's `serializers`: what is logged as `err`. */
+/** The option `serializers` of pino, for the field `err`. */
 const logSerializers = { err: errorFacts }
 
 function errorFacts(error: unknown): Record<string, unknown> {
@@ -29,10 +29,10 @@ interface LogOptions {
   readonly format: 'json' | 'pretty'
 }
 
-/** Maximum number of characters that wait to be written. Further lines are dropped. */
+/** The maximum number of characters that wait to be written. Further lines are dropped. */
 const maxBacklog = 1 << 20
 
-/** Logs to standard error: standard output is for the results of commands. */
+/** Creates a log that writes to standard error, because standard output is for the results of commands. */
 export function createLog(options: LogOptions): Log {
   const settings = {
     level: options.level,
@@ -44,7 +44,7 @@ export function createLog(options: LogOptions): Log {
     options.format === 'pretty'
       ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss', singleLine: true })
       : pino.destination({ dest: 2, sync: true, maxLength: maxBacklog })
-  // Standard error may be a file on a full disk: then lines are lost, but the process continues.
+  // Standard error may be a file on a full disk. In that case lines are lost, but the process continues.
   stream.on('error', () => undefined)
   return pino(settings, stream)
 }

@@ -1,4 +1,4 @@
-// A background loop: one turn after another, woken early when there is something to do, stopped without cutting a turn short.
+// A background loop: it runs one turn after another, is woken early when there is work, and never stops in the middle of a turn.
 import { backoff } from './backoff.ts'
 import { reasonOf, StoreError } from './fault.ts'
 import type { Clock } from './clock.ts'
@@ -6,9 +6,9 @@ import type { Log } from './log.ts'
 
 export interface Loop {
   start(): void
-  /** Starts the next turn without a pause. Cheap: may be called for every event. */
+  /** Starts the next turn without a pause. It is cheap, so it may be called for every event. */
   wake(): void
-  /** Resolves when the turn under way has ended. */
+  /** Stops the loop. Resolves when the current turn has ended. */
   stop(): Promise<void>
 }
 
@@ -16,26 +16,29 @@ export interface LoopOptions {
   readonly name: string
   readonly clock: Clock
   readonly log: Log
-  /** Does the work that is due; returns how many ms may pass until the next turn (0: at once). */
+  /** Does the work that is due. Returns how many ms may pass until the next turn (0: it starts at once). */
   readonly turn: () => Promise<number>
 }
 
 /**
- * Resolves after two turns of the event loop, so that the work that a loop's turn has started proceeds before the loop's next turn. On an idle
- * connection, for example, undici writes a request only in the next turn of the event loop.
+ * Resolves after two turns of the event loop, so that work that was started in the loop's previous turn proceeds before the next one. For example, on
+ * an idle connection undici writes a request only in the next turn of the event loop.
  */
 export async function requestsGoFirst(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await new Promise(resolve => setImmediate(resolve))
 }
 
-/** The reason of the abort. Without a reason, each wake would create an error with its stack. */
+/** The reason of the abort. Without a reason, each wake would create an error with a stack trace. */
 const woken = 'woken'
 
 const maxPause = 60_000
-/** The maximum pause while the store is unavailable, ms. It is shorter, because a try is cheap and much work waits for the store. */
+/**
+ * The maximum pause in ms while the store is unavailable. It is shorter than for other errors, because a try is cheap and much work waits for the
+ * store.
+ */
 const maxStorePause = 2_000
 
-/** A turn that throws is logged once per series of failures. It is tried again after a growing pause of at most a minute. */
+/** Creates a loop. A turn that throws is logged once for each series of failures. It is tried again after a growing pause of at most a minute. */
 export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
   let stopping = false
   let wakes = 0
@@ -61,7 +64,7 @@ export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
       if (isStopping()) return
       if (wakes !== before && failures === 0) rest = 0
       if (rest <= 0) {
-        // Timers, sockets and signals get their turn in between.
+        // Timers, sockets and signals are handled between two turns of the loop.
         await requestsGoFirst()
         continue
       }

@@ -1,6 +1,6 @@
-// Whether a value that the platform computed, such as the result of a query, names a hidden project: by its path, a reference, or a URL. Pure.
+// Checks whether a value that the platform computed, such as the result of a query, names a hidden project by its path, a reference, or a URL. Pure.
 
-/** A run of characters that paths and URLs may consist of. */
+/** A sequence of characters that may occur in paths and URLs. */
 const word = /[^\s"'`´<>()[\]{}|\\,;:!?#&=@*…]+/gu
 
 export function namesAny(text: string, isHidden: (path: string) => boolean): boolean {
@@ -9,8 +9,8 @@ export function namesAny(text: string, isHidden: (path: string) => boolean): boo
 }
 
 /**
- * The project paths that a word may contain. In a URL: what follows the host, with and without the first segment (which may be a
- * relative root), up to `/-/…`, where the platform's own paths begin; and percent-encoded segments as in
+ * Returns the project paths that a word may contain. In a URL it considers the part after the host, with and without the first segment (which may be
+ * a relative root), up to `/-/…`, where the platform's own paths begin. It also considers percent-encoded segments as in
  * `/projects/team%2Fshop/pipelines`.
  */
 function pathsIn(text: string): string[] {

@@ -1,37 +1,40 @@
 // Redacts values that follow a name that suggests a secret: `DB_PASSWORD=…`, `"apiKey": "…"`, `?token=…`, `--secret …`, `<password>…</password>`, and
-// the value beside such a name in a list of variables. It searches for names, and examines only the text around each name, so the time is linear in the
-// text.
+// the value next to such a name in a list of variables. The code searches for names and examines only the text around each name, so its running time
+// is linear in the length of the text.
 import { removed, type TextRange } from './plain-text.ts'
 import { isShown } from './secret-shapes.ts'
 
-/** `pass`, `pwd` and the like count only at the end of a longer name, or as a key: `DB_PASS=`, `"pass": "…"`, but not `PASS: test 1` or `PWD=/builds`. */
+/**
+ * The names that suggest a secret. `pass`, `pwd` and similar words count only at the end of a longer name, or as a key: `DB_PASS=`, `"pass": "…"`,
+ * but not `PASS: test 1` or `PWD=/builds`.
+ */
 const names =
   /passw(?:or)?d|passphrase|secret|token|(?:api|access|account|private|auth|signing|encryption)[_-]?key|credential|rediscli_auth|(?<=[_.?&;"'-])(?:pass|pwd|pw|creds?)(?:_?\d{1,2})?(?![\w.-])|(?<!\w)pass(?==\S)/gi
 const nameCharacter = /[\w.-]/
-/** Maximum number of characters of a name before the word that `names` matches. */
+/** The maximum number of characters of a name before the word that `names` matches. */
 const maxPrefix = 60
 
 const restOfName = /[\w.-]*/y
 const equals = /(?:\\?["'])?\s{0,3}[:=]\s{0,3}/y
-/** The name of a header before its value (`api-key = x-api-key: …`), and the scheme of an authorization. */
+/** Matches the name of a header before its value (`api-key = x-api-key: …`), and the scheme of an authorization header. */
 const header = /(?:\\?["'])?(?:\w{1,40}-[\w-]{1,40}|\w{0,40}(?:token|key|password|secret)):\s{1,3}(?=\S{6})/iy
 const scheme = /(?:\\?["'])?(?:basic|bearer|token|digest|negotiate|api-?key|key)\s{1,3}(?=\S{6})/iy
-/** A value in quotes (also in the escaped quotes of JSON within JSON), or a single word. */
+/** Matches a value in quotes (also in the escaped quotes of JSON within JSON), or a single word. */
 const value = /\\"[^"\n]+\\"|"[^"\n]{4,}"|'[^'\n]{4,}'|(?:\\?["'])?[^\s"',;)}\\]{6,}/y
 const valueInQuotes = /\\"[^"\n]+\\"|"[^"\n]+"|'[^'\n]+'/y
 const parameter = /[^\s"'&#]{6,}/y
 const valueOfList = /\\?["']\s{0,3},?\s{0,3}(?:\\?["'])?value(?:\\?["'])?\s{0,3}[:=]\s{0,3}/iy
 const endOfTag = /(?:\s[^<>]{0,200})?>(?:<!\[CDATA\[)?/y
 const content = /[^<\]]{3,}/y
-/** Options whose value is the place of a secret and not the secret, such as `--password-stdin`. */
+/** Matches options whose value is the location of a secret and not the secret itself, such as `--password-stdin`. */
 const elsewhere = /-(?:stdin|file|path|env|type|url|name)$/i
 const blank = /\s{1,3}(?:\\?["'])?/y
 const argument = /[^\s"'/.-][^\s"']{5,}/y
 
-/** The ranges of such values, without their quotes. */
+/** Yields the ranges of the secret values in a text, without their quotes. */
 export function* namedSecretsIn(text: string): Generator<TextRange> {
   let at = 0
-  // A copy of the pattern, because another text may be searched before this search has ended.
+  // Copies the pattern, because another search may start before this one has ended.
   const search = new RegExp(names)
   for (let found = search.exec(text); found !== null; found = search.exec(text)) {
     const nameEnd = endOf(restOfName, text, search.lastIndex) ?? search.lastIndex
@@ -45,14 +48,14 @@ export function* namedSecretsIn(text: string): Generator<TextRange> {
   }
 }
 
-/** The index at which the name begins, at least `min`. */
+/** Returns the index at which the name begins, which is at least `min`. */
 function beginOf(text: string, index: number, min: number): number {
   let begin = index
   while (begin > Math.max(min, index - maxPrefix) && nameCharacter.test(text.charAt(begin - 1))) begin -= 1
   return begin
 }
 
-/** The place of the value that belongs to the name between `begin` and `end`; undefined if there is none. */
+/** Returns the range of the value that belongs to the name between `begin` and `end`. Undefined if there is no value. */
 function placeOf(text: string, begin: number, end: number): TextRange | undefined {
   const before = text.charAt(begin - 1)
   const from = endOf(equals, text, end)
@@ -63,7 +66,7 @@ function placeOf(text: string, begin: number, end: number): TextRange | undefine
   const tag = before === '<' || before === ':' ? endOf(endOfTag, text, end) : undefined
   if (tag !== undefined) return text.slice(tag, tag + 200).trim() === '' ? undefined : place(content, text, tag)
   const isOption = text.charAt(begin) === '-' && (before === '' || /\s/.test(before))
-  // `ENV NAME value` in a Dockerfile.
+  // Recognises `ENV NAME value` in a Dockerfile.
   const isVariable = text.slice(Math.max(0, begin - 4), begin) === 'ENV '
   const isValueNext = (isOption || isVariable) && !elsewhere.test(text.slice(end - 6, end))
   const next = isValueNext ? endOf(blank, text, end) : undefined
@@ -76,14 +79,17 @@ function assigned(text: string, from: number): TextRange | undefined {
   return place(value, text, begin)
 }
 
-/** Undefined also for a value that is already hidden. Its end is not searched, because another name may begin within it. */
+/**
+ * Returns the range of a value. Undefined also for a value that is already redacted: the search does not skip to its end, because another name may
+ * begin within it.
+ */
 function place(pattern: RegExp, text: string, from: number): TextRange | undefined {
   if (!isShown(text.slice(from, from + 16).replaceAll(removed, ''))) return undefined
   const to = endOf(pattern, text, from)
   return to === undefined ? undefined : { from, to }
 }
 
-/** The index at which a match that begins at `from` ends. */
+/** Returns the index at which a match that begins at `from` ends. */
 function endOf(pattern: RegExp, text: string, from: number): number | undefined {
   pattern.lastIndex = from
   return pattern.test(text) ? pattern.lastIndex : undefined

@@ -1,14 +1,14 @@
-// The network by which limits count an address, because a sender usually has all addresses of an IPv6 /64 network.
+// Limits per sender count networks instead of single IPv6 addresses, because a sender usually owns a whole /64 network.
 import { isIPv6 } from 'node:net'
 
-/** Answers an IPv4 address itself (`::ffff:10.0.0.1` is one, too), and the /64 network of an IPv6 address. */
+/** Returns an IPv4 address itself (`::ffff:10.0.0.1` counts as one), and the /64 network of an IPv6 address. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped
   if (!isIPv6(address)) return address
   const [head = '', tail] = address.replace(/%.*$/, '').split('::', 2)
   const groups = head === '' ? [] : head.split(':')
-  // The first four groups are the network; `::` replaces as many zero groups as are missing.
+  // The first four groups are the network. `::` stands for as many zero groups as are missing.
   const behind = tail === undefined || tail === '' ? [] : tail.split(':')
   const length = [...groups, ...behind].reduce((sum, group) => sum + (group.includes('.') ? 2 : 1), 0)
   const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - length)).fill('0')

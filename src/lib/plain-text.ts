@@ -1,19 +1,19 @@
-// Makes foreign texts plain: removes sequences and characters that control a terminal or change the direction of text. Also replaces ranges of a text,
-// which may overlap and come in any order.
+// Makes texts from external sources plain: removes sequences and characters that control a terminal or change the direction of text. It also replaces
+// ranges of a text, which may overlap and be in any order.
 
-/** CSI, OSC and other strings, and two-character sequences, also if the end of the text cuts them off. */
+/** Matches CSI, OSC and other string sequences, and two-character sequences, even if the end of the text cuts them off. */
 const sequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*(?:[@-~]|$)|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c|$)|\u001b[PX^_][^\u001b]*\u001b\\|\u001b(?:[ -/]*[0-Z\\^-~]|$)/g
 const ends = /\r\n?|[\u000b\u000c\u001c-\u001f\u0085]/g
 const controls = /[\u0000-\u0008\u000e-\u001b\u007f-\u009f]/g
 const anyControl = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
-/** Invisible characters, zero-width ones included, and those that change the direction of text. */
+/** Matches invisible characters, including zero-width characters, and characters that change the direction of text. */
 const unseen = /[\p{Cf}\p{Cs}\u2028\u2029]|[^\P{Cc}\n\t]/gu
 
 /** Marks removed text. No text contains this character, because databases refuse it. */
 export const removed = '\0'
 
-/** Replaces each control sequence, and each control character except tabs, by `removed`. Every end of a line becomes LF. */
+/** Replaces each control sequence, and each control character except tabs, by `removed`. Every line ending becomes LF. */
 export function withControlsMarked(text: string): string {
   return anyControl.test(text) ? text.replace(sequences, removed).replace(ends, '\n').replace(controls, removed) : text
 }
@@ -22,7 +22,7 @@ export function withoutControls(text: string): string {
   return withControlsMarked(text).replaceAll(removed, '')
 }
 
-/** The text on one line, without invisible characters: for terminals, mails and messages. */
+/** Returns the text on one line, without invisible characters, for terminals, mails and messages. */
 export function plainLine(text: string): string {
   return withoutControls(text)
     .replace(/[^\S\ufeff]+/g, ' ')
@@ -30,7 +30,7 @@ export function plainLine(text: string): string {
     .trim()
 }
 
-/** Like `plainLine`, for a text of several lines. */
+/** Like `plainLine`, but for a text with several lines. */
 export function plainLines(text: string): string {
   return text.replace(sequences, '').replace(unseen, '')
 }
@@ -47,7 +47,7 @@ export interface TextRange {
   readonly to: number
 }
 
-/** Replaces the ranges. Ranges that overlap or touch are replaced once. */
+/** Replaces ranges of a text. Ranges that overlap or touch are replaced by a single replacement. */
 export function withoutRanges(text: string, ranges: readonly TextRange[], replacement: string): string {
   let result = ''
   let at = 0

@@ -1,11 +1,11 @@
-// The Retry-After header (RFC 9110, 10.2.3): seconds or an HTTP date, which has three forms (5.6.7).
+// Parses the Retry-After header (RFC 9110, 10.2.3), which contains seconds or an HTTP date. An HTTP date has three forms (5.6.7).
 
-/** Maximum wait, ms. A longer one is a mistake of the server rather than a plan. */
+/** The maximum wait in ms. A longer wait is more likely a mistake of the server than a plan. */
 const maxRetryAfter = 24 * 3_600_000
 
 /**
- * Milliseconds to wait, at most a day. `now`: the server's time where its answer has a Date header. Undefined when the header is
- * absent, in neither form, or names a time in the past: then the caller's own pause applies.
+ * Returns how many ms to wait, at most a day. `now`: the server's time if its answer has a Date header. Undefined if the header is absent, has
+ * neither form, or contains a time in the past: the caller then uses its own pause.
  */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? ''
@@ -23,11 +23,14 @@ const forms = [
   new RegExp(String.raw`^${day} ${month} [\d ]\d ${time} \d{4}$`),
 ]
 
-/** Milliseconds of Unix time; undefined if the header is absent or not an HTTP date. `Date.parse` alone would take "-5" for a day in May. */
+/**
+ * Parses an HTTP date into Unix time in ms. Undefined if the header is absent or not an HTTP date. `Date.parse` alone would accept "-5" as a day in
+ * May.
+ */
 export function httpDate(header: string | undefined): number | undefined {
   const text = header?.trim() ?? ''
   if (!forms.some(form => form.test(text))) return undefined
-  // The third form (asctime) names no zone, and means GMT.
+  // The third form of an HTTP date (asctime) has no time zone, and means GMT.
   const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
   return Number.isNaN(at) ? undefined : at
 }

@@ -1,40 +1,40 @@
-// Patterns of secrets in the texts of jobs. The patterns of tokens come from secretlint's recommended rules and from the platform; the others are our
-// own (decision 105).
+// Patterns for secrets in the texts of jobs. The patterns for tokens come from secretlint's recommended rules and from the platform. The other
+// patterns are Pipespan's own (decision 105).
 //
-// An attacker may have chosen the text, so every pattern must take linear time. An attempt that fails may only have read a bounded number of
-// characters, or characters that no other attempt reads. Therefore nothing may be required after an unbounded character class, unless the class
-// excludes a character that the pattern begins with.
+// An attacker may have chosen the text, so every pattern must run in linear time. An attempt that fails may have read only a bounded number of
+// characters, or characters that no other attempt reads. Therefore an unbounded character class must not be followed by a required part, unless the
+// class excludes a character with which the pattern begins.
 
 /** Describes one form of secrets. The text that group 1 matches is kept; the rest of the match is replaced. */
 export interface SecretShape {
   readonly pattern: RegExp
-  /** For slow patterns: a text that does not contain this string is not searched. */
+  /** A string that every match contains. It speeds up slow patterns: a text without this string is not searched. */
   readonly needs?: string | undefined
-  /** The pattern is only searched for within the matches of this one. */
+  /** Restricts the pattern to the matches of this other pattern. */
   readonly within?: RegExp | undefined
-  /** Answers false for a match that is not a secret; it is kept. */
+  /** Returns false for a match that is not a secret. Such a match is kept. */
   readonly isSecret?: ((value: string) => boolean) | undefined
 }
 
-/** Values that are already hidden, and references to variables. */
+/** Matches values that are already redacted, and references to variables. */
 const hidden = /^(?:\\?["'])?(?:\[REDACTED\]|\[MASKED\]|\$|\*{3})/
 
 export function isShown(value: string): boolean {
   return !hidden.test(value)
 }
 
-/** Excludes `-u 1000:1000` and `-u host:/path`, which are not credentials. */
+/** Whether the value is a password. In `-u 1000:1000` and `-u host:/path` the value is not a credential. */
 const isPassword = (value: string): boolean => isShown(value) && !/^(?:\d+$|\/)/.test(value)
 
 /**
- * Tokens that are recognised by their beginning. The character before a token is only restricted if the token's beginning is so short that it may be
- * the end of a word or occur in base64: `task-…` does not contain the token `sk-…`. An underscore may precede any of them.
+ * Tokens that are recognised by their first characters. The character before a token is restricted only if these first characters are so short that
+ * they may be the end of a word or occur in base64: `task-…` does not contain the token `sk-…`. An underscore may precede any token.
  */
 const tokens: readonly RegExp[] = [
   // The platform's personal, deploy, runner, job, trigger, feed, agent, OAuth, SCIM and other tokens.
   /gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|oas|soat|ffct|wt|fat)-[\w.-]{16,}/g,
   /(?:GR1348941|glcbt-)[\w-]{16,}/g,
-  // Other forges and registries.
+  // Tokens of other forges and of registries.
   /(?<![A-Za-z0-9])gh[opusr]_[\w.-]{30,}/g,
   /github_pat_\w{40,}/g,
   /(?<![A-Za-z0-9])AT(?:BB|ATT3|CTT3)[\w=-]{24,}/g,
@@ -42,7 +42,7 @@ const tokens: readonly RegExp[] = [
   /(?<![A-Za-z0-9])pypi-[\w-]{40,}/g,
   /dckr_(?:pat|oat)_[\w-]{20,}/g,
   /(?<![A-Za-z0-9])hv[sbr]\.[\w-]{20,}/g,
-  // Clouds.
+  // Tokens of cloud providers.
   /(?<![A-Z0-9])(?:A3T[A-Z0-9]|AKIA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])/g,
   /(?<![A-Za-z0-9])AIza[\w-]{35}/g,
   /(?<![A-Za-z0-9])ya29\.[\w-]{20,}/g,
@@ -52,7 +52,7 @@ const tokens: readonly RegExp[] = [
   /(?<![A-Za-z0-9])(?:cfk|cfut|cfat)_[A-Za-z0-9]{40,}/g,
   /(?<![A-Za-z0-9])vc[piark]_[A-Za-z0-9]{20,}/g,
   /(?<![A-Za-z0-9])dapi[A-Fa-f0-9]{32}/g,
-  // Services.
+  // Tokens of web services.
   /(?<![A-Za-z0-9])xox[abcdeoprs]-[\w-]{10,}/g,
   /(?<![A-Za-z0-9])xapp-\d-[\w-]{10,}/g,
   /https:\/\/hooks\.slack\.com\/(?:services|workflows)\/[\w/]{20,}/g,
@@ -85,27 +85,30 @@ const tokens: readonly RegExp[] = [
   /xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}/g,
   /(?<![A-Za-z0-9])ops_eyJ[\w=-]{50,}/g,
   /CLOJARS_[0-9a-f]{60}/g,
-  // Twilio's keys and accounts, and tokens of Telegram's bots.
+  // Keys and account ids of Twilio, and bot tokens of Telegram.
   /(?<![A-Za-z0-9])(?:SK|AC)[0-9a-f]{32}(?![0-9a-f])/g,
   /(?<![A-Za-z0-9:-])\d{6,12}:[\w-]{34,36}(?![\w-])/g,
-  // Private keys, also without their end.
+  // Private keys, even if their end is missing.
   /-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|PGP MESSAGE)[A-Z ]{0,10}-----[^]*?(?:-----END [A-Z0-9 ]{0,40}-----|$)/g,
 ]
 
 const authorization = String.raw`authorization(?:\\?["'])?\s{0,3}[:=]\s{0,3}(?:\[\s{0,3})?(?:\\?["'])?`
 const parameter = String.raw`[\w-]{1,40}=(?:"[^"\n]{0,1024}"|[^\s,"'\\]{1,1024})`
-/** The scheme of a credential, whose name is kept. Any word may be a scheme if what follows looks like a credential: it is long, or has a digit. */
+/**
+ * The scheme of a credential. Its name is kept. Any word may be a scheme if the text after it looks like a credential: the text is long, or contains
+ * a digit.
+ */
 const scheme = String.raw`(?:basic|bearer|token|digest|negotiate|[a-z][a-z-]{0,30}(?=\s{1,3}[^\s"',;\\]{16}|\s{1,3}[^\s"',;\\\d]{0,15}\d))`
-/** A word, together with the next one if that looks like a credential: then the first may be the scheme. */
+/** A credential: one word, or two if the second looks like a credential, because the first may then be the scheme. */
 const credential = String.raw`[^\s"',;\\]{6,1024}(?:\s{1,3}(?:[^\s"',;\\]{16,1024}|[^\s"',;\\\d]{5,15}\d[^\s"',;\\]{0,1024}))?`
 
-/** Matches the beginnings of those tokens that need a boundary before them, but without this boundary. */
+/** Matches the first characters of the tokens that require a boundary before them, but without this boundary. */
 export const boundedTokens = new RegExp(
   tokens.flatMap(({ source }) => (source.startsWith('(?<!') ? source.slice(source.indexOf(')') + 1) : [])).join('|'),
   'y',
 )
 
-/** The rest of a line after the name of a program, up to its next pipe. */
+/** Matches the rest of a login command after the name of the program, up to the next pipe. */
 const login = /(?:docker|podman|buildah|skopeo|nerdctl|helm|oras|crane|az|oc|cf)\s(?:[\w-]{1,30}\s){0,3}login\s[^\n|]*/g
 
 export const secretShapes: readonly SecretShape[] = [
@@ -115,7 +118,7 @@ export const secretShapes: readonly SecretShape[] = [
     pattern: /eyJ[\w-]{8,}(?:\.eyJ[\w-]{8,}(?:\.[\w-]*)?)?/g,
     isSecret: value => value.includes('.'),
   },
-  // Authorization headers: their parameters, or a credential.
+  // Authorization headers: either their parameters or a credential.
   {
     pattern: new RegExp(`(${authorization}[a-z][\\w-]{0,30}\\s{1,3})${parameter}(?:,\\s{0,3}${parameter}){0,19}`, 'gi'),
     isSecret: isShown,
@@ -126,12 +129,12 @@ export const secretShapes: readonly SecretShape[] = [
     pattern: /(cookie2?(?:(?:\\?["'])?\s{0,3}[:=]\s{0,3}|\s{1,3})(?:\\?["'])?)[\w!#$%&*+.^|~-]{1,256}=[^"'\n\\]*/gi,
     isSecret: isShown,
   },
-  // Addresses and connection strings.
+  // Passwords in URLs and connection strings.
   { pattern: /(:\/\/[^\s/?#:@"']*:)[^\s/"'<>]+(?=@)/g, isSecret: isShown },
   { pattern: /([?&;]sig=)[^\s"'&#;]{6,}/gi },
   { pattern: /(sharedaccess(?:key|signature)\s?=)[^\s"';,]{6,}/gi },
   { pattern: /(;\s?pwd=)[^\s"';]+/gi, isSecret: isShown },
-  // The credentials of Docker, npm, .netrc and .pgpass.
+  // Credentials in the files of Docker and npm, in .netrc and in .pgpass.
   { pattern: /(\\?"auth\\?"\s{0,3}:\s{0,3}\\?"|(?<![A-Za-z0-9])_auth\s{0,3}=\s{0,3}["']?)[A-Za-z0-9+/_-]{6,}={0,2}/g },
   {
     pattern:
@@ -143,7 +146,7 @@ export const secretShapes: readonly SecretShape[] = [
     pattern: /((?<=[\w.*-]):(?:\d{4,5}|\*):(?:[A-Za-z_][\w-]{0,62}|\*):(?:[A-Za-z_][\w.-]{0,62}|\*):)[^\s"',;\\]{4,}/g,
     isSecret: value => isShown(value) && !/^[0-9a-f:]+$/i.test(value),
   },
-  // Options of programs.
+  // Passwords and tokens in the options of programs.
   {
     pattern:
       /((?<![A-Za-z0-9])(?:-[uU]|--(?:(?:proxy|src|dest)-)?(?:user|creds?|auth))[ =]["']?[^\s:"'/]{1,100}:)[^\s"']+/g,

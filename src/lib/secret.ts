@@ -1,6 +1,6 @@
-// A secret value: it prints as [secret], and can only be read on purpose. Also redacts secrets: every text from a server or a payload passes through here
-// before it is logged, shown or stored, and each secret that this process has ever held is removed from it, however it is encoded. A `Secret` registers
-// itself, so that none is forgotten; a replaced one stays registered.
+// A secret value: it prints as [secret], and can only be read by an explicit call. This file also redacts secrets: every text from a server or a
+// payload passes through it before it is logged, shown or stored. Each secret that this process has ever held is removed from the text, however it is
+// encoded. Every `Secret` registers itself, so that none is missed. A replaced secret stays registered.
 import { hash, timingSafeEqual, createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { decodingsOf, withoutSpace } from './decoded-views.ts'
@@ -15,12 +15,12 @@ export class Secret {
     keepOut(value)
   }
 
-  /** The value itself, for the one place that sends or compares it. */
+  /** Returns the value itself, for the one place that sends or compares it. */
   reveal(): string {
     return this.#value
   }
 
-  /** Compares in constant time, whatever the candidate's length and content. */
+  /** Compares two secrets in constant time, whatever the length and content of the candidate. */
   equals(candidate: string): boolean {
     this.#digest ??= digest(this.#value)
     return timingSafeEqual(this.#digest, digest(candidate))
@@ -43,18 +43,18 @@ function digest(value: string): Buffer {
   return hash('sha256', value, 'buffer')
 }
 
-/** Minimum length. Shorter values are not secrets, and may be part of many texts. */
+/** The minimum length of a redacted secret. Shorter values are not secrets, and may be part of many texts. */
 const minLength = 6
-/** Maximum number of remembered secrets, the latest ones: six weeks of a token that is replaced every hour. */
+/** The maximum number of remembered secrets, the latest ones. It covers six weeks of a token that is replaced every hour. */
 const maxSecrets = 1_000
 
-/** The texts that are searched for, by the secret's value, the least recently used first. */
+/** The texts to search for, by the value of the secret. The least recently used secret comes first. */
 const known = new Map<string, readonly string[]>()
 
-/** Replaces a text that contains an encoded secret, because the secret's exact place in the encoding is not computed. */
+/** Replaces a text that contains an encoded secret, because the exact position of the secret in the encoding is not computed. */
 const withheld = '(left out as a whole, because it contains an encoded [secret])'
 
-/** From now on `redact` removes this value. */
+/** Registers a value that `redact` removes from now on. */
 export function keepOut(value: string): void {
   const needles = known.get(value) ?? formsOf(value)
   if (needles.length === 0) return
@@ -67,8 +67,8 @@ export function keepOut(value: string): void {
 }
 
 /**
- * Replaces every known secret, and those in `also`, by `[secret]`. A text that contains an encoded secret is replaced as a whole. Only the first
- * `longest` characters are read and returned, because a text may have been written to keep the daemon busy.
+ * Replaces every known secret, and every secret in `also`, by `[secret]`. A text that contains an encoded secret is replaced as a whole. Only the
+ * first `longest` characters are read and returned, because a text may have been written to keep the daemon busy.
  */
 export function redact(text: string, also: readonly string[] = [], longest = 8_192): string {
   if (text === '') return text
@@ -81,7 +81,7 @@ export function redact(text: string, also: readonly string[] = [], longest = 8_1
   const shown = withoutPlain(clean, needles, isCut)
   const isIn = (haystack: string): boolean =>
     needles.some(needle => placesOf(needle, haystack, isCut).next().done === false)
-  // A colour or a character of no width may stand within a secret.
+  // Escapes are removed first, because a colour code or a zero-width character may be inside a secret.
   const unescaped = unfolded(shown)?.text
   if (unescaped !== undefined && isIn(folded(Buffer.from(unescaped)))) return withheld
   for (const decoding of decodingsOf(withoutSpace(Buffer.from(shown).toString('latin1'))))
@@ -89,7 +89,7 @@ export function redact(text: string, also: readonly string[] = [], longest = 8_1
   return shown
 }
 
-/** Replaces secrets that are not encoded by `[secret]`, in any letter case, with or without white space within them. */
+/** Replaces unencoded secrets by `[secret]`, in any letter case, with or without white space within them. */
 function withoutPlain(text: string, needles: readonly string[], isCut: boolean): string {
   const bytes = Buffer.from(text)
   const kept = [...bytes.keys()].filter(at => (bytes[at] ?? 0) > 0x20)
@@ -101,10 +101,10 @@ function withoutPlain(text: string, needles: readonly string[], isCut: boolean):
   return hidden.includes(1) ? withoutHidden(bytes, hidden) : text
 }
 
-/** An escape whose end was cut off. */
+/** Matches an escape whose end was cut off. */
 const brokenEscape = /(?:%[0-9a-f]{0,3}|\\[\w{]{0,8}|&[#\w]{0,8})$/i
 
-/** The places of the needle. In a text that was cut, the needle may also be cut off at the very end. */
+/** Yields the positions of the needle. In a text that was cut, the needle may also be cut off at the very end. */
 function* placesOf(needle: string, haystack: string, isCut: boolean): Generator<readonly [from: number, to: number]> {
   for (let at = haystack.indexOf(needle); at !== -1; at = haystack.indexOf(needle, at + 1))
     yield [at, at + needle.length]
@@ -129,8 +129,9 @@ function withoutHidden(bytes: Buffer, hidden: Uint8Array): string {
 }
 
 /**
- * The parts of a value that must be redacted. For `https://user:password@host`: user and password, and the password alone. For any other value: the
- * value, the text after the scheme of an authorization header, both parts of basic authentication, the key of a signing token.
+ * Returns the parts of a value that must be redacted. For `https://user:password@host` these are user and password together, and the password alone.
+ * For any other value these are the value, the text after the scheme of an authorization header, both parts of basic authentication, and the key of a
+ * signing token.
  */
 function formsOf(value: string): string[] {
   const parts = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? partsOfAddress(value) : partsOf(value)
@@ -157,13 +158,16 @@ function decoded(text: string): string {
   }
 }
 
-/** The bytes in lower case and without white space, one character for each, because a server may repeat a secret in another case. */
+/**
+ * Returns the bytes in lower case and without white space, with one character for each byte, because a server may repeat a secret in another letter
+ * case.
+ */
 function folded(bytes: Buffer): string {
   return withoutSpace(bytes.toString('latin1')).toLowerCase()
 }
 
 // Computes a token's fingerprint, which identifies the token in journals, reports and tables without revealing its value.
-/** The first 12 hex digits of the value's SHA-256. */
+/** Returns the first 12 hex digits of the SHA-256 of the token. */
 export function fingerprintOf(token: Secret): string {
   return createHash('sha256').update(token.reveal()).digest('hex').slice(0, 12)
 }

@@ -1,7 +1,10 @@
-// Keeps an answer for a while, so that concurrent callers, and those soon after, share it.
+// Keeps an answer for a while, so that concurrent and shortly following callers share it.
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Reads again if the last answer is older than `keptMs`, or if the read failed. `now`: a clock that may be set back. */
+/**
+ * Returns a function that shares one answer. It reads a new answer if the last one is older than `keptMs`, or if the last read failed. `now`: a clock
+ * that may be set back.
+ */
 export function sharedAnswer<T>(
   keptMs: number,
   now: () => number,
@@ -19,8 +22,8 @@ export function sharedAnswer<T>(
 }
 
 /**
- * Shares answers by key: while an answer is being read, and until `keptMs` after the read began. At most `maxKept` answers are kept. Beyond that,
- * each caller reads its own.
+ * Shares answers by key: while an answer is being read, and until `keptMs` after the read began. At most `maxKept` answers are kept. Beyond that
+ * number, each caller reads its own answer.
  */
 export function sharedAnswers<T>(keptMs: number, maxKept: number): (key: string, read: () => Promise<T>) => Promise<T> {
   const kept = new Map<string, Promise<T>>()

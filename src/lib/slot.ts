@@ -1,6 +1,7 @@
-// A slot is a part of a page or an answer to which features add values. Its declaration defines the type of the values, and knows none of the features.
+// A slot is a part of a page or an answer to which features add values. The declaration of a slot defines the type of the values, without reference
+// to any feature.
 
-/** What a feature puts into one slot (`ConsolePart.fills`). */
+/** The values that a feature adds to one slot (`ConsolePart.fills`). */
 export interface Filling {
   readonly slot: object
   readonly value: unknown
@@ -11,7 +12,7 @@ export class Slot<Value> {
     return { slot: this, value }
   }
 
-  /** The values in the slot, in the order of the features. */
+  /** Returns the values in the slot, in the order of the features. */
   of({ fillings }: { readonly fillings: readonly Filling[] }): readonly Value[] {
     return fillings.flatMap(one => (one.slot === this ? [one.value as Value] : []))
   }

@@ -1,12 +1,18 @@
-// A throttle for warnings that many requests may cause: it logs one line per reason and minute, with a count of those left out.
+// A throttle for warnings that many requests may cause. It logs one line per reason and minute, with the number of omitted warnings.
 import type { Log } from './log.ts'
 
 const minute = 60_000
 
-/** Logs the first warning of a reason at once; the next one, a minute later at the earliest, has the count of those in between. */
+/**
+ * Logs a warning. The first warning of a reason is logged at once. The next one is logged a minute later at the earliest, with the number of warnings
+ * in between.
+ */
 export type SparseWarnings = (reason: string, message: string, facts?: object) => void
 
-/** `now`: milliseconds. A clock that is set back suppresses no warning. Reasons must be from a fixed set, because each is remembered. */
+/**
+ * Creates the throttle. `now`: returns ms. A clock that is set back suppresses no warning. Reasons must come from a fixed set, because each is
+ * remembered.
+ */
 export function sparseWarnings(log: Log, now: () => number): SparseWarnings {
   const reasons = new Map<string, { nextAt: number; leftOut: number }>()
   return (reason, message, facts) => {

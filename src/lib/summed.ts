@@ -1,4 +1,4 @@
-// Sums the counters of parts that exist once for each token of a platform.
+// Sums the counters of parts that exist once for each platform token.
 
 interface Counting<Counters> {
   readonly counters: Counters
@@ -6,7 +6,7 @@ interface Counting<Counters> {
 
 type Count = number | ReadonlyMap<string, Count>
 
-/** The sums of all counters. Counters by reason are summed for each reason. */
+/** Returns the sums of all counters. Counters with reasons are summed for each reason. */
 function summed<Counters extends object>(parts: readonly Counting<Counters>[]): Counting<Counters> {
   return {
     get counters() {
@@ -19,7 +19,7 @@ function summed<Counters extends object>(parts: readonly Counting<Counters>[]): 
   }
 }
 
-/** Like `summed`; undefined if there are no parts. */
+/** Like `summed`, but undefined if there are no parts. */
 export function summedIfAny<Counters extends object>(
   parts: readonly Counting<Counters>[],
 ): Counting<Counters> | undefined {

@@ -1,10 +1,11 @@
-// The streams and the environment of a command, passed in so that tests can replace them; exit codes, and printing.
+// The streams and the environment of a command, which are passed in so that tests can replace them. The file also contains exit codes and functions
+// that print.
 import { plainJson, plainLine, plainLines } from './plain-text.ts'
 
 export interface Terminal {
   readonly stdin?: NodeJS.ReadableStream & {
     readonly isTTY?: boolean
-    /** Only a terminal has it. In raw mode each key arrives at once, and is not shown. */
+    /** Only a terminal has this method. In raw mode each key press arrives at once, and is not shown. */
     setRawMode?(raw: boolean): unknown
   }
   readonly stdout: NodeJS.WritableStream & {
@@ -20,8 +21,8 @@ export interface Terminal {
 export const exitCode = { done: 0, failed: 1, misused: 2 } as const
 
 /**
- * Prints lines without control sequences and invisible characters. A foreign text that belongs within a line must go through `plainLine` first, so
- * that it cannot begin a line of its own.
+ * Prints lines without control sequences and invisible characters. A text from an external source that is part of a line must go through `plainLine`
+ * first, so that it cannot begin a new line.
  */
 export function print(terminal: Terminal, text: string): void {
   terminal.stdout.write(`${plainLines(text)}\n`)
@@ -31,12 +32,12 @@ export function complain(terminal: Terminal, text: string): void {
   terminal.stderr.write(`${plainLines(text)}\n`)
 }
 
-/** Escapes invisible characters. */
+/** Prints JSON in which invisible characters are escaped. */
 export function printJson(terminal: Terminal, value: unknown, indent?: number): void {
   print(terminal, plainJson(JSON.stringify(value, null, indent)))
 }
 
-/** Prints a picture with its colours. `terminal/` must have drawn its names, because it makes them plain. */
+/** Prints a picture with its colours. Only functions in `terminal/` may draw the picture, because they make the names in it plain. */
 export function printPicture(terminal: Terminal, picture: string): void {
   terminal.stdout.write(`${picture}\n`)
 }
@@ -46,7 +47,7 @@ export function isColored({ stdout, env }: Terminal): boolean {
   return stdout.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
 }
 
-/** Pads columns to their widest cell, with two spaces between. The first row is the heading. */
+/** Formats rows as a table. Columns are padded to their widest cell, with two spaces between them. The first row is the heading. */
 export function table(given: readonly (readonly string[])[]): string {
   const rows = given.map(row => row.map(plainLine))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)))

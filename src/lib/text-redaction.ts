@@ -1,6 +1,6 @@
-// Redacts foreign texts before they are stored, exported or shown: secrets that are recognised by their form, e-mail addresses, and matches of the
-// configured patterns. The platform masks only the exact values of masked variables, so secrets that a tool fetched or encoded arrive here readable. A text
-// is redacted before it is cut, because half a secret is not recognised. A server's message is redacted and becomes one short line.
+// Redacts texts from external sources before they are stored, exported or shown: secrets that are recognised by their form, e-mail addresses, and
+// matches of the configured patterns. The platform masks only the exact values of masked variables, so secrets that a tool fetched or encoded arrive
+// unmasked. A text is redacted before it is cut, because half a secret is not recognised. A server's message is also shortened to one line.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { boundedTokens, secretShapes, type SecretShape } from './secret-shapes.ts'
 import { namedSecretsIn } from './named-secrets.ts'
@@ -9,12 +9,15 @@ import { removed, withControlsMarked, withoutRanges, plainLine, type TextRange }
 import { redact } from './secret.ts'
 import { RE2JS } from 're2js'
 
-// An operator's regular expression, which is applied to foreign texts. It runs in RE2 (re2js), which never backtracks: the time is proportional to
-// the text's length for any pattern and text. Therefore RE2 has neither backreferences nor look-around.
+// A regular expression of the operator, which is applied to texts from external sources. It runs in RE2 (re2js), which never backtracks: for any
+// pattern and text, the time is proportional to the length of the text. Therefore RE2 has neither backreferences nor look-around.
 
-/** Maximum number of instructions of RE2. Together with the length of a text, they bound the time that a search takes. */
+/** The maximum number of RE2 instructions of a pattern. Together with the length of a text it bounds the time of a search. */
 const maxSize = 200
-/** Maximum number of matches in one text. The rest of the text then counts as one, because each further search may read the text to its end. */
+/**
+ * The maximum number of matches in one text. Beyond it, the rest of the text counts as one match, because each further search may read the text to
+ * its end.
+ */
 const maxMatches = 30
 
 export class LinearPattern {
@@ -26,7 +29,7 @@ export class LinearPattern {
     this.#engine = engine
   }
 
-  /** `source`: in JavaScript's syntax. A text in the result is the reason for a refusal. */
+  /** Parses a pattern. `source`: a pattern in JavaScript's syntax. If the result is a text, it is the reason for the refusal. */
   static parse(source: string): LinearPattern | string {
     try {
       if (''.search(new RegExp(source, 'u')) !== -1) return 'can match an empty text'
@@ -48,42 +51,41 @@ export class LinearPattern {
   }
 }
 
-/** Redacts one text. */
 export type RedactText = (text: string) => string
 
 export const redacted = '[REDACTED]'
 
 /**
- * Maximum length of a secret that is recognised at a cut, UTF-16 units. Code that cuts a text before it is redacted must keep this many units
- * more.
+ * The maximum length in UTF-16 units of a secret that is recognised at the end of a cut text. Code that cuts a text before it is redacted must keep
+ * this many additional units.
  */
 export const maxSecret = 2_048
 
-/** Redacts a text, then cuts it to `limit`. The caller must pass at least `limit + maxSecret` characters of the text, if it has as many. */
+/** Redacts a text, then cuts it to `limit`. The caller must pass at least `limit + maxSecret` characters of the text, if the text is that long. */
 export function redactedTo(limit: number, text: string, redactText: RedactText): string {
   const needed = limit + maxSecret
   const clean = redactText(text.slice(0, needed))
-  // The text may end in half a secret because it was cut to `needed`. Redaction shortens the text before it, so the last `maxSecret` characters are
-  // dropped.
+  // The text may end in half a secret because it was cut to `needed`. Redaction may have shortened the text before that end, so the last `maxSecret`
+  // characters are dropped.
   return (text.length < needed ? clean : clean.slice(0, Math.max(0, clean.length - maxSecret)))
     .slice(0, limit)
     .toWellFormed()
 }
 
-/** Redacts a value together with its key: in `db.password=kettle` only the key shows that the value is a secret. */
+/** Redacts a value together with its key. In `db.password=kettle` only the key shows that the value is a secret. */
 export function redactedValue(key: string, value: string, redactText: RedactText): string {
   const before = `${key}=`
   const clean = redactText(before + value)
   return clean.startsWith(before) ? clean.slice(before.length) : redacted
 }
 
-/** Number of characters that are redacted in one turn of the event loop. Each text counts as `charactersPerText` more. */
+/** How many characters are redacted in one turn of the event loop. Each text counts as `charactersPerText` additional characters. */
 const charactersAtOnce = 16 * 1024
 const charactersPerText = 256
 
 /**
- * Makes a function to call before each of many texts is redacted. It waits for the next turn of the event loop when enough was redacted in this
- * one.
+ * Returns a function that must be called before each of many texts is redacted. It waits for the next turn of the event loop when enough was redacted
+ * in this one.
  */
 export function redactionTurns(): (text: string) => Promise<void> {
   let since = 0
@@ -95,7 +97,7 @@ export function redactionTurns(): (text: string) => Promise<void> {
   }
 }
 
-/** Like `redactText`, for many texts: the event loop gets its turns in between. */
+/** Like `redactText`, but for many texts: other work can run between the texts. */
 export function inTurns(redactText: RedactText): (text: string) => Promise<string> {
   const turn = redactionTurns()
   return async text => {
@@ -104,7 +106,10 @@ export function inTurns(redactText: RedactText): (text: string) => Promise<strin
   }
 }
 
-/** `more`: the configured patterns. Control sequences are removed, too, because a colour would hide a secret, and no reader needs them. */
+/**
+ * Creates the function that redacts a text. `more`: the configured patterns. Control sequences are removed as well, because a colour code could hide
+ * a secret, and no reader needs them.
+ */
 export function createTextRedaction(more: readonly LinearPattern[]): RedactText {
   return given => {
     const text = withControlsMarked(given)
@@ -120,8 +125,8 @@ export function createTextRedaction(more: readonly LinearPattern[]): RedactText 
 }
 
 /**
- * A token whose beginning needs a boundary may follow a letter directly once the colour between them is gone. No character is read for two tokens,
- * so the time is linear.
+ * Finds tokens next to removed control sequences. A token that requires a boundary before it may directly follow a letter once the colour code
+ * between them is removed. No character is read for two tokens, so the time is linear.
  */
 function* tokensBesideFolds({ text, places }: UnfoldedText): Generator<TextRange> {
   for (let from = 1; from < text.length; from += 1) {
@@ -142,7 +147,10 @@ function secretsIn(text: string, more: readonly LinearPattern[]): TextRange[] {
   return found
 }
 
-/** `begin`: added to each place. It uses no iterator, because an iterator copies each pattern, and most texts are short and contain nothing. */
+/**
+ * Finds the matches of one pattern. `begin`: an offset that is added to each position. The code uses no iterator, because an iterator copies each
+ * pattern, and most texts are short and contain no secret.
+ */
 function findShape(
   text: string,
   { pattern, needs, within, isSecret }: SecretShape,
@@ -161,13 +169,13 @@ function findShape(
   }
 }
 
-/** A line within a PEM block cannot be recognised without the lines around it. */
+/** Matches the first line of a PEM block. A line within the block cannot be recognised without the lines around it. */
 const keyBegins = /-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|PGP MESSAGE)[A-Z ]{0,10}-----/
 const keyEnds = /-----END [A-Z0-9 ]{0,40}-----/
-/** A PEM block without an end was cut off. It ends after this many lines. */
+/** The number of lines after which a PEM block without an end line is considered finished. */
 const maxKeyLines = 400
 
-/** Makes a function to call with each line in order. It answers true within a PEM block. */
+/** Returns a function that must be called with each line in order. It returns true within a PEM block. */
 export function createKeyWatch(): (text: string) => boolean {
   let left = 0
   return text => {
@@ -184,12 +192,15 @@ export function createKeyWatch(): (text: string) => boolean {
   }
 }
 
-/** Maximum numbers of characters: of a text, those that are read; of the line made from it, those that are searched in all encodings. */
+/**
+ * The maximum number of characters of a text that are read, and the maximum number of characters of the resulting line that are searched in all
+ * encodings.
+ */
 const [maxScanned, maxDecoded] = [65_536, 2_048]
 
 const redactText = createTextRedaction([])
 
-/** A foreign text as one line, redacted, at most `longest` characters of it; undefined when nothing is left. */
+/** Returns at most `longest` characters of an external text as one redacted line. Undefined if nothing is left. */
 export function briefly(text: string, longest: number, also: readonly string[] = []): string | undefined {
   const line = text.slice(0, maxScanned).replace(/\s+/g, ' ')
   const clean = plainLine(redactText(redact(line, also, maxDecoded)))

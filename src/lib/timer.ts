@@ -1,11 +1,11 @@
-// Timers whose work may fail: errors go to `onError` and never end the process. A daemon must survive a file that cannot be opened
-// for a moment, so timers are set only here and in `clock.ts`.
+// Timers whose work may fail: errors are passed to `onError` and never end the process. A daemon must survive even if a file temporarily cannot be
+// opened, so timers are set only here and in `clock.ts`.
 
 export interface Timer {
   stop(): void
 }
 
-/** Runs `work` every `ms`, but not while the previous round is still running. Does not keep the process alive. */
+/** Runs `work` every `ms`, but not while the previous round is still running. The timer does not keep the process alive. */
 export function every(ms: number, work: () => unknown, onError: (error: unknown) => void): Timer {
   let busy = false
   async function round(): Promise<void> {
@@ -37,16 +37,15 @@ export function after(ms: number, work: () => unknown, onError: (error: unknown)
   return { stop: () => clearTimeout(timer) }
 }
 
-/** A timeout that can be paused. */
 export interface PausableTimeout {
-  /** Aborted when the timeout is over. */
+  /** Aborted when the timeout has elapsed. */
   readonly signal: AbortSignal
-  /** Time does not count from now on. */
+  /** Pauses the timeout: from now on, time does not count. */
   pause(): void
   resume(): void
 }
 
-/** `ms`: how long it lasts without its pauses. Does not keep the process alive. */
+/** Creates a timeout that can be paused. `ms`: its duration without the pauses. It does not keep the process alive. */
 export function pausableTimeout(ms: number): PausableTimeout {
   const over = new AbortController()
   let left = ms
@@ -67,7 +66,7 @@ export function pausableTimeout(ms: number): PausableTimeout {
   return { signal: over.signal, pause, resume }
 }
 
-/** The result of `work`, or after `ms` that of `onLate`, which may throw. */
+/** Returns the result of `work`. If `work` takes longer than `ms`, it returns the result of `onLate`, which may throw. */
 export async function within<T>(ms: number, work: Promise<T>, onLate: () => T): Promise<T> {
   const late = Promise.withResolvers<T>()
   const timer = after(ms, () => late.resolve(onLate()), late.reject)

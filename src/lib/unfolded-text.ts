@@ -1,26 +1,27 @@
-// Decodes the escapes of a text, so that none of them hides a secret. Remembers the place of each character in the original text, because the text around a
-// secret is exported unchanged.
+// Decodes the escapes of a text, so that none of them hides a secret. The position of each character in the original text is recorded, because the
+// text around a secret is exported unchanged.
 import { entities } from './decoded-views.ts'
 
 export interface UnfoldedText {
   readonly text: string
-  /** The places of its characters in the original, and the original's length. */
+  /** The positions of the characters in the original text, followed by the length of the original text. */
   readonly places: Uint32Array
 }
 
-/** Maximum depth of nested escapes that are decoded, such as JSON in JSON in an address. */
+/** The maximum depth of nested escapes that are decoded, such as JSON within JSON within a URL. */
 const maxDepth = 3
 
-/** One step of decoding. Each alternative reads a bounded number of characters, so that the time is linear. */
+/** Matches one escape to decode. Each alternative reads a bounded number of characters, so that the time is linear. */
 const folds = new RegExp(
   [
-    // The rest of a colour or a link (OSC 8) after its ESC was escaped, replaced or removed; but after `<![CDATA[` this may be the beginning of a secret.
+    // The rest of a colour code or a link (OSC 8) whose ESC was escaped, replaced or removed. It does not match after `<![CDATA[`, because a secret
+    // may begin there.
     String.raw`(?:[\u001b\u009b\u241b\ufffd]|\^\[|#x1B)\[[0-?]{0,32}[ -/]{0,4}[@-~]|(?<!cdata)\[(?:\d[\d;]{0,20}(?-i:m)|[0-2](?-i:K))`,
     String.raw`[\u001b\u241b]\][^\u0007\u001b\u241b]{0,2048}(?:\u0007|[\u001b\u241b]\\)`,
     // Control characters other than white space, and invisible characters.
     String.raw`[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Default_Ignorable_Code_Point}`,
     String.raw`%e2%80%(?:8[b-f]|a[a-e])|%ef%bb%bf|%(?<percent>0[9ad]|1b|[2-7][0-9a-f])`,
-    // In PowerShell.
+    // Escapes of PowerShell.
     String.raw`(?-i:\x60[nrt0])`,
     String.raw`\\(?:u\{0{0,8}(?<braced>[0-9a-f]{1,6})\}|(?-i:U)000(?<eight>[01][0-9a-f]{4})|u(?<four>[0-9a-f]{4})|x(?<two>[0-9a-f]{2})|(?<octal>[01][0-7]{2})|(?<letter>[0nrtbfvae"'\x60/\\]))`,
     String.raw`&(?:#x0{0,8}(?<hex>[0-9a-f]{1,6})|#0{0,8}(?<decimal>\d{1,7})|(?<name>${Object.keys(entities).join('|')}));?`,
@@ -40,7 +41,7 @@ const letters: Readonly<Record<string, string>> = {
   e: '\u001b',
 }
 
-/** The text with its escapes decoded, nested ones included. Undefined if there are none. */
+/** Returns the text with its escapes decoded, including nested escapes. Undefined if there are none. */
 export function unfolded(text: string): UnfoldedText | undefined {
   let last: UnfoldedText | undefined
   for (let depth = 0; depth < maxDepth; depth += 1) {

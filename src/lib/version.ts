@@ -1,4 +1,4 @@
-// The package's own name and version, read from the package.json beside src and dist.
+// The name and version of Pipespan, read from the package.json next to src and dist.
 import { readFileSync } from 'node:fs'
 
 interface Manifest {

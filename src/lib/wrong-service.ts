@@ -1,13 +1,13 @@
-// Recognizes another service in place of the expected one: a web page, such as the login page of a proxy, and OTLP/gRPC at the address of OTLP/HTTP.
-// Exports, `doctor` and the configuration's warnings use the same sentence about what to do.
+// Recognises another service in place of the expected one: a web page, such as the login page of a proxy, or OTLP/gRPC at the address of OTLP/HTTP.
+// Exports, `doctor` and the warnings of the configuration give the same advice.
 
 /**
- * True for a body with markup, whatever its content type, and for a body of type HTML unless it is a text without markup. A receiver that declares
- * this type for an empty body, JSON or `OK` is lax, but its answer is not a page.
+ * Whether an answer is a web page. True for a body with markup, whatever its content type, and for a body of type HTML unless it is a text without
+ * markup. Some receivers declare this type for an empty body, JSON or `OK`; their answer is not a page.
  */
 export function isWebPage(body: Uint8Array, contentType: string | undefined): boolean {
   const text = new TextDecoder().decode(body)
-  // A letter or a sign must follow, because a partial success in protobuf may begin with a line feed and `<`.
+  // After `<` a letter or one of the signs must follow, because a partial success in protobuf may begin with a line feed and `<`.
   if (/^\s*<[!?/a-z]/i.test(text)) return true
   return isHtml(contentType) && !isJsonText(text) && (text.includes('<') || isBinary(text))
 }
@@ -16,7 +16,7 @@ export function isHtml(contentType: string | undefined): boolean {
   return /^\s*(text\/html|application\/xhtml)/i.test(contentType ?? '')
 }
 
-/** True for characters that no text contains: those of a binary message, or of a compressed page. */
+/** Whether a text contains characters that occur only in a binary message or a compressed page. */
 export function isBinary(text: string): boolean {
   return /[^\P{Cc}\t\r\n]|\uFFFD/u.test(text)
 }
@@ -30,17 +30,17 @@ function isJsonText(text: string): boolean {
   }
 }
 
-/** The rest of a sentence, which begins with the reason for taking the service for gRPC. */
+/** The end of a sentence that begins with the reason why the service is probably gRPC. */
 export const useOtlpHttp = 'OTLP/HTTP usually listens at 4318'
 
 export const isOtlpGrpc = `this is OTLP/gRPC; ${useOtlpHttp}`
 
-/** True for the port that the OTLP specification gives to gRPC, and for one that hosted backends derive from it. */
+/** Whether the URL has the port that the OTLP specification assigns to gRPC, or a port that hosted backends derive from it. */
 export function isGrpcPort(url: string): boolean {
   return ['4317', '14317'].includes(new URL(url).port)
 }
 
-/** True for the sentence with which gRPC servers refuse HTTP/1.1 requests: those of Go and of .NET have one. */
+/** Whether the text is the sentence with which gRPC servers refuse HTTP/1.1 requests. The servers of Go and of .NET have such a sentence. */
 export function isRefusedByGrpc(words: string | undefined): boolean {
   return /\bgRPC requires HTTP\/2\b|\bHTTP\/2 only endpoint\b/i.test(words ?? '')
 }
@@ -49,8 +49,8 @@ export function isGrpc(contentType: string | undefined): boolean {
   return /^\s*application\/grpc\b/i.test(contentType ?? '')
 }
 
-// Describes what an address does that gave no HTTP answer, from the error of the request: it speaks another protocol, or does not answer.
-/** A clause, such as `it closes the connection`; undefined if nothing listens there, or if the error does not show it. */
+// Describes from a request's error how an address behaves that gave no HTTP answer: it uses another protocol, or does not answer.
+/** Returns a clause such as `it closes the connection`. Undefined if nothing listens at the address, or if the error does not show what happened. */
 export function strangerBy(error: unknown): string | undefined {
   const code = codeOf(error)
   if (speaksHttp2(error)) return 'it speaks HTTP/2 only, as gRPC does'
@@ -58,21 +58,21 @@ export function strangerBy(error: unknown): string | undefined {
     return 'its answer is not HTTP'
   }
   if (notTls.has(code)) return 'it does not speak HTTPS'
-  // The connection was accepted, then closed without an answer: a server of another protocol listens there.
+  // The connection was accepted and then closed without an answer, so a server of another protocol listens at the address.
   if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET') return 'it closes the connection'
   const silent = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT'
   return silent ? 'it accepts the connection but does not answer' : undefined
 }
 
 /**
- * True if the server answered with frames of HTTP/2, of which the first is SETTINGS or GOAWAY (RFC 9113, 3.4), or with the preface of a client, or if
- * it accepts no other protocol over TLS.
+ * Whether the server uses HTTP/2: it answered with HTTP/2 frames, of which the first is SETTINGS or GOAWAY (RFC 9113, 3.4), or with the preface of a
+ * client, or it accepts no other protocol over TLS.
  */
 export function speaksHttp2(error: unknown): boolean {
   if (codeOf(error) === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return true
   if (!(error instanceof Error && 'data' in error && typeof error.data === 'string')) return false
   const { data } = error
-  // A frame begins with its length in three bytes, and its type.
+  // An HTTP/2 frame begins with its length in three bytes, followed by its type.
   const isFrame = data.charCodeAt(0) === 0 && [4, 7].includes(data.charCodeAt(3))
   return isFrame || data.startsWith('PRI * HTTP/2')
 }
@@ -86,7 +86,9 @@ const notTls: ReadonlySet<string> = new Set([
   'ERR_SSL_UNEXPECTED_EOF_WHILE_READING',
 ])
 
-/** The error code of the system or a library, such as `ECONNREFUSED`. If several addresses were tried, the code of the first. */
+/**
+ * Returns the error code of the system or a library, such as `ECONNREFUSED`. If several addresses were tried, it returns the code of the first one.
+ */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])

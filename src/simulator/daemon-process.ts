@@ -1,4 +1,4 @@
-// Runs the shipped daemon as a child process, configured by variables only.
+// Runs the shipped daemon as a child process that is configured only by environment variables.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { randomInt } from 'node:crypto'
@@ -8,31 +8,31 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 export interface DaemonProcessOptions {
-  /** The program's main file. Default: this program's own. */
+  /** The main file of the program to run. By default this program's own main file is used. */
   readonly main?: string | undefined
   readonly args: readonly string[]
-  /** All variables of the process; it inherits none. */
+  /** All environment variables of the process. It inherits none. */
   readonly env: NodeJS.ProcessEnv
 }
 
 export type Readiness = 'ready' | 'died' | 'too-late'
 
-/** main.ts beside src/simulator, main.js beside the folder of the bundle. */
+/** The main file is main.ts next to src/simulator, or main.js next to the folder of the bundle. */
 const ownMain = fileURLToPath(new URL(`../main${path.extname(import.meta.url)}`, import.meta.url))
-/** Number of lines of its output that are remembered. */
+/** How many lines of the daemon's output are remembered. */
 const keptLines = 20
-/** Timeout for its stop, ms. */
+/** How many ms the daemon may take to stop. */
 const timeoutMs = 25_000
 
 export class DaemonProcess {
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves when the process has ended, for any reason. */
   readonly exited: Promise<void>
   readonly #child: ChildProcess
   #lines: string[] = []
   #ended = false
 
   constructor({ main = ownMain, args, env }: DaemonProcessOptions) {
-    // A process group of its own, so that Ctrl-C reaches only the parent, which stops everything in order.
+    // The daemon runs in its own process group, so that Ctrl-C reaches only the parent, which then stops everything in order.
     const child = spawn(process.execPath, [main, ...args], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
     const orphaned = (): void => void child.kill('SIGKILL')
@@ -53,12 +53,11 @@ export class DaemonProcess {
     }
   }
 
-  /** The last lines that the process wrote. */
   get lastLines(): string[] {
     return this.#lines.filter(line => line.trim() !== '')
   }
 
-  /** Waits until `url` answers 200. */
+  /** Waits until `url` answers with status 200. */
   async ready(url: string, timeout: number): Promise<Readiness> {
     const deadline = Date.now() + timeout
     while (Date.now() < deadline) {
@@ -70,7 +69,7 @@ export class DaemonProcess {
     return 'too-late'
   }
 
-  /** Sends SIGTERM, and SIGKILL if it does not end in time. */
+  /** Sends SIGTERM, and then SIGKILL if the process does not end in time. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM')
     const insist = setTimeout(() => this.#child.kill('SIGKILL'), timeoutMs)
@@ -85,10 +84,16 @@ export class DaemonProcess {
   }
 }
 
-/** Below the ports that systems assign by themselves (from 32,768 on Linux, from 49,152 elsewhere), and above the ports that services usually have. */
+/**
+ * The range of ports. It is below the ports that systems assign automatically (from 32,768 on Linux, from 49,152 elsewhere), and above the usual
+ * ports of services.
+ */
 const [firstPort, ports] = [20_000, 10_000]
 
-/** Free ports of the loopback address, from a range that no system assigns by itself, so that no other program that starts to listen meanwhile gets one. */
+/**
+ * Returns free ports of the loopback address. They are from a range that no system assigns automatically, so that no other program takes one in the
+ * meantime.
+ */
 export async function freePorts(count: number): Promise<number[]> {
   const found = new Set<number>()
   while (found.size < count) {
@@ -98,7 +103,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...found]
 }
 
-/** This port of the loopback address if it is free, otherwise another one. */
+/** Returns the preferred port of the loopback address if it is free, otherwise another port. */
 export async function freePort(preferred: number): Promise<number> {
   if (await isFree(preferred)) return preferred
   const [other = 0] = await freePorts(1)

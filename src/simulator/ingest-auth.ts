@@ -1,5 +1,6 @@
-// The ingest tokens of the demo's backend, which enforces them: the documented API of an observability instance, in memory (the platform's REST document,
-// "Pipeline telemetry export (observability instance)"). Also rotates these tokens with the shipped command, like a daily job.
+// The ingest tokens of the demo's backend, which enforces them. It implements the documented API of an observability instance in memory (the
+// platform's REST document, "Pipeline telemetry export (observability instance)"). It also rotates these tokens with the shipped command, like a
+// daily job.
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
@@ -15,7 +16,7 @@ interface IngestToken {
   readonly createdAt: string
 }
 
-/** Without `body`, the answer has no body. */
+/** An answer of the API. Without `body`, the answer has no body. */
 interface ApiAnswer {
   readonly status: number
   readonly body?: object
@@ -25,7 +26,7 @@ const creation = z.object({ name: z.string().min(1) })
 const change = z.object({ enabled: z.boolean() })
 
 export class IngestAuth {
-  /** The key that requests to the API must carry. */
+  /** The API key that requests must contain. */
   readonly apiKey = randomBytes(18).toString('hex')
   #tokens: readonly IngestToken[] = []
   #last = 0
@@ -36,12 +37,12 @@ export class IngestAuth {
     return !this.#isEnforced || this.#tokens.some(({ value }) => authorization === `Bearer ${value}`)
   }
 
-  /** Returns the value of a new token. */
+  /** Creates a token and returns its value. */
   create(name: string): string {
     return this.#add(name).value
   }
 
-  /** Undefined if the path does not belong to this API. Throws if `body` is not JSON. */
+  /** Answers an API request. Undefined if the path does not belong to this API. Throws if `body` is not JSON. */
   answer(method: string, path: string, headers: IncomingHttpHeaders, body: string): ApiAnswer | undefined {
     if (!path.startsWith(base)) return undefined
     if (headers['observability-api-key'] !== this.apiKey) return { status: 401, body: { error: 'invalid API key' } }
@@ -101,7 +102,7 @@ interface RotationsOptions extends Omit<DaemonProcessOptions, 'args'> {
   readonly onLine: (line: string) => void
 }
 
-/** The time before the first rotation, and between two rotations, ms. */
+/** The time in ms before the first rotation, and between two rotations. */
 const firstAfter = 20_000
 const every = 600_000
 

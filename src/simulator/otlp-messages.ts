@@ -1,9 +1,7 @@
 // The OTLP messages of traces and logs that a backend reads and answers (opentelemetry-proto v1), as protobufjs types.
 import protobuf from 'protobufjs'
 
-/**
- * Field names and numbers are those of opentelemetry-proto. The packages are merged into one, and google.rpc.Status has no `details`.
- */
+/** The messages have the field names and numbers of opentelemetry-proto. The packages are merged into one, and google.rpc.Status has no `details`. */
 const definitions = `
 syntax = "proto3";
 
@@ -52,14 +50,14 @@ message PartialSuccess { int64 rejected = 1; string error_message = 2; }
 message RpcStatus { int32 code = 1; string message = 2; }
 `
 
-/** The root in which tests define further messages that use these. */
+/** The protobufjs root. Tests define further messages in it that use these. */
 export const { root } = protobuf.parse(definitions)
 
-/** ExportTraceServiceRequest. */
+/** The message type ExportTraceServiceRequest. */
 export const traceRequest = root.lookupType('TraceRequest')
-/** ExportLogsServiceRequest. */
+/** The message type ExportLogsServiceRequest. */
 export const logsRequest = root.lookupType('LogsRequest')
-/** Export{Trace,Metrics,Logs}ServiceResponse: they differ in the name of `rejected` only. */
+/** The message types Export{Trace,Metrics,Logs}ServiceResponse, which differ only in the name of `rejected`. */
 export const exportResponse = root.lookupType('ExportResponse')
-/** google.rpc.Status, the body of an OTLP/HTTP error (OTLP specification, "Failures"). */
+/** The message type google.rpc.Status, which is the body of an OTLP/HTTP error (OTLP specification, "Failures"). */
 export const rpcStatus = root.lookupType('RpcStatus')

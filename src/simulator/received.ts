@@ -1,23 +1,23 @@
-// Decodes the parts of an OTLP request that the demo draws: spans, and the log records of events.
+// Decodes the parts of an OTLP request that the demo displays: spans, and the log records of events.
 import type { Type } from 'protobufjs'
 import { logsRequest, traceRequest } from './otlp-messages.ts'
 import type { WaterfallSpan } from './waterfall-span.ts'
 
 export interface ReceivedSpan extends WaterfallSpan {
-  /** The name of its instrumentation scope. */
+  /** The name of the span's instrumentation scope. */
   readonly scope: string
 }
 
 export interface ReceivedEvent {
   readonly name: string
   readonly body: string
-  /** Unix time in milliseconds. */
+  /** The Unix time of the event in ms. */
   readonly at: number
-  /** The name of its project. */
+  /** The name of the project that the event belongs to. */
   readonly project: string | undefined
 }
 
-/** An AnyValue, which has exactly one of these members. */
+/** An OTLP AnyValue, which has exactly one of these fields. */
 interface WireValue {
   readonly stringValue?: string
   readonly boolValue?: boolean
@@ -33,7 +33,7 @@ interface WireTraces {
     readonly scopeSpans: readonly {
       readonly scope?: { readonly name: string }
       readonly spans: readonly {
-        /** The ID in base64, like all IDs here. */
+        /** The trace id in base64, like all ids in this file. */
         readonly traceId: string
         readonly spanId: string
         readonly parentSpanId?: string
@@ -64,7 +64,7 @@ interface WireLogs {
 const serverKind = 2
 const statuses = ['unset', 'ok', 'error'] as const
 
-/** Throws if the bytes are not an ExportTraceServiceRequest. */
+/** Decodes the spans of a trace request. Throws if the bytes are not an ExportTraceServiceRequest. */
 export function spansIn(body: Uint8Array): ReceivedSpan[] {
   const groups = (read(traceRequest, body) as WireTraces).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)
   return groups.flatMap(({ scope, spans }) =>
@@ -80,7 +80,7 @@ export function spansIn(body: Uint8Array): ReceivedSpan[] {
   )
 }
 
-/** Throws if the bytes are not an ExportLogsServiceRequest. */
+/** Decodes the events of a log request. Throws if the bytes are not an ExportLogsServiceRequest. */
 export function eventsIn(body: Uint8Array): ReceivedEvent[] {
   return (read(logsRequest, body) as WireLogs).resourceLogs.flatMap(({ resource, scopeLogs }) => {
     const project = attributesOf(resource?.attributes ?? [])['service.name']
@@ -94,7 +94,7 @@ export function eventsIn(body: Uint8Array): ReceivedEvent[] {
   })
 }
 
-/** Bytes become base64. */
+/** Decodes a protobuf message. Bytes become base64. */
 function read(message: Type, body: Uint8Array): unknown {
   return message.toObject(message.decode(body), { longs: Number, bytes: String, arrays: true })
 }

@@ -1,5 +1,5 @@
-// The demo's OTLP/HTTP backend: it emits the spans, events and messages to people that it receives, and stores nothing. It accepts metrics without reading
-// them, because the daemon's `/metrics` shows them. If it has ingest tokens, it enforces them and has their API.
+// The demo's OTLP/HTTP backend. It emits the spans, events and notifications that it receives, and stores nothing. It accepts metrics without reading
+// them, because the daemon's `/metrics` shows them. If it has ingest tokens, it enforces them and provides their API.
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -25,10 +25,10 @@ const decoders: Readonly<Record<string, (body: Uint8Array) => Received>> = {
   '/v1/metrics': () => ({ spans: [], events: [] }),
 }
 
-/** The reason why these spans are refused permanently; undefined if they are accepted. */
+/** Returns the reason why these spans are refused permanently. Undefined if they are accepted. */
 export type Refuses = (spans: readonly ReceivedSpan[]) => string | undefined
 
-/** Where notifications are posted, as CloudEvents. */
+/** The path to which notifications are posted, as CloudEvents. */
 export const messagePath = '/messages'
 
 /** Emits `received` for each accepted request, and `message` with the title of each notification. */
@@ -42,13 +42,14 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
     super()
     this.#refuses = refuses
     this.#auth = auth
-    // This is longer than any sender keeps a connection, so that none sends on a connection that is being closed and does not know the outcome.
+    // This timeout is longer than any sender keeps a connection open, so that no sender uses a connection that is being closed and misses the
+    // outcome.
     this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
       this.#take(request, response).catch((error: unknown) => refuse(response, 400, reasonOf(error)))
     })
   }
 
-  /** Listens on a free port of the loopback address. */
+  /** Starts the backend on a free port of the loopback address. */
   static async start(refuses: Refuses = () => undefined, auth?: IngestAuth): Promise<DemoReceiver> {
     const receiver = new DemoReceiver(refuses, auth)
     await new Promise<void>((resolve, reject) => {
@@ -63,7 +64,7 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
     return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
   }
 
-  /** Resolves to true once `holds` is true, which is checked after every request. Resolves to false after `timeout` ms. */
+  /** Resolves to true when `holds` returns true, which is checked after every request. Resolves to false after `timeout` ms. */
   async until(holds: () => boolean, timeout: number): Promise<boolean> {
     return new Promise(resolve => {
       const look = (): void => {

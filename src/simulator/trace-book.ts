@@ -1,10 +1,10 @@
-// Collects spans to draw each trace as a whole: child pipelines wait until the root pipeline of their trace has arrived. The spans from inside jobs arrive
-// after the jobs' own spans. They become one line of text for each job, with its sections or test suites and their durations.
+// Collects spans in order to draw each trace as a whole: child pipelines wait until the root pipeline of their trace has arrived. Spans from inside
+// jobs arrive after the spans of the jobs. They become one line of text for each job, with its sections or test suites and their durations.
 import type { ReceivedSpan } from './received.ts'
 import type { WaterfallSpan } from './waterfall-span.ts'
 import { durationText } from '../model/instant.ts'
 
-/** Maximum number of traces that are remembered. Spans of an older trace that arrive later are drawn as a trace of their own. */
+/** The maximum number of traces that are remembered. Late spans of an older trace are drawn as a separate trace. */
 const maxTraces = 1_000
 
 interface Trace {
@@ -14,14 +14,14 @@ interface Trace {
 
 export class TraceBook {
   readonly #traces = new Map<string, Trace>()
-  /** The last status of every pipeline that arrived, by its id. */
+  /** The last status of every pipeline whose span has arrived, by pipeline id. */
   readonly statuses = new Map<number, string>()
-  /** Number of job spans that arrived. */
+  /** The number of job spans that have arrived. */
   jobs = 0
-  /** Number of these jobs that ran and failed. */
+  /** The number of jobs that ran and failed. */
   failed = 0
 
-  /** Adds the spans of one request. Answers the spans that can be drawn now, a list for each trace. */
+  /** Adds the spans of one request. Returns the spans that can be drawn now, as one list for each trace. */
   add(received: readonly ReceivedSpan[]): WaterfallSpan[][] {
     const drawable: WaterfallSpan[][] = []
     const own = received.filter(span => !isInside(span))
@@ -44,7 +44,7 @@ export class TraceBook {
     return drawable
   }
 
-  /** The spans that still wait for a root. */
+  /** Returns the spans that are still waiting for a root. */
   rest(): WaterfallSpan[][] {
     return [...this.#traces.values()].map(({ held }) => held).filter(held => held.length > 0)
   }
@@ -60,9 +60,9 @@ export class TraceBook {
   }
 }
 
-/** The instrumentation scopes of spans inside jobs: those of Pipespan, and those that jobs made themselves. */
+/** The instrumentation scopes of spans inside jobs: the scope of Pipespan's own spans, and the scope of spans that jobs created themselves. */
 const scopes: readonly string[] = ['pipespan.job', 'pipespan.job.own']
-/** Maximum number of job names that are remembered. */
+/** The maximum number of job names that are remembered. */
 const maxNames = 10_000
 
 export class InsideBook {
@@ -70,7 +70,7 @@ export class InsideBook {
   /** The number of jobs whose sections have arrived. */
   jobs = 0
 
-  /** Adds the spans of one request; answers the lines to print. */
+  /** Adds the spans of one request. Returns the lines to print. */
   add(received: readonly ReceivedSpan[]): string[] {
     for (const span of received) {
       if (isInside(span)) continue

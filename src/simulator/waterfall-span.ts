@@ -1,40 +1,40 @@
-// A span as the waterfall draws it: plain data, made from spans of this process or from a received request.
+// A span as the waterfall draws it: plain data, created from spans of this process or from a received request.
 import { isActive } from '../model/status.ts'
 
 export interface WaterfallSpan {
   readonly name: string
   readonly kind: 'pipeline' | 'job'
-  /** 32 hex digits. */
+  /** The trace id as 32 hex digits. */
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string | undefined
-  /** Unix time in milliseconds. */
+  /** The start of the span as Unix time in ms. */
   readonly start: number
   readonly end: number
   readonly status: 'ok' | 'error' | 'unset'
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** The platform's status, or else a status that is derived from the span's own. */
+/** Returns the platform's status, or else a status that is derived from the status of the span. */
 export function statusOfSpan({ attributes, kind, status }: WaterfallSpan): string {
   const reported = attributes[`${kind}.status`]
   if (typeof reported === 'string') return reported
   return { ok: 'success', error: 'failed', unset: 'unknown' }[status]
 }
 
-/** Whether a job took no time because it never ran, and not because it was quick. */
+/** Whether the job has no duration because it never ran, and not because it was quick. */
 export function neverRan(span: WaterfallSpan): boolean {
   if (span.kind === 'pipeline' || span.start !== span.end || isWaiting(span)) return false
   const status = statusOfSpan(span)
   return status === 'failed' ? span.attributes['job.duration'] === 0 : status !== 'success'
 }
 
-/** Whether it has not started yet. */
+/** Whether the job or pipeline has not started yet. */
 export function isWaiting(span: WaterfallSpan): boolean {
   return span.kind === 'job' && span.start === span.end && isActive(statusOfSpan(span))
 }
 
-/** Its time in the queue, ms. */
+/** Returns the time in the queue, in ms. */
 export function queuedFor({ attributes, kind }: WaterfallSpan): number {
   const queued = attributes[`${kind}.queued_duration`]
   return kind === 'job' && typeof queued === 'number' && queued > 0 ? queued : 0

@@ -15,9 +15,9 @@ export interface SetupFlags {
   readonly publicUrl?: string | undefined
   readonly otlpEndpoint?: string | undefined
   readonly observabilityUrl?: string | undefined
-  /** The group that the service account belongs to, or `instance`; undefined: none is created. */
+  /** The group that owns the service account, or `instance`. If undefined, no service account is created. */
   readonly serviceAccount?: string | undefined
-  /** The namespace of the Secret's manifest; undefined: none is written. */
+  /** The namespace in the manifest of the Kubernetes Secret. If undefined, no manifest is written. */
   readonly kubernetes?: string | undefined
   readonly folder: string
   readonly dryRun: boolean
@@ -35,13 +35,13 @@ export interface SetupAnswers extends Pick<
   /** The URL at which the platform reaches the daemon. */
   readonly publicUrl: string
   readonly otlpEndpoint: string
-  /** An owner's token; without it a person creates the webhooks and the service account. */
+  /** The token of an owner. Without it, a person creates the webhooks and the service account. */
   readonly ownerToken?: Secret | undefined
   /** The API key of the observability instance. */
   readonly apiKey?: Secret | undefined
 }
 
-/** Asks for missing answers; throws a misuse if there is no terminal. */
+/** Asks for missing answers. Throws a misuse error if there is no terminal. */
 export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<SetupAnswers> {
   const missing: string[] = []
   const say = async (flag: string, given: string | undefined, question: string): Promise<string> => {
@@ -61,7 +61,7 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   for (const url of [platformUrl, publicUrl, otlpEndpoint]) {
     if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw misuse('An address is not an http or https URL.')
   }
-  // The plan shows these URLs, and they are written to a file that people share.
+  // These URLs must contain no secret, because the plan prints them and they are written to a file that people share.
   for (const url of [platformUrl, publicUrl, flags.observabilityUrl ?? publicUrl]) {
     const { username, password } = new URL(url)
     if (username + password !== '') throw misuse('An address must not contain a user or password.')
@@ -79,14 +79,14 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   }
 }
 
-/** The answer to a question; undefined without a terminal. */
+/** Asks a question and returns the answer. Undefined without a terminal. */
 export async function asked(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
   return answered(createInterface({ input: stdin, output: stdout }), `${question}: `)
 }
 
-/** The answer to a question, without showing what is typed; undefined without a terminal. */
+/** Asks a question without echoing what is typed, and returns the answer. Undefined without a terminal. */
 export async function askedInSecret(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
@@ -101,13 +101,13 @@ export async function askedInSecret(question: string, terminal: Terminal): Promi
 
 type PersonsTerminal = Terminal & { readonly stdin: NodeJS.ReadableStream }
 
-/** Whether a person can be asked. Answers are never read from a pipe: the first question would consume all of the input. */
+/** Whether a person can be asked at this terminal. Answers are never read from a pipe, because the first question would consume all of the input. */
 function isPerson(terminal: Terminal): terminal is PersonsTerminal {
   const { stdin, stdout } = terminal
   return stdout.isTTY === true && stdin !== undefined && (stdin as { isTTY?: boolean }).isTTY === true
 }
 
-/** Throws a misuse if the person ends the input (Ctrl-C, Ctrl-D): without an answer, nothing is done. */
+/** Asks a question. Throws a misuse error if the person ends the input (Ctrl-C, Ctrl-D): without an answer, nothing is done. */
 async function answered(lines: Interface, question: string): Promise<string> {
   const left = new Promise<never>((_, reject) => {
     lines.once('close', () => reject(misuse('Nothing was done: the question was not answered.')))
@@ -120,16 +120,16 @@ async function answered(lines: Interface, question: string): Promise<string> {
   }
 }
 
-// A step of the setup: what it does, how it is undone, and a `run` that may be repeated.
+// A step of the setup: a description of what it does, how to undo it, and a `run` that may be repeated.
 export interface SetupStep {
   readonly name: string
-  /** What it does: a sentence. */
+  /** A sentence that describes what the step does. */
   readonly does: string
-  /** How to undo it; undefined: it cannot be undone. */
+  /** How to undo the step. If undefined, the step cannot be undone. */
   readonly undo?: string | undefined
-  /** Only a person can do it. Then `run` checks whether it was done. */
+  /** Whether only a person can do the step. If so, `run` checks whether the step was done. */
   readonly byPerson?: boolean | undefined
-  /** A warning that is printed below the plan: a sentence. */
+  /** A warning that is printed below the plan, as a sentence. */
   readonly warns?: string | undefined
   readonly run: (context: StepContext) => Promise<StepOutcome>
 }
@@ -137,16 +137,16 @@ export interface SetupStep {
 export interface StepContext {
   readonly journal: SetupJournal
   readonly terminal: Terminal
-  /** A client with the owner's token; undefined without one. */
+  /** A client with the owner's token. Undefined without such a token. */
   readonly platform: CommandClient | undefined
-  /** Creates a client with another token, to test that token; it is closed with the setup. */
+  /** Creates a client with another token, to test that token. The client is closed when the setup ends. */
   readonly connect: (token: Secret) => CommandClient
-  /** The observability instance; undefined if its address or key is missing. */
+  /** The token maker of the observability instance. Undefined if the address or the key of the instance is missing. */
   readonly instance: TokenMaker | undefined
 }
 
 export interface StepOutcome {
   readonly is: 'done' | 'waiting'
-  /** What was done; for a waiting step, what a person must do. */
+  /** Describes what was done. For a waiting step, it describes what a person must do. */
   readonly said: string
 }

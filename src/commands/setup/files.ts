@@ -1,4 +1,4 @@
-// The files that a setup writes: a file for each secret, the configuration that refers to them, and the manifest of the Kubernetes Secrets.
+// The files that the setup writes: a file for each secret, the configuration that refers to these files, and the manifest of the Kubernetes Secrets.
 import { join, resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { readIfThere } from '../../lib/durable-file.ts'
@@ -16,13 +16,13 @@ export function pathIn({ folder }: Pick<SetupAnswers, 'folder'>, name: keyof typ
   return join(resolve(folder), fileNames[name])
 }
 
-/** The first line of the file; undefined if the file is missing or empty. */
+/** Reads a secret from the first line of its file. Undefined if the file is missing or empty. */
 export async function secretIn(answers: SetupAnswers, name: keyof typeof fileNames): Promise<string | undefined> {
   const [text] = ((await readIfThere(pathIn(answers, name))) ?? '').trim().split(/\s*\n/)
   return text === undefined || text === '' ? undefined : text
 }
 
-/** The daemon's configuration (YAML), which uses what the setup has created. */
+/** Returns the daemon's configuration (YAML), which refers to the files and tokens that the setup has created. */
 export function configurationOf(answers: SetupAnswers): string {
   const { platformUrl, publicUrl, otlpEndpoint, projects, groups, observabilityUrl } = answers
   const configuration = {
@@ -41,8 +41,8 @@ export function configurationOf(answers: SetupAnswers): string {
 }
 
 /**
- * The Secrets (YAML) that the chart and the manifests in deploy/kubernetes expect, with the secrets that exist so far. The ingest token has its own
- * Secret, which the job of the token rotation may change.
+ * Returns the manifest (YAML) of the Secrets that the Helm chart and the manifests in deploy/kubernetes expect, with the secrets that exist so far.
+ * The ingest token has a Secret of its own, which the token rotation job may change.
  */
 export function manifestOf(namespace: string, secrets: Partial<Record<keyof typeof fileNames, string>>): string {
   const { webhook, platform, ingest } = secrets

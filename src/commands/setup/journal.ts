@@ -1,4 +1,5 @@
-// The progress of a setup, in a file in the folder that it writes to. So a setup can be interrupted at any point and run again. The file has no secrets.
+// The progress of a setup, stored in a file in the output folder. So a setup can be interrupted at any point and run again. The file contains no
+// secrets.
 import { join } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../../lib/fault.ts'
@@ -21,15 +22,15 @@ const shape = z.object({
 type Entry = z.infer<typeof shape>['steps'][string]
 
 export interface SetupJournal {
-  /** The entry of a step; undefined if the step has not begun. */
+  /** Returns the journal entry of a step. Undefined if the step has not begun. */
   of(step: string): Entry | undefined
-  /** Writes an entry: `begun` before a step acts, `done` after it. */
+  /** Writes the journal entry of a step: `begun` before the step acts, `done` after it. */
   note(step: string, state: Entry['state'], facts?: Readonly<Record<string, unknown>>): Promise<void>
 }
 
 const journalName = 'setup-journal.json'
 
-/** Throws a ConfigError if the file is not a journal. */
+/** Opens the journal of a setup. Throws a ConfigError if the file is not a journal. */
 export async function openJournal(folder: string, now: () => Date): Promise<SetupJournal> {
   const path = join(folder, journalName)
   const text = await readIfThere(path)
@@ -60,7 +61,7 @@ function jsonOf(text: string): unknown {
 }
 
 // The folder of a setup: only its owner may write to it, and only one setup at a time may use it.
-/** Creates and locks the folder. Throws a ConfigError if others can write to it (they could plant a secret), or if another setup uses it. */
+/** Creates and locks the folder. Throws a ConfigError if other users can write to it (they could plant a secret), or if another setup is using it. */
 export async function takeFolder(folder: string): Promise<FileLock> {
   const lock = await onDisk(folder, async () => {
     makeFolder(folder)
@@ -78,7 +79,7 @@ export async function takeFolder(folder: string): Promise<FileLock> {
   throw new ConfigError(`Another setup is running in ${folder}.`, 'Wait for it, or use another folder.')
 }
 
-/** Turns errors of the file system into ConfigErrors. */
+/** Runs the action and converts errors of the file system into ConfigErrors. */
 export async function onDisk<T>(folder: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action()
@@ -93,7 +94,7 @@ export async function onDisk<T>(folder: string, action: () => Promise<T>): Promi
   }
 }
 
-/** The code of an error of the file system, such as `EACCES` or `ENOSPC`; undefined for any other error. */
+/** Returns the code of a file system error, such as `EACCES` or `ENOSPC`. Undefined for any other error. */
 export function diskCodeOf(error: unknown): string | undefined {
   return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
 }

@@ -1,4 +1,4 @@
-// The steps at the platform: a read-only service account, its token, and the hooks.
+// The setup steps at the platform: a read-only service account, its token, and the webhooks.
 import { chmod } from 'node:fs/promises'
 import { fileNames, pathIn, secretIn } from './files.ts'
 import { briefly } from '../../lib/text-redaction.ts'
@@ -7,7 +7,7 @@ import { Secret } from '../../lib/secret.ts'
 import { ensureServiceAccount, hookEventsOf, resourceIdOf } from '../platform.ts'
 import type { SetupAnswers, SetupStep, StepContext } from './answers.ts'
 
-/** A fixed name, so that a repeated run finds the account that an interrupted run has created. */
+/** The service account has a fixed name, so that a repeated run finds the account that an interrupted run has created. */
 const username = 'service_account_pipespan'
 
 const call = { priority: 'poll' } as const
@@ -48,7 +48,7 @@ export function platformToken(answers: SetupAnswers): SetupStep {
     run: async ({ journal, connect }) => {
       const token = await secretIn(answers, 'platform')
       if (token === undefined) return { is: 'waiting', said: wish }
-      // The file was saved by a person, and others may be able to read it.
+      // The file was saved by a person, so other users may be able to read it.
       await chmod(file, 0o600)
       const client = connect(new Secret(token))
       for (const group of answers.groups) await client.ownsGroup(resourceIdOf(group), call)

@@ -1,5 +1,5 @@
-// `pipespan setup`: shows a plan, then creates what a first daemon needs: a read-only service account, webhooks, an ingest token, the
-// configuration. It may be interrupted at any point and run again. At the end it lists what only a person can do.
+// `pipespan setup`: shows a plan, then creates what a first daemon needs: a read-only service account, webhooks, an ingest token, and the
+// configuration. It may be interrupted at any point and run again. At the end it lists the steps that only a person can do.
 import { plainLine } from '../../lib/plain-text.ts'
 import { answersOf, asked, type SetupAnswers, type SetupFlags, type SetupStep, type StepContext } from './answers.ts'
 import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
@@ -12,10 +12,10 @@ import { hooks, platformToken, serviceAccount } from './platform-steps.ts'
 import { pathIn } from './files.ts'
 import type { Secret } from '../../lib/secret.ts'
 
-/** Timeout of one request, ms. A person waits for the answer. */
+/** The timeout of one request in ms. It is short because a person waits for the answer. */
 const timeoutMs = 15_000
 
-/** The exit code is 1 as long as something is left for a person to do. */
+/** Runs the setup. The exit code is 1 as long as a person still has to do something. */
 export async function setup(flags: SetupFlags, terminal: Terminal): Promise<number> {
   const answers = await answersOf(flags, terminal)
   const steps = stepsOf(answers)
@@ -40,7 +40,7 @@ export async function setup(flags: SetupFlags, terminal: Terminal): Promise<numb
   }
 }
 
-/** Creates ingest tokens; undefined if no feature does. */
+/** Creates ingest tokens. Undefined if no feature can create them. */
 const makesTokens = features.find(one => one.ingestTokens !== undefined)?.ingestTokens
 
 function stepsOf(answers: SetupAnswers): SetupStep[] {
@@ -106,7 +106,7 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
   return exitCode.failed
 }
 
-/** Runs a step. A step that fails is listed as left to do, and the others are still tried. */
+/** Runs a setup step. If a step fails, it is listed as still to be done, and the remaining steps are still tried. */
 async function outcomeOf(step: SetupStep, context: StepContext) {
   try {
     return await step.run(context)

@@ -1,15 +1,18 @@
-// Texts in the columns of a terminal. Wide characters (東) and emoji take two columns, combining ones none.
+// Fits texts into the columns of a terminal. Wide characters (東) and emoji take two columns, combining characters none.
 import stringWidth from 'string-width'
 import { withoutControls } from '../../lib/plain-text.ts'
 
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** Removes escape sequences, because names come from outside. Other control characters, and characters that change the direction of text, become spaces. */
+/**
+ * Removes escape sequences, because names come from external sources. Other control characters, and characters that change the direction of text,
+ * become spaces.
+ */
 export function plain(text: string): string {
   return withoutControls(text).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
-/** The text without its last character. */
+/** Returns the text without its last character. */
 export function withoutLast(text: string): string {
   return [...characters.segment(text)]
     .slice(0, -1)
@@ -17,12 +20,12 @@ export function withoutLast(text: string): string {
     .join('')
 }
 
-/** The width of a text in columns. */
+/** Returns the width of a text in columns. */
 export function widthOf(text: string): number {
   return stringWidth(text)
 }
 
-/** The beginning of the text, as far as it fits. */
+/** Returns the beginning of the text that fits into the columns. */
 export function cut(text: string, columns: number): string {
   if (text.length * 2 <= columns || widthOf(text) <= columns) return text
   let [kept, width] = ['', 0]
@@ -34,25 +37,25 @@ export function cut(text: string, columns: number): string {
   return kept
 }
 
-/** The beginning of the text as far as it fits, with `…` at the end if it was cut. */
+/** Returns the beginning of the text that fits into the columns, with `…` at the end if the text was cut. */
 export function fitted(text: string, columns: number): string {
   return widthOf(text) <= columns ? text : `${cut(text, Math.max(0, columns - 1))}…`
 }
 
-/** The text, cut or padded to exactly so many columns. */
+/** Returns the text, cut or padded to exactly this number of columns. */
 export function padded(text: string, columns: number): string {
   const shown = fitted(text, columns)
   return shown + ' '.repeat(Math.max(0, columns - widthOf(shown)))
 }
 
-// A line that consists of coloured pieces and is drawn into a number of columns.
+// The colours of a line. A line consists of coloured pieces and is drawn into a number of columns.
 const paint = { red: 31, green: 32, yellow: 33, blue: 34, dim: 2, bold: 1, inverse: 7 } as const
 export type Paint = keyof typeof paint
 
-/** A piece of a line, and its colour. */
+/** A piece of a line with its colour. */
 export type Piece = string | readonly [Paint, string]
 
-/** Draws a line. The rest that does not fit is left out. Control characters in the pieces become spaces. */
+/** Draws a line. The part that does not fit is left out. Control characters in the pieces become spaces. */
 export function drawnLine(line: readonly Piece[], width: number, color: boolean): string {
   let left = width
   let text = ''

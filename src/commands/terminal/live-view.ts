@@ -1,4 +1,4 @@
-// Draws the state of a daemon as lines of text: what is running, waiting and failing. Pure. `pipespan top` calls it every second.
+// Draws the state of a daemon as lines of text: which pipelines run, wait and fail. Pure. `pipespan top` calls it every second.
 import { durationText } from '../../model/instant.ts'
 import { drawnLine, type Piece, withoutLast } from './fitted-text.ts'
 import { keyOf, matches, type LivePipeline, type LiveState, type LiveJob, pipelineRows } from './pipeline-rows.ts'
@@ -7,24 +7,24 @@ import { waterfall, type WaterfallOptions } from './waterfall.ts'
 import type { WaterfallSpan } from '../../simulator/waterfall-span.ts'
 
 interface LiveViewOptions {
-  /** The daemon's address, for the first line. */
+  /** The daemon's address, which is shown on the first line. */
   readonly from: string
   readonly now: number
-  /** Columns; longer lines are cut. */
+  /** The width of the screen in columns. Longer lines are cut. */
   readonly width: number
-  /** Maximum number of lines; the lists are cut to fit. */
+  /** The maximum number of lines. The lists are shortened to fit. */
   readonly height: number
   readonly color: boolean
-  /** The selection and the filter; undefined: neither is possible, and no keys are shown. */
+  /** The selection and the filter. If undefined, both are unavailable, and no keys are shown. */
   readonly screen?: Screen | undefined
 }
 
-/** The pipelines that are listed, in their order. */
+/** Returns the pipelines that match the filter, in the order of their lines. */
 export function listedPipelines({ running, finished }: LiveState, filter: string): LivePipeline[] {
   return [...running, ...finished].filter(one => matches(one, filter))
 }
 
-/** The text of the screen, without a final line feed. */
+/** Returns the text of the screen, without a final line feed. */
 export function liveView(state: LiveState, options: LiveViewOptions): string {
   const { width, height, color, screen } = options
   const { filter = '', selected } = screen ?? {}
@@ -53,17 +53,17 @@ export function liveView(state: LiveState, options: LiveViewOptions): string {
       ? [['  none yet']]
       : around(finishedRows, finished.findIndex(isSelected), shown.finished)),
   ]
-  // A screen that is too small for notices and queues shows the first lines.
+  // If the screen is too small for notices and queues, only the first lines are shown.
   return [...lines.slice(0, height - foot.length), ...foot].map(line => drawnLine(line, width, color)).join('\n')
 }
 
-/** `count` lines around the line `at`; the first ones if it is -1. */
+/** Returns `count` lines around the line at index `at`, or the first lines if the index is -1. */
 function around<T>(lines: readonly T[], at: number, count: number): readonly T[] {
   const first = Math.max(0, Math.min(lines.length - count, at - Math.floor(count / 2)))
   return lines.slice(first, first + count)
 }
 
-/** How many lines of each list are shown. A list may use the lines that the other does not need. */
+/** Computes how many lines of each list are shown. A list may use the lines that the other list does not need. */
 function shares(running: number, finished: number, room: number): { running: number; finished: number } {
   const half = Math.max(1, Math.floor(room / 2))
   const forRunning = Math.max(1, Math.min(running, Math.max(half, room - Math.max(1, finished))))
@@ -114,7 +114,7 @@ function footLine({ filter, isTyping, opened }: Screen): Piece[] {
   return [...clear, ['dim', '↑↓ select · Enter waterfall · / filter · q quit']]
 }
 
-/** The waterfall of a pipeline as a screen. `lines`: all of its lines. */
+/** Returns the waterfall of a pipeline as a screen. `lines`: all lines of the waterfall. */
 export function waterfallView(
   lines: readonly string[],
   options: Pick<LiveViewOptions, 'width' | 'height' | 'color'> & { readonly screen: Screen },
@@ -125,8 +125,7 @@ export function waterfallView(
   return [...lines.slice(first, first + room), drawnLine(footLine(screen), width, color)].join('\n')
 }
 
-// The waterfall of a pipeline of `pipespan top`. The pipeline may still run: then its running jobs end now.
-/** The lines of the waterfall. */
+// The waterfall of a pipeline in `pipespan top`. If the pipeline is still running, the bars of its running jobs end at the current time.
 export function liveWaterfall(pipeline: LivePipeline, options: WaterfallOptions): string[] {
   const { name, ref = '', status, createdAt, finishedAt, platformNow, jobs } = pipeline
   const end = finishedAt ?? platformNow
@@ -158,17 +157,17 @@ function spanStatusOf(status: string): WaterfallSpan['status'] {
   return status === 'success' ? 'ok' : status === 'failed' ? 'error' : 'unset'
 }
 
-// What the screen of `pipespan top` shows, and how keys change it. Pure.
+// The state of the `pipespan top` screen, and how keys change it. Pure.
 interface Screen {
   /** The key of the selected pipeline. The pipeline stays selected when its line moves. */
   readonly selected?: string | undefined
-  /** Only pipelines with this text are listed; empty: all. */
+  /** Only pipelines that contain this text are listed. If it is empty, all pipelines are listed. */
   readonly filter: string
-  /** Keys are added to the filter. */
+  /** Whether pressed keys are added to the filter. */
   readonly isTyping: boolean
   /** The key of the pipeline whose waterfall is shown. */
   readonly opened?: string | undefined
-  /** Lines of the waterfall above the screen. */
+  /** The number of waterfall lines above the top of the screen. */
   readonly scrolled: number
 }
 
@@ -182,7 +181,7 @@ export interface Key {
   readonly meta?: boolean | undefined
 }
 
-/** `keys`: the keys of the listed pipelines, in their order; `page`: how many lines a page has. */
+/** Returns the state of the screen after a key press. `keys`: the keys of the listed pipelines, in order. `page`: the number of lines on a page. */
 export function pressed(
   screen: Screen,
   key: Key,
@@ -247,7 +246,7 @@ function typed(screen: Screen, key: Key, keys: readonly string[]): Screen {
   }
 }
 
-/** The selected pipeline; undefined if it is no longer listed. */
+/** Returns the key of the selected pipeline. Undefined if the pipeline is no longer listed. */
 function selectedAmong({ selected }: Screen, keys: readonly string[]): string | undefined {
   return selected !== undefined && keys.includes(selected) ? selected : undefined
 }

@@ -1,4 +1,4 @@
-// The lists of `pipespan top`: a line for each pipeline, in aligned columns.
+// The lists of `pipespan top`: one line for each pipeline, in aligned columns.
 import { durationText } from '../../model/instant.ts'
 import { groupNameOf } from '../../model/job.ts'
 import { padded, plain, widthOf, type Paint, type Piece } from './fitted-text.ts'
@@ -18,14 +18,14 @@ const marks: Readonly<Record<string, readonly [Paint, string]>> = {
   canceled: ['yellow', '■'],
   running: ['blue', '▶'],
 }
-/** Maximum number of names of running or failed jobs in a line. */
+/** The maximum number of names of running or failed jobs in a line. */
 const maxNames = 3
-/** As on the pages, a pipeline is slow if it takes longer than nearly all of at least this many runs, by this factor. */
+/** A pipeline is slow if it takes longer than nearly all of at least this many runs, by this factor. The web pages use the same rule. */
 const [minRuns, slack] = [20, 1.1]
-/** Columns of the mark and the gaps. */
+/** The columns that the mark and the gaps take. */
 const frame = 4 + 4 * 2
 
-/** `width`: the width of the screen; Infinity: columns are as wide as their texts. */
+/** Formats a line for each pipeline. `width`: the width of the screen. With Infinity, columns are as wide as their texts. */
 export function pipelineRows(
   pipelines: readonly LivePipeline[],
   { width, selected }: { readonly width: number; readonly selected?: string | undefined },
@@ -64,7 +64,7 @@ function cellsOf(one: LivePipeline): Cells {
   }
 }
 
-/** `3/12 build, unit tests +2` for a running pipeline, the failed jobs of a failed one, else how many jobs there were. */
+/** Returns `3/12 build, unit tests +2` for a running pipeline, the failed jobs of a failed pipeline, or else the number of jobs. */
 function jobsText({ jobs, failures, finishedAt }: LivePipeline): string {
   const own = jobs.filter(({ retried }) => !retried)
   const names = (some: readonly { readonly name: string }[]): string => {
@@ -86,7 +86,7 @@ function isSlow({ spentMs, usual }: LivePipeline): boolean {
   return spentMs !== undefined && p95 !== undefined && runs >= minRuns && spentMs > p95 * slack
 }
 
-// What `pipespan top` draws: the part of `GET /api/overview` that it needs.
+// The state that `pipespan top` draws: the part of `GET /api/overview` that it needs.
 export type LiveState = Pick<
   Overview,
   'notices' | 'flow' | 'quarantined' | 'queues' | 'active' | 'running' | 'finished'
@@ -94,12 +94,12 @@ export type LiveState = Pick<
 export type LivePipeline = LiveState['running'][number]
 export type LiveJob = LivePipeline['jobs'][number]
 
-/** Identifies a pipeline even if its line moves. */
+/** Returns a key that identifies a pipeline even if its line moves. */
 export function keyOf({ instance, pipelineId }: LivePipeline): string {
   return `${instance} ${pipelineId}`
 }
 
-/** Whether one of a pipeline's names or its status contains this text. Every pipeline matches an empty text. */
+/** Whether the status of a pipeline, or one of its names, contains this text. Every pipeline matches an empty text. */
 export function matches({ project, pipelineId, name, ref, status, jobs }: LivePipeline, text: string): boolean {
   const wanted = text.toLowerCase()
   const texts = [project, `#${pipelineId}`, name ?? '', ref ?? '', status, ...jobs.map(job => job.name)]

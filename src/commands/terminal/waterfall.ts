@@ -10,9 +10,9 @@ import { durationText } from '../../model/instant.ts'
 import { isWaiting, neverRan, queuedFor, statusOfSpan, type WaterfallSpan } from '../../simulator/waterfall-span.ts'
 
 export interface WaterfallOptions {
-  /** Columns of the terminal; 100 by default. */
+  /** The width of the terminal in columns. The default is 100. */
   readonly width?: number | undefined
-  /** Colours by ANSI escapes; none by default. */
+  /** Whether to colour the text with ANSI escapes. The default is no colours. */
   readonly color?: boolean | undefined
 }
 
@@ -41,7 +41,7 @@ const narrowestBar = 10
 const narrowestLabel = 8
 const maxNoteLength = 40
 
-/** One tree for each span without a parent among `spans`, with a blank line between them. Ends without a line feed. */
+/** Draws one tree for each span whose parent is not among `spans`, with a blank line between trees. The text ends without a line feed. */
 export function waterfall(spans: readonly WaterfallSpan[], options: WaterfallOptions = {}): string {
   const paint: Paint = (format, plain) =>
     options.color === true ? styleText(format, plain, { validateStream: false }) : plain
@@ -82,7 +82,7 @@ function linesBelow(span: WaterfallSpan, children: Children, prefix: string): Li
   })
 }
 
-/** The bar gets the remaining columns. On a narrow terminal, labels and notes are cut first. */
+/** Computes the widths of the columns. The bar gets the remaining columns. On a narrow terminal, labels and notes are cut first. */
 function layoutOf(root: WaterfallSpan, lines: readonly Line[], width: number): Layout {
   const jobs = lines.filter(({ span }) => span.kind === 'job')
   const stage = longest(jobs.map(line => line.stage))
@@ -128,7 +128,7 @@ function longest(texts: readonly string[]): number {
   return Math.max(0, ...texts.map(widthOf))
 }
 
-/** Sorts by stage in the pipeline's order, then by time. Jobs that never ran come last in their stage. */
+/** Sorts spans by stage in the order of the pipeline, then by time. Jobs that never ran come last in their stage. */
 function ordered(pipeline: WaterfallSpan, spans: readonly WaterfallSpan[]): WaterfallSpan[] {
   const listed = pipeline.attributes['pipeline.stages']
   const stages: unknown[] = Array.isArray(listed) ? listed : []
@@ -142,7 +142,7 @@ function ordered(pipeline: WaterfallSpan, spans: readonly WaterfallSpan[]): Wate
   )
 }
 
-/** The line of a pipeline. On a narrow terminal the name is cut, but not to fewer than 8 columns. */
+/** Formats the line of a pipeline. On a narrow terminal the name is cut, but not to fewer than 8 columns. */
 function headline(
   span: WaterfallSpan,
   withTrace: boolean,
@@ -202,22 +202,25 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-// Draws time in a line of text: bars on a common axis, and the axis.
-/** The common time range of all bars, Unix ms, and its width in columns. */
+// Draws time in a line of text: bars on a common axis, and the axis itself.
+/** The common time range of all bars in Unix ms, and its width in columns. */
 interface Axis {
   readonly start: number
   readonly end: number
   readonly columns: number
 }
 
-/** A bar in three pieces: empty, queued, ran. */
+/** A bar in three pieces: an empty piece, the queued time and the running time. */
 interface Bar {
   readonly before: string
   readonly queued: string
   readonly ran: string
 }
 
-/** The bar of a job that ran from `start` to `end` after it was queued for `queued` ms. The piece that ran has at least one column. */
+/**
+ * Returns the bar of a job that ran from `start` to `end` after it was queued for `queued` ms. The piece for the running time has at least one
+ * column.
+ */
 function barOf(axis: Axis, start: number, end: number, queued: number): Bar {
   const last = axis.columns - 1
   const from = Math.min(last, column(axis, start))
@@ -226,18 +229,18 @@ function barOf(axis: Axis, start: number, end: number, queued: number): Bar {
   return { before: ' '.repeat(waiting), queued: '░'.repeat(from - waiting), ran: '█'.repeat(to - from) }
 }
 
-/** A point, for jobs that took no time. */
+/** Returns a point instead of a bar, for jobs that took no time. */
 function pointOf(axis: Axis, at: number): Bar {
   return { before: ' '.repeat(Math.min(axis.columns - 1, column(axis, at))), queued: '', ran: '·' }
 }
 
-/** A bar that is only queued; a point if it is too short. */
+/** Returns a bar with only queued time, or a point if that time is too short. */
 function waitOf(axis: Axis, until: number, queued: number): Bar {
   const { before, queued: waited } = barOf(axis, until, until, queued)
   return waited === '' ? pointOf(axis, until) : { before, queued: waited, ran: '' }
 }
 
-/** The labels of the axis: start, middle if there is room, end. */
+/** Returns the labels of the axis: its start, its middle if there is room, and its end. */
 function axisText({ start, end, columns }: Axis): string {
   const total = durationText(end - start)
   const middle = durationText((end - start) / 2)

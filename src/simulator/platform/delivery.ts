@@ -1,4 +1,4 @@
-// One webhook as the platform would send it: the event's JSON, and its headers.
+// A webhook as the platform would send it: the JSON of the event, and the headers.
 import { createHmac } from 'node:crypto'
 import { deploymentPayload, jobPayload, pipelinePayload, type PayloadOptions } from './payloads.ts'
 import type { News } from './lifecycle.ts'
@@ -6,37 +6,37 @@ import type { Random } from './random.ts'
 
 export interface Delivery {
   readonly kind: 'pipeline' | 'job' | 'deployment' | 'change' | 'issue'
-  /** When it happened on the simulated platform, Unix ms. */
+  /** When the event happened on the simulated platform, in Unix ms. */
   readonly at: number
   readonly pipelineId: number
   readonly jobId: number | undefined
-  /** The Idempotency-Key: a resend has the same. */
+  /** The value of the header Idempotency-Key. A resent webhook has the same key. */
   readonly key: string
-  /** JSON. */
+  /** The JSON text of the event. */
   readonly body: string
 }
 
 interface SecretOptions {
-  /** Sent unchanged in the header `…-Token`. */
+  /** A token that is sent unchanged in the header `…-Token`. */
   readonly token?: string | undefined
-  /** `whsec_` and the key in base64: the delivery is signed (Standard Webhooks). */
+  /** `whsec_` followed by the signing key in base64. With it, the delivery is signed (Standard Webhooks). */
   readonly signingToken?: string | undefined
 }
 
 export interface HeaderOptions extends SecretOptions {
-  /** `X-Service-` or `X-Gitlab-`. */
+  /** The prefix of the platform's headers: `X-Service-` or `X-Gitlab-`. */
   readonly headerPrefix: string
   readonly instance: string
 }
 
-/** Serializes the current state, because it changes later. */
+/** Creates a delivery. The current state is serialized immediately, because it changes later. */
 export function deliveryOf(news: News, options: PayloadOptions, random: Random): Delivery {
   const { kind, pipeline, job } = news
   const payload = job === undefined ? pipelinePayload(pipeline, options, random) : jobPayload(job, pipeline, options)
   return deliveryWith(payload, kind, news, random)
 }
 
-/** `about`: the time of the event, and its pipeline, or its job of a pipeline. */
+/** Creates a delivery with this body. `about`: the time of the event, and its pipeline, or its job of a pipeline. */
 export function deliveryWith(
   payload: object,
   kind: Delivery['kind'],
@@ -46,7 +46,7 @@ export function deliveryWith(
   return { kind, at, pipelineId: pipeline.id, jobId: job?.id, key: random.uuid(), body: JSON.stringify(payload) }
 }
 
-/** The deployment event of a job that deploys; undefined for other jobs, and before the job runs. */
+/** Returns the deployment event of a job that deploys. Undefined for other jobs, and before the job runs. */
 export function deploymentOf(news: News, options: PayloadOptions, random: Random): Delivery | undefined {
   const { at, pipeline, job } = news
   const payload = job && deploymentPayload(job, pipeline, at, options)
@@ -61,7 +61,10 @@ const events = {
   issue: 'Issue Hook',
 } as const
 
-/** `now`: real Unix ms, not the platform's, because receivers check signatures against the real time. */
+/**
+ * Returns the headers of a delivery. `now`: the real Unix time in ms, not the platform's time, because receivers check signatures against the real
+ * time.
+ */
 export function headersOf(
   { kind, key, body }: Delivery,
   options: HeaderOptions,

@@ -1,5 +1,5 @@
-// The simulated platform's merge requests: their events and their life cycle. A merge request is opened a little before its first pipeline. After a
-// pipeline that passed, it is approved and merged, or sometimes closed.
+// The merge requests of the simulated platform: their events and their life cycle. A merge request is opened shortly before its first pipeline. After
+// a successful pipeline it is approved and merged, or sometimes closed.
 import { users, type SimProject, type SimUser } from './world.ts'
 import { deliveryWith, type Delivery } from './delivery.ts'
 import type { News } from './lifecycle.ts'
@@ -9,7 +9,10 @@ import type { Timeline } from './timeline.ts'
 import { wireProject, wireTime, wireUser } from './payloads.ts'
 import type { IncidentRecords, SimIncident } from './records.ts'
 
-/** Call it with the news of pipelines. `send` receives the events of their merge requests. */
+/**
+ * Creates merge requests for pipelines. The returned function must be called for each change of a pipeline. `send` receives the events of the merge
+ * requests.
+ */
 export function createChanges(
   instance: string,
   timeline: Timeline,
@@ -34,7 +37,7 @@ export function createChanges(
     emit(change, pipeline, 'open')
   }
 
-  /** Called after a pipeline that passed. */
+  /** Ends a merge request after a successful pipeline. */
   function end(change: SimChange, pipeline: SimPipeline): void {
     if (random.chance(0.8)) timeline.after(random.between(20, 60), () => emit(change, pipeline, 'approved'))
     timeline.after(random.between(90, 400), () => {
@@ -67,7 +70,7 @@ export interface SimChange {
   state: 'opened' | 'closed' | 'merged'
 }
 
-/** The titles of its labels: the kind of change, taken from the branch's name. */
+/** Returns the titles of a merge request's labels. The kind of change is derived from the name of the branch. */
 export function labelsOf(sourceBranch: string): string[] {
   const [kind = '', name] = sourceBranch.split('/')
   return [`kind::${name !== undefined && ['feature', 'fix', 'chore'].includes(kind) ? kind : 'other'}`]
@@ -123,8 +126,8 @@ export function incidentPayload(
 }
 
 /**
- * Sometimes a deployment to production causes an incident, which is resolved later. Call it with the news of pipelines. `send` receives the events of
- * incidents, except for some incidents that are closed without an event.
+ * Creates incidents: sometimes a deployment to production causes an incident, which is resolved later. The returned function must be called for each
+ * change of a pipeline. `send` receives the events of incidents, except for some incidents that are closed without an event.
  */
 export function createIncidents(
   records: IncidentRecords,

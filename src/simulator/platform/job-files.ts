@@ -1,6 +1,6 @@
-// Makes what the simulated platform's jobs leave behind: their logs as a runner writes them, with its sections; their reports by artifact type (tests,
-// metrics, dotenv, coverage, a security scan); and their own spans among their artifacts. A job whose script failed has failing tests, which pass when the
-// job is retried, so they are flaky.
+// Creates the output of jobs on the simulated platform: their logs in the format of a runner, with sections; their reports by artifact type (tests,
+// metrics, dotenv, coverage, a security scan); and their own spans among their artifacts. A job whose script failed has failing tests. They pass when
+// the job is retried, so they are flaky.
 import type { SimJob, SimPipeline, SimReport } from './state.ts'
 import { gzipSync } from 'node:zlib'
 import { Random } from './random.ts'
@@ -8,7 +8,7 @@ import { Random } from './random.ts'
 const erase = '\r\u001b[0K'
 const bold = (text: string): string => `\u001b[0K\u001b[36;1m${text}\u001b[0;m`
 
-/** A stage of the runner: its share of the job's time, its title, and what it prints. */
+/** A stage of the runner: its share of the job's time, its title, and the text that it prints. */
 interface Stage {
   readonly name: string
   readonly share: number
@@ -16,7 +16,7 @@ interface Stage {
   readonly prints: readonly string[]
 }
 
-/** Empty for a job that did not run. */
+/** Returns the log of a job. Empty for a job that did not run. */
 export function jobLog(job: SimJob): string {
   const { startedAt: start, finishedAt, status, failureReason } = job
   if (start === undefined || job.kind === 'bridge') return ''
@@ -67,14 +67,14 @@ function stagesOf({ plan, failureReason, status }: SimJob): Stage[] {
   ]
 }
 
-/** Such as `2026-01-21T09:47:26.583005Z 00O `. */
+/** Returns the timestamp of a log line, such as `2026-01-21T09:47:26.583005Z 00O `. */
 function stampOf(at: number): string {
   return `${new Date(at).toISOString().replace('Z', '000Z')} 00O `
 }
 
 const made = new WeakMap<SimJob, ReadonlyMap<string, Buffer>>()
 
-/** The gzipped files by type; none before the job has finished. They are made once. */
+/** Returns the gzipped artifact files by type. There are none before the job has finished. They are created once. */
 export function artifactsOf(job: SimJob, pipeline: SimPipeline): ReadonlyMap<string, Buffer> {
   if (job.finishedAt === undefined) return new Map()
   const known = made.get(job)
@@ -96,7 +96,7 @@ const writers: Readonly<Record<SimReport, (job: SimJob, pipeline: SimPipeline) =
   sast,
 }
 
-/** Bundles grow a little with each pipeline. */
+/** Returns a metrics report in which bundle sizes grow slightly with each pipeline. */
 function metrics({ id }: SimJob, { iid }: SimPipeline): string {
   const random = new Random(id)
   const bytes = (start: number) => Math.round((start + iid * 90) * random.between(0.99, 1.01))
@@ -155,14 +155,14 @@ const deeds = [
   'keeps its order',
 ]
 
-/** The gzipped report of a finished job; undefined if it has none. */
+/** Returns the gzipped test report of a finished job. Undefined if the job has none. */
 export function testReportOf(job: SimJob, { sha }: SimPipeline): Buffer | undefined {
   const { tests, name } = job.plan
   const { startedAt, finishedAt, failureReason } = job
   if (tests !== true || startedAt === undefined || finishedAt === undefined) return undefined
-  // A runner that failed uploads nothing.
+  // If the runner failed, it uploads no reports.
   if (failureReason !== undefined && failureReason !== 'script_failure') return undefined
-  // The commit decides which tests are flaky; each run has different durations.
+  // The commit determines which tests are flaky. The durations differ in each run.
   const code = new Random(parseInt(sha.slice(0, 7), 16) + name.length)
   const run = new Random(job.id)
   const unlucky = code.whole(0, 6)
@@ -183,7 +183,7 @@ export function testReportOf(job: SimJob, { sha }: SimPipeline): Buffer | undefi
   return gzipSync(junit(suites))
 }
 
-/** A report as pytest writes it: one suite for everything, and a timestamp without a time zone. */
+/** Formats a test report as pytest does: one suite for all tests, and a timestamp without a time zone. */
 function junit(suites: readonly SimSuite[]): string {
   const cases = suites.flatMap(({ name, cases: own }) =>
     own.map(({ name: deed, seconds, outcome }) => {
@@ -203,10 +203,10 @@ tests/test_${name}.py:41: AssertionError</failure></testcase>`
   return `<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" time="${seconds.toFixed(3)}" timestamp="${at}" hostname="runner">${cases.join('')}</testsuite></testsuites>`
 }
 
-/** The path of the jobs' own spans in the artifacts. */
+/** The path of a job's own spans in its artifacts. */
 export const ownSpansPath = 'telemetry/spans.otlp.json'
 
-/** OTLP/JSON; undefined for a job without such spans. */
+/** Returns the job's own spans as OTLP/JSON. Undefined for a job without such spans. */
 export function ownSpansOf({ id, plan, startedAt, finishedAt, artifactsSize }: SimJob): string | undefined {
   if (plan.spans !== true || startedAt === undefined || finishedAt === undefined) return undefined
   if (artifactsSize === undefined) return undefined

@@ -1,10 +1,10 @@
-// How pipelines of the simulated platform proceed: what starts when, what a failure stops, what retrying and canceling do.
+// Simulates how pipelines proceed: which jobs start when, which jobs a failure stops, and the effects of retrying and canceling.
 //
 //   job       created ─► pending ─► running ─► success | failed | canceled
 //                │ └─► manual ─(played)─► pending
 //                └─► skipped ─(pipeline retried)─► created      a failed or canceled job is retried under a new id,
-//                                                               a skipped one under its own, a bridge is reset under its own
-//   pipeline  computed from its latest jobs (`composite-status.ts`); every change is news
+//                                                               a skipped job under its own, a bridge is reset under its own
+//   pipeline  computed from its latest jobs (`compositeStatus`); every change is published
 import {
   compositeStatus,
   isOver,
@@ -29,7 +29,7 @@ export interface News {
   readonly job?: SimJob | undefined
 }
 
-/** Failures that the platform retries by itself if the job is configured so. */
+/** Failures after which the platform retries a job automatically, if the job is configured so. */
 const systemFailures = new Set(['runner_system_failure', 'stuck_or_timeout_failure', 'api_failure'])
 
 export class Lifecycle {
@@ -38,7 +38,7 @@ export class Lifecycle {
   readonly #random: Random
   readonly #publish: (news: News) => void
 
-  /** `publish` is called at every change that a webhook would report, before anything else changes. */
+  /** `publish` is called for every change that a webhook would report, before anything else changes. */
   constructor(state: PlatformState, timeline: Timeline, random: Random, publish: (news: News) => void) {
     this.state = state
     this.timeline = timeline
@@ -78,7 +78,7 @@ export class Lifecycle {
     return pipeline
   }
 
-  /** Retries its failed and canceled jobs, and resets those that were skipped because of them. */
+  /** Retries the failed and canceled jobs of a pipeline, and resets the jobs that were skipped because of them. */
   retry(pipeline: SimPipeline): void {
     for (const job of latestJobs(pipeline)) {
       if (job.status === 'skipped') this.#turn(pipeline, job, 'created')
@@ -90,7 +90,7 @@ export class Lifecycle {
     this.#process(pipeline)
   }
 
-  /** Cancels everything in it that has not finished. */
+  /** Cancels all jobs of a pipeline that have not finished. */
   cancel(pipeline: SimPipeline): void {
     for (const job of latestJobs(pipeline)) {
       if (isOver(job.status)) continue
@@ -100,13 +100,13 @@ export class Lifecycle {
     this.#process(pipeline)
   }
 
-  /** Creates a newer pipeline of its ref, and cancels it because of that. */
+  /** Creates a newer pipeline of the same ref, and cancels this pipeline because of it. */
   supersede(pipeline: SimPipeline): void {
     this.create({ ...pipeline.plan, acts: [] })
     this.cancel(pipeline)
   }
 
-  /** Starts its manual jobs. */
+  /** Starts the manual jobs of a pipeline. */
   play(pipeline: SimPipeline): void {
     for (const job of latestJobs(pipeline)) if (job.status === 'manual') this.#enqueue(pipeline, job)
     this.#process(pipeline)
@@ -137,7 +137,7 @@ export class Lifecycle {
     return job
   }
 
-  /** Starts or skips the jobs that are due, then updates the pipeline's status. */
+  /** Starts or skips the jobs of a pipeline that are due, then updates the status of the pipeline. */
   #process(pipeline: SimPipeline): void {
     for (const stage of pipeline.plan.stages) {
       const before = compositeStatus(this.#jobsBefore(pipeline, stage))
@@ -188,7 +188,7 @@ export class Lifecycle {
     })
   }
 
-  /** Why this run of the job fails, by its plan; undefined if it succeeds. */
+  /** Returns the reason why this run of the job fails according to its plan. Undefined if it succeeds. */
   #fate(pipeline: SimPipeline, job: SimJob): string | undefined {
     const runsBefore = pipeline.jobs.filter(({ id, plan, startedAt }) => {
       return plan.name === job.plan.name && id < job.id && startedAt !== undefined
@@ -216,7 +216,7 @@ export class Lifecycle {
     this.#process(pipeline)
   }
 
-  /** A bridge that waits for its downstream pipeline runs again when that is retried. */
+  /** If a bridge waits for its downstream pipeline, it runs again when that pipeline is retried. */
   #resetTrigger(pipeline: SimPipeline): void {
     const { trigger } = pipeline
     if (trigger?.bridge.plan.triggers?.depend !== true || !isOver(trigger.bridge.status)) return
@@ -230,7 +230,9 @@ export class Lifecycle {
     this.#process(parent)
   }
 
-  /** Updates the pipeline's status from its jobs. If it changed, publishes it, and lets people and a waiting bridge react. */
+  /**
+   * Updates the status of a pipeline from its jobs. If the status has changed, the change is published, and users and a waiting bridge react to it.
+   */
   #follow(pipeline: SimPipeline): void {
     const { now } = this.timeline
     const refused = pipeline.plan.yamlErrors !== undefined
@@ -269,7 +271,7 @@ export class Lifecycle {
     this.#publishJob(pipeline, job)
   }
 
-  /** The platform sends no job events for bridges, nor for the statuses skipped and manual. */
+  /** Publishes a change of a job. The platform sends no job events for bridges, nor for the statuses skipped and manual. */
   #publishJob(pipeline: SimPipeline, job: SimJob): void {
     if (job.kind === 'bridge' || job.status === 'skipped' || job.status === 'manual') return
     this.#publish({ kind: 'job', at: this.timeline.now, pipeline, job })

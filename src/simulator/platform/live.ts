@@ -1,4 +1,4 @@
-// The live simulated platform, at a faster pace than real time: new pipelines keep coming, and every change is sent as a webhook.
+// Runs the simulated platform live, faster than real time: new pipelines are started continuously, and every change is sent as a webhook.
 import { systemClock } from '../../lib/clock.ts'
 import { createChanges, createIncidents } from './events.ts'
 import { deliveryOf, deploymentOf, type Delivery } from './delivery.ts'
@@ -11,23 +11,23 @@ import { Timeline } from './timeline.ts'
 import { defaultInstance } from './world.ts'
 
 export interface LiveOptions extends SendOptions {
-  /** The platform's seconds per real second. Default 30. */
+  /** How many seconds pass on the platform per real second. The default is 30. */
   readonly speed?: number | undefined
-  /** The platform's seconds between one new pipeline and the next. Default 40. */
+  /** How many seconds of the platform's time are between one new pipeline and the next. The default is 40. */
   readonly every?: number | undefined
-  /** The scenarios, which are taken in turn. Default: all. */
+  /** The scenarios, which are started in turn. By default all scenarios are used. */
   readonly scenarios?: readonly [ScenarioName, ...ScenarioName[]] | undefined
-  /** Number of pipelines that are started, without those that they trigger. Default: no limit. */
+  /** The number of pipelines that are started, without the pipelines that they trigger. By default there is no limit. */
   readonly pipelines?: number | undefined
-  /** The first time of the platform's clock (see `LiveClock`), Unix ms. Default: a day ago. */
+  /** The start time of the platform's clock (see `LiveClock`), in Unix ms. The default is one day ago. */
   readonly start?: number | undefined
-  /** The platform's state, to share it with a `RestApi`. */
+  /** The state of the platform, for sharing it with a `RestApi`. */
   readonly state?: PlatformState | undefined
-  /** See `PayloadOptions.newest`. Default true. */
+  /** Whether to send fields that only the newest platforms send (see `PayloadOptions.newest`). The default is true. */
   readonly newest?: boolean | undefined
-  /** Whether deployments, merge requests and incidents also have events. Default false. */
+  /** Whether webhooks are also sent for deployments, merge requests and incidents. The default is false. */
   readonly events?: boolean | undefined
-  /** Number of pipelines that are remembered. Older ones that have finished are forgotten. Default 2,000. */
+  /** How many pipelines are remembered. Older pipelines that have finished are forgotten. The default is 2,000. */
   readonly remembered?: number | undefined
 }
 
@@ -39,7 +39,7 @@ type Play = Pick<
   'seed' | 'instance' | 'newest' | 'events' | 'scenarios' | 'every' | 'pipelines' | 'remembered'
 >
 
-/** How long these pipelines take on the platform's clock, from the first start to the last end, ms. */
+/** Returns how long these pipelines take on the platform's clock, from the first start to the last end, in ms. */
 export function lengthOf(play: Play & { readonly pipelines: number }): number {
   const timeline = new Timeline(0)
   plan(play, new PlatformState(), timeline, () => undefined)
@@ -47,7 +47,7 @@ export function lengthOf(play: Play & { readonly pipelines: number }): number {
   return timeline.now
 }
 
-/** Plans the pipelines; `send` is called with every webhook at its time. */
+/** Schedules the pipelines. `send` is called with every webhook at its time. */
 function plan(play: Play, state: PlatformState, timeline: Timeline, send: (delivery: Delivery) => void): void {
   const random = new Random(play.seed ?? 1)
   const payload = { instance: play.instance ?? defaultInstance, newest: play.newest ?? true }
@@ -64,7 +64,7 @@ function plan(play: Play, state: PlatformState, timeline: Timeline, send: (deliv
   const changed = createChanges(payload.instance, timeline, new Random((play.seed ?? 1) + 2), send)
   const names: readonly ScenarioName[] = play.scenarios ?? allScenarios
   const { every = 40, pipelines = Infinity, remembered = 2_000 } = play
-  // A separate generator, so that the pipelines are the same with and without audit events.
+  // Audit events use a separate generator, so that the pipelines are the same with and without audit events.
   const deeds = new Random((play.seed ?? 1) + 1)
   const arrive = (count: number): void => {
     if (count >= pipelines) return
@@ -85,7 +85,7 @@ export class LivePlatform {
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>
 
-  /** Starts immediately. */
+  /** Starts the simulation immediately. */
   constructor(options: LiveOptions) {
     const { state = new PlatformState(), start = Date.now() - day, speed = 30 } = options
     this.state = state
@@ -100,18 +100,18 @@ export class LivePlatform {
     return this.#sender.counts
   }
 
-  /** Unix ms on the platform's clock. */
+  /** The time on the platform's clock, in Unix ms. */
   get now(): number {
     return this.#clock.now
   }
 
-  /** Resolves when everything has happened and was sent. Never resolves without a limit of `pipelines`. */
+  /** Resolves when all pipelines have ended and all webhooks were sent. Never resolves without a limit of `pipelines`. */
   async finished(): Promise<void> {
     await this.#running
     await this.#sender.close()
   }
 
-  /** Stops the clock, and waits for webhooks under way. */
+  /** Stops the clock, and waits for webhooks that are being sent. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.finished()
@@ -128,26 +128,29 @@ export class LivePlatform {
   }
 }
 
-/** The clock starts in the past and runs faster than the real one until it has caught up, so no time is ever in the future. */
+/** A clock that starts in the past and runs faster than the real clock until it has caught up, so that no time is ever in the future. */
 export class LiveClock {
   readonly #start: number
   readonly #speed: number
   readonly #began = Date.now()
   readonly #beganAt = performance.now()
 
-  /** `start`: its first time, Unix ms, at most the real time. `speed`: its seconds per real second, at least 1. */
+  /**
+   * `start`: the first time of the clock in Unix ms, which must not be later than the real time. `speed`: the clock's seconds per real second, at
+   * least 1.
+   */
   constructor(start: number, speed: number) {
     this.#start = Math.min(start, this.#began)
     this.#speed = speed
   }
 
-  /** Unix ms. */
+  /** The time of the clock in Unix ms. */
   get now(): number {
     const passed = performance.now() - this.#beganAt
     return Math.min(this.#start + passed * this.#speed, this.#began + passed)
   }
 
-  /** Real ms until it shows this time; 0 if that has passed. */
+  /** Returns how many real ms pass until the clock reaches `at`. 0 if that time has passed. */
   until(at: number): number {
     const passed = performance.now() - this.#beganAt
     const needed = Math.max((at - this.#start) / this.#speed, at - this.#began)

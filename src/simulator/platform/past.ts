@@ -1,6 +1,6 @@
-// The simulated company's past two months, so that the pages show usual durations, a period before for comparison, and a regression. Every kind of pipeline
-// has the same share as in the present, so that only what is planted here is a change. The demo's last hour has many more pipelines than its past.
-// Therefore the past has such an hour, too, 30 days earlier, so that sums of 30 days are comparable.
+// The simulated company's past two months, so that the pages show usual durations, an earlier period for comparison, and a regression. Every kind of
+// pipeline has the same share as in the present, so that the only differences are the ones that this file adds. The demo's last hour has many more
+// pipelines than its past. Therefore the past contains such an hour as well, 30 days earlier, so that sums of 30 days are comparable.
 import { demoScenarios, scenarios } from './scenarios.ts'
 import { deliveryOf, type Delivery } from './delivery.ts'
 import { figures, users } from './world.ts'
@@ -13,16 +13,16 @@ const hour = 3_600_000
 const day = 24 * hour
 
 /**
- * As few pipelines as are needed to show all of it, because each delays the start of the demo. There are two periods of 30 days. The first pipeline
- * is from the day before, because trends count whole days.
+ * The number of past pipelines is as small as possible, because each delays the start of the demo. There are two periods of 30 days. The first
+ * pipeline is from the day before, because trends count whole days.
  */
 const past = { days: 61, every: 20 * hour, recent: 30 * day }
-/** Pipelines of `figures`: one a day, and `perDay` a day in the last `days`. The last `slow` of all are slow. */
+/** The pipelines of the project `figures`: one a day, and `perDay` a day in the last `days`. The last `slow` pipelines are slow. */
 const often = { days: 12, perDay: 3, slow: 8 }
 
 /**
- * How long these jobs took until 30 days ago, compared with today. None became slower by as much as a rule flags: the one regression is
- * that of `figures`.
+ * How long these jobs took until 30 days ago, compared with today. No job became so much slower that a rule flags it, because the only regression is
+ * in the project `figures`.
  */
 const tookOnce: Readonly<Record<string, number>> = {
   'integration tests': 1.45,
@@ -36,13 +36,13 @@ const tookOnce: Readonly<Record<string, number>> = {
 interface PastOptions {
   readonly state: PlatformState
   readonly instance: string
-  /** When it ends, Unix ms. */
+  /** When the past ends, in Unix ms. */
   readonly until: number
-  /** ms between two pipelines in the hour that follows the past. */
+  /** The ms between two pipelines in the hour that follows the past. */
   readonly busyEvery: number
 }
 
-/** The webhooks about the last end of each pipeline, in order. They do not depend on what else is simulated. */
+/** Returns the webhooks about the last end of each past pipeline, in order. They do not depend on the rest of the simulation. */
 export function playPast({ state, instance, until, busyEvery }: PastOptions): Delivery[] {
   const random = new Random(4)
   const start = until - past.days * day
@@ -50,7 +50,7 @@ export function playPast({ state, instance, until, busyEvery }: PastOptions): De
   const ends = new Map<number, Delivery>()
   const lifecycle = new Lifecycle(state, timeline, random, news => {
     if (news.kind === 'job' || !isOver(news.pipeline.status)) return
-    // A pipeline that is retried has several ends: only the end of its last attempt counts.
+    // If a pipeline is retried, it ends several times. Only the end of its last attempt counts.
     ends.delete(news.pipeline.id)
     ends.set(news.pipeline.id, deliveryOf(news, { instance, newest: true }, random))
   })
@@ -87,7 +87,7 @@ function planned(start: number, until: number, busyEvery: number, random: Random
   return [...mixed, ...busy, ...ofFigures]
 }
 
-/** The plan before the durations of its jobs changed. */
+/** Returns the plan with the durations that its jobs had in the past. */
 function asOnce(plan: PipelinePlan): PipelinePlan {
   const jobs = plan.jobs.map((job): JobPlan => {
     const [least, most] = job.seconds
@@ -97,7 +97,7 @@ function asOnce(plan: PipelinePlan): PipelinePlan {
   return { ...plan, jobs }
 }
 
-/** It is slow since somebody removed the tag of the large runner. */
+/** Returns the plan of a pipeline of `figures`. It has been slow since somebody removed the tag of the large runner. */
 function figuresPlan(isSlow: boolean): PipelinePlan {
   return {
     project: figures,

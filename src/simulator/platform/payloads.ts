@@ -1,18 +1,18 @@
-// Makes payloads from the state: pipeline, job and deployment events as the platform writes them.
+// Creates payloads from the state: pipeline, job and deployment events in the format of the platform.
 import { hasWarnings, durationOf, latestJobs, rootOf, type SimJob, type SimPipeline, committedAt } from './state.ts'
 import type { Random } from './random.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
 export interface PayloadOptions {
-  /** Base URL of the platform. */
+  /** The base URL of the platform. */
   readonly instance: string
-  /** Whether to write what only the newest platforms write: `bridges[]`, `root_pipeline_id`, `source_pipeline.bridge_id`. */
+  /** Whether to include the fields that only the newest platforms send: `bridges[]`, `root_pipeline_id`, `source_pipeline.bridge_id`. */
   readonly newest: boolean
 }
 
 const detailedStatuses: Readonly<Record<string, string>> = { success: 'passed', manual: 'waiting for manual action' }
 
-/** As on the platform, `builds` has only the latest run of each job, in random order. */
+/** Returns the payload of a pipeline event. As on the platform, `builds` contains only the latest run of each job, in random order. */
 export function pipelinePayload(pipeline: SimPipeline, options: PayloadOptions, random: Random): object {
   const { instance, newest } = options
   const { plan, project, mergeRequest, trigger } = pipeline
@@ -66,7 +66,10 @@ export function pipelinePayload(pipeline: SimPipeline, options: PayloadOptions, 
   }
 }
 
-/** The job event: flat, with the platform's oddities (a failure reason even on success, the pipeline's id in `commit.id`). */
+/**
+ * Returns the payload of a job event. It is flat and has the platform's peculiarities: a failure reason even on success, and the id of the pipeline
+ * in `commit.id`.
+ */
 export function jobPayload(job: SimJob, pipeline: SimPipeline, options: PayloadOptions): object {
   const { instance } = options
   const { plan, project, ref, sha, beforeSha, user, commitMessage } = pipeline
@@ -152,7 +155,7 @@ function wireTask(job: SimJob): object {
   }
 }
 
-/** Undefined for a job that deploys nothing, or has not started. */
+/** Returns the payload of a deployment event. Undefined for a job that deploys nothing, or has not started. */
 export function deploymentPayload(
   job: SimJob,
   pipeline: SimPipeline,
@@ -199,7 +202,7 @@ function wholeSeconds(from: number, to: number | undefined): number | null {
   return to === undefined ? null : Math.round((to - from) / 1000)
 }
 
-/** `2026-06-01 12:00:00 UTC`. Real webhooks truncate times to the second, too. */
+/** Formats a time as `2026-06-01 12:00:00 UTC`. Real webhooks truncate times to the second as well. */
 export function wireTime(at: number): string {
   const iso = new Date(at).toISOString()
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`
@@ -209,7 +212,7 @@ function maybeTime(at: number | undefined): string | null {
   return at === undefined ? null : wireTime(at)
 }
 
-/** Seconds between two instants, fractional. */
+/** Returns the fractional number of seconds between two times. */
 export function secondsBetween(from: number | undefined, to: number | undefined): number | null {
   return from === undefined || to === undefined ? null : (to - from) / 1000
 }
@@ -237,7 +240,7 @@ export function wireProject(project: SimProject, instance: string): object {
   }
 }
 
-/** The name of the group in a path: `acme/shop/web` → `Shop`. */
+/** Returns the name of the group in a path: `acme/shop/web` → `Shop`. */
 function namespaceOf(path: string): string {
   const group = path.split('/').at(-2) ?? ''
   return group.charAt(0).toUpperCase() + group.slice(1)

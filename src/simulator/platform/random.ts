@@ -1,4 +1,4 @@
-// Pseudo-random numbers: the same seed gives the same numbers on every machine.
+// Pseudo-random numbers: the same seed produces the same numbers on every machine.
 
 export class Random {
   #state: number
@@ -7,7 +7,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to 1 (mulberry32 by Tommy Ettinger, public domain). */
+  /** Returns a number from 0 (included) to 1 (excluded) (mulberry32 by Tommy Ettinger, public domain). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let t = this.#state
@@ -16,12 +16,12 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  /** A number from `low` up to `high`. */
+  /** Returns a number from `low` (included) to `high` (excluded). */
   between(low: number, high: number): number {
     return low + (high - low) * this.next()
   }
 
-  /** A whole number from `low` to `high`, both included. */
+  /** Returns a whole number from `low` to `high`, both included. */
   whole(low: number, high: number): number {
     return Math.floor(this.between(low, high + 1))
   }
@@ -34,7 +34,7 @@ export class Random {
     return list[this.whole(0, list.length - 1)] ?? list[0]
   }
 
-  /** A new list in another order. */
+  /** Returns a copy of the list in random order. */
   shuffle<T>(list: readonly T[]): T[] {
     return list
       .map(item => ({ item, order: this.next() }))
@@ -42,7 +42,7 @@ export class Random {
       .map(({ item }) => item)
   }
 
-  /** A text of hex digits. */
+  /** Returns a text of random hex digits. */
   hex(digits: number): string {
     let text = ''
     while (text.length < digits)
@@ -52,7 +52,7 @@ export class Random {
     return text.slice(0, digits)
   }
 
-  /** Looks like a random UUID. */
+  /** Returns a text in the form of a random UUID. */
   uuid(): string {
     const hex = this.hex(32)
     const variant = (8 + (parseInt(hex.slice(16, 17), 16) % 4)).toString(16)

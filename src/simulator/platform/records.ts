@@ -1,32 +1,35 @@
-// The simulated platform's audit events and incidents, and how its API lists them.
+// The audit events and incidents of the simulated platform, and the API requests that list them.
 import { users, projects, type SimUser, type SimProject } from './world.ts'
 import type { Random } from './random.ts'
 import { type RestPage, offsetPage } from './rest-replies.ts'
 
 export interface SimAuditEvent {
   readonly id: number
-  /** Unix ms. */
+  /** The Unix time of the event in ms. */
   readonly at: number
   readonly author: SimUser
   readonly entity: { readonly type: 'Project' | 'Group' | 'User'; readonly id: number; readonly path: string }
-  /** The details in the platform's form, such as `{ change: 'visibility', from: 'Private', to: 'Internal' }`. */
+  /** The details in the format of the platform, such as `{ change: 'visibility', from: 'Private', to: 'Internal' }`. */
   readonly details: Readonly<Record<string, unknown>>
   readonly eventType?: string | undefined
 }
 
-/** Maximum number of audit events that are remembered. The oldest are forgotten first. */
+/** The maximum number of audit events that are remembered. The oldest events are forgotten first. */
 const maxRemembered = 20_000
 const maxPerPage = 100
-/** Maximum time range for the whole instance, ms. The platform refuses longer ones. */
+/** The maximum time range of a request for the whole instance, in ms. The platform refuses longer ranges. */
 const maxRange = 30 * 24 * 3_600_000
 
 export class AuditRecords {
   readonly events: SimAuditEvent[] = []
-  /** Whether the token's user owns everything. Other tokens see only what their user did, which is nothing here. */
+  /** Whether the user of the token owns everything. Other tokens can list only the actions of their own user, who has none here. */
   isOwner = true
   #next = 70_001
 
-  /** Gives the event the next ID. Its time may be earlier than that of events with lower IDs, as if it was written late. */
+  /**
+   * Records an event under the next id. The time of the event may be earlier than the times of events with lower ids, as if the platform had written
+   * it late.
+   */
   record(event: Omit<SimAuditEvent, 'id'>): SimAuditEvent {
     const one = { id: this.#next++, ...event }
     this.events.push(one)
@@ -39,7 +42,7 @@ export class AuditRecords {
     return this.record({ at, author: random.pick(users), ...random.pick(deeds)(random) })
   }
 
-  /** A page of the events of the instance, or of a group or project by its path; undefined if the time range is too long. */
+  /** Returns a page of the events of the instance, or of a group or project by its path. Undefined if the time range is too long. */
   page(owner: string | undefined, url: URL): RestPage | undefined {
     const { searchParams: query } = url
     const from = Date.parse(query.get('created_after') ?? '')
@@ -49,7 +52,7 @@ export class AuditRecords {
     const size = Math.min(maxPerPage, Number(query.get('per_page') ?? 20))
     const seen = owner === undefined || this.isOwner ? this.events : []
     const rest = seen
-      // Compares whole seconds, with both ends included.
+      // Times are compared in whole seconds, and both ends are included.
       .filter(({ at }) => at >= from && Math.floor(at / 1_000) * 1_000 <= to)
       .filter(({ id, entity }) => id < cursor && (owner === undefined || isWithin(entity.path, owner)))
       .sort((a, b) => b.id - a.id)
@@ -117,7 +120,7 @@ export interface SimIncident {
   closedAt?: number
 }
 
-/** Maximum number of incidents that are remembered. The oldest are forgotten first. */
+/** The maximum number of incidents that are remembered. The oldest incidents are forgotten first. */
 const maxIncidents = 2_000
 
 export class IncidentRecords {
@@ -132,7 +135,7 @@ export class IncidentRecords {
     return one
   }
 
-  /** Answers `GET /issues`. There are no issues of other types. */
+  /** Answers `GET /issues`. The simulated platform has no issues of other types. */
   page(url: URL, instance: string): RestPage {
     const { searchParams: query } = url
     const from = Date.parse(query.get('updated_after') ?? '1970-01-01T00:00:00Z')

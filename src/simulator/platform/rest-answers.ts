@@ -1,4 +1,4 @@
-// Makes answers of the REST API from the state: pipelines, jobs, bridges, projects, commits. Times are ISO 8601 with milliseconds.
+// Creates answers of the REST API from the state: pipelines, jobs, bridges, projects, and commits. Times are in ISO 8601 with milliseconds.
 import type { RestReply } from './rest-replies.ts'
 import {
   hasWarnings,
@@ -14,7 +14,7 @@ import { secondsBetween } from './payloads.ts'
 import { artifactsOf } from './job-files.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
-/** A pipeline in a list. */
+/** Returns a pipeline as it appears in a list. */
 export function restItem(pipeline: SimPipeline, instance: string): object {
   const { id, iid, plan, project, status, sha, createdAt, updatedAt } = pipeline
   return {
@@ -32,12 +32,12 @@ export function restItem(pipeline: SimPipeline, instance: string): object {
   }
 }
 
-/** The ref of a pipeline and of its jobs. */
+/** Returns the ref of a pipeline and its jobs. */
 function refOf({ ref, mergeRequest }: SimPipeline): string {
   return mergeRequest === undefined ? ref : `refs/merge-requests/${mergeRequest.iid}/head`
 }
 
-/** A pipeline in the cross-project list, which has more fields. */
+/** Returns a pipeline as it appears in the cross-project list, which has more fields. */
 export function restCrossItem(pipeline: SimPipeline, instance: string): object {
   const { project, startedAt, finishedAt, mergeRequest } = pipeline
   return {
@@ -172,12 +172,12 @@ function restUser({ id, username, name }: SimUser, instance: string): object {
   return { id, username, name, state: 'active', avatar_url: null, web_url: `${instance}/${username}` }
 }
 
-/** Size in bytes. The longer a job runs, the larger is its log. */
+/** Returns the size of a job log in bytes. The longer a job runs, the larger is its log. */
 function logSize(ranMs: number): number {
   return 2_400 + Math.round(ranMs / 9)
 }
 
-/** Unlike webhooks, the API does not have the runner's tags, but has `paused` besides `active`. */
+/** Returns a runner. Unlike webhooks, the API does not include the tags of the runner, but it has `paused` besides `active`. */
 function restRunner(runner: SimRunner | undefined): object | null {
   if (runner === undefined) return null
   const { id, description, type, isShared } = runner
@@ -189,8 +189,8 @@ function iso(at: number | undefined): string | null {
 }
 
 /**
- * The commits of a range. On the simulated platform a branch has one commit for each of its pipelines. `range`: `from..to`. Each is a full or short
- * revision, and `to` may also be a branch. Undefined if the project has no revision `from`.
+ * Returns the commits of a range. On the simulated platform a branch has one commit for each of its pipelines. `range`: `from..to`. Both are full or
+ * short revisions, and `to` may also be a branch. Undefined if the project has no revision `from`.
  */
 export function restCommits(state: PlatformState, project: SimProject, range: string): object[] | undefined {
   const [from = '', to = ''] = range.split('..')
@@ -210,8 +210,8 @@ export function restCommits(state: PlatformState, project: SimProject, range: st
 }
 
 /**
- * The web page at a path outside the API, such as `/acme/shop/-/pipelines/1`. Links from Pipespan's pages lead to it. The page says what it stands
- * for, and needs no login.
+ * Returns the web page at a path outside the API, such as `/acme/shop/-/pipelines/1`, to which the links of Pipespan's pages lead. The page explains
+ * what it stands for, and needs no login.
  */
 export function webPage(path: string, { pipelines }: PlatformState): RestReply {
   const id = Number(/\/-\/pipelines\/(\d+)$/.exec(path)?.[1])

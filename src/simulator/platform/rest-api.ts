@@ -1,4 +1,4 @@
-// The REST API of the simulated platform, over real HTTP: it answers all requests that Pipespan makes as a real platform does.
+// The REST API of the simulated platform, over real HTTP. It answers all requests that Pipespan sends in the same way as a real platform.
 import {
   restCommits,
   webPage,
@@ -21,28 +21,28 @@ import type { PlatformState } from './state.ts'
 
 interface RestApiOptions {
   readonly state: PlatformState
-  /** Unix ms of the platform, sent in the `Date` header. */
+  /** Returns the Unix time of the platform in ms, which is sent in the `Date` header. */
   readonly now: () => number
-  /** The base URL in the answers. Default: the server's URL. */
+  /** The base URL in the answers. By default it is the URL of the server. */
   readonly instance?: string | undefined
-  /** If undefined, every token is accepted. */
+  /** The token that requests must have. If undefined, every token is accepted. */
   readonly token?: string | undefined
-  /** Default: those of `world.ts`. */
+  /** The projects of the platform. By default these are the projects of `world.ts`. */
   readonly projects?: readonly SimProject[] | undefined
   /** The id of the user whose pipelines the cross-project list shows. */
   readonly me?: number | undefined
-  /** Whether pipelines that users started count as activity of their projects. Default: only `activity` does. */
+  /** Whether pipelines that users started count as activity of their projects. By default only `activity` counts. */
   readonly pushesAreActivity?: boolean | undefined
 }
 
 export interface RestRequest {
-  /** Below `/api/v4`, decoded: `/projects/301/pipelines`. */
+  /** The decoded path below `/api/v4`, such as `/projects/301/pipelines`. */
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingMessage['headers']
 }
 
-/** `id`: of the hook whose deliveries are requested. */
+/** A request about hooks. `id`: the hook whose deliveries are requested. */
 export interface HooksAsked {
   readonly owner: { readonly group: string } | { readonly project: number }
   readonly id: string | undefined
@@ -52,17 +52,17 @@ export interface HooksAsked {
 
 export class RestApi {
   readonly inventory: RestInventory
-  /** Every request, in order. Tests may clear it. */
+  /** All requests in order. Tests may clear the list. */
   readonly asked: RestRequest[] = []
-  /** When users last did something in a project, by its id. As on the platform, schedules and retries do not count. */
+  /** When users were last active in each project, by project id. As on the platform, schedules and retries do not count. */
   readonly activity = new Map<number, number>()
-  /** The new paths of projects that moved, by their old paths. */
+  /** The new paths of moved projects, by their old paths. */
   readonly moved = new Map<string, string>()
-  /** Whether the token's user is a member. */
+  /** Whether the user of the token is a member of the project. */
   isMember: (project: SimProject) => boolean = () => true
-  /** Answers requests about hooks, of which there are none. For tests. */
+  /** Answers requests about hooks. By default there are no hooks. Tests replace this function. */
   hooks: (asked: HooksAsked) => RestPage | undefined = () => ({ items: [], link: undefined })
-  /** For tests: its answer, if any, replaces the real answer, which `real` makes. */
+  /** Lets tests replace an answer: if this function returns an answer, it is sent instead of the real one, which `real` creates. */
   misbehave: (request: RestRequest, real: () => RestReply) => RestReply | undefined = () => undefined
   readonly #options: RestApiOptions
   readonly #server: Server
@@ -76,9 +76,9 @@ export class RestApi {
     server.on('request', (request, response) => void this.#serve(request, response))
   }
 
-  /** Listens on a free port of the loopback address. */
+  /** Starts the API on a free port of the loopback address. */
   static async start(options: RestApiOptions): Promise<RestApi> {
-    // This is longer than any client keeps a connection, so that none sends a request on a connection that is being closed.
+    // This timeout is longer than any client keeps a connection open, so that no client sends a request on a connection that is being closed.
     const server = createServer({ keepAliveTimeout: 300_000 })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     return new RestApi(options, server)
@@ -109,7 +109,7 @@ export class RestApi {
     response.writeHead(status, headers).end(body)
   }
 
-  /** Answers a request. A link to the platform, outside the API, leads to a web page. */
+  /** Answers a request. A path outside the API, as in links to the platform, leads to a web page. */
   #reply(path: string, url: URL, { method, headers }: IncomingMessage, body: unknown): RestReply {
     if (method === 'GET' && !url.pathname.startsWith('/api/')) return webPage(url.pathname, this.#options.state)
     return this.#answer(path, url, headers, body)
@@ -175,7 +175,7 @@ export class RestApi {
     return jsonReply({ iid, title, source_branch: sourceBranch, labels: labelsOf(sourceBranch) })
   }
 
-  /** The log, the reports and the artifacts of a job. */
+  /** Returns the log, the reports or the artifacts of a job. */
   #ofJob({ id }: SimProject, jobId: number, part: string | undefined, more: readonly string[], url: URL): RestReply {
     const pipeline = [...this.#options.state.pipelines.values()].find(
       ({ project, jobs }) => project.id === id && jobs.some(job => job.id === jobId),
@@ -245,7 +245,7 @@ export class RestApi {
     return what === 'projects' ? this.#list(members, url) : restRefusals.notFound('Not Found')
   }
 
-  /** Projects, the most recently active first. */
+  /** Lists projects, most recently active first. */
   #list(members: readonly SimProject[], url: URL): RestReply {
     const after = timeOf(url.searchParams, 'last_activity_after')
     const pushed = this.#options.pushesAreActivity === true ? this.#pushes() : new Map<number, number>()

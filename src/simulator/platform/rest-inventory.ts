@@ -1,10 +1,10 @@
-// What the simulated platform has besides pipelines: agents, feature flags, milestones, runners, schedules, branches, dependency lists, and answers to
-// queries.
+// The inventory of the simulated platform besides pipelines: agents, feature flags, milestones, runners, schedules, branches, dependency lists, and
+// answers to queries.
 import { offsetPage, jsonReply, restRefusals, type RestReply } from './rest-replies.ts'
 import { projects } from './world.ts'
 
 interface InventoryAsked {
-  /** Below the project, the group or the API's base, decoded. */
+  /** The decoded path segments below the project, the group or the base of the API. */
   readonly parts: readonly string[]
   readonly url: URL
   readonly body: unknown
@@ -13,10 +13,10 @@ interface InventoryAsked {
 const day = 86_400_000
 
 export class RestInventory {
-  /** Unix ms of the platform. */
+  /** Returns the Unix time of the platform in ms. */
   readonly #now: () => number
   readonly #exports = new Map<number, { looks: number; components: readonly string[] }>()
-  /** Package URLs of every project's components. */
+  /** The package URLs of the components that every project has. */
   components: readonly string[] = [
     'pkg:npm/fastify@5.2.0',
     'pkg:npm/pino@9.5.0',
@@ -24,7 +24,7 @@ export class RestInventory {
     'pkg:docker/node@24',
     'pkg:golang/github.com/gorilla/mux@1.8.1',
   ]
-  /** Answers to queries. The first whose `has` matches the query's text is used. */
+  /** The answers to queries. The first answer whose `has` matches the text of the query is used. */
   readonly queries: { readonly has: RegExp; readonly answer: object }[] = [
     {
       has: /MergeRequest/,
@@ -55,7 +55,7 @@ export class RestInventory {
     this.#now = now
   }
 
-  /** Undefined for requests that are not about the inventory. */
+  /** Answers a request about a project's inventory. Undefined for requests about other data. */
   ofProject({ parts, url }: InventoryAsked): RestReply | undefined {
     const [what, ...more] = parts
     switch (what) {
@@ -87,7 +87,7 @@ export class RestInventory {
     return what === 'milestones' ? jsonReply(this.#milestones()) : undefined
   }
 
-  /** Requests that are about no project and no group. */
+  /** Answers requests that are about neither a project nor a group. */
   ofInstance({ parts: [what, id, part], body }: InventoryAsked): RestReply | undefined {
     if (what === 'dependency_list_exports') return this.#export(Number(id), part)
     if (what === 'runners') return this.#runner(id, part)
@@ -127,7 +127,7 @@ export class RestInventory {
     ]
   }
 
-  /** The answer about a project's CI configuration. One project uses older versions than the others. */
+  /** Returns the answer about a project's CI configuration. One project uses older versions than the others. */
   #lint({ pathname }: URL): object {
     const isBehind = pathname.includes(`/${projects.infra.id}/`) || pathname.includes('infrastructure')
     const of = (type: string, location: string, extra: object = {}) => ({ type, location, extra })

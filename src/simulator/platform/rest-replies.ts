@@ -1,4 +1,4 @@
-// Replies of the simulated platform's API: JSON, replies without data, and pages of lists, which lead to the next page by their `Link` header only.
+// Replies of the simulated platform's API: JSON, replies without data, and pages of lists. Only the `Link` header of a page leads to the next page.
 export interface RestReply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -21,7 +21,7 @@ export interface RestPage {
   readonly link: string | undefined
 }
 
-/** Selects the page by `page` and `per_page` of the query. There are no totals, because the platform omits them for large lists. */
+/** Selects a page by the query parameters `page` and `per_page`. The reply contains no totals, because the platform omits them for large lists. */
 export function offsetPage(all: readonly unknown[], url: URL): RestPage {
   const perPage = perPageOf(url)
   const page = Math.max(1, Number(url.searchParams.get('page') ?? 1))
@@ -33,7 +33,7 @@ export function offsetPage(all: readonly unknown[], url: URL): RestPage {
   return { items, link: `<${next.href}>; rel="next"` }
 }
 
-/** Continues below the ID in `cursor`. The last page may be empty, as on the platform. */
+/** Returns the page that continues below the id in `cursor`. The last page may be empty, as on the platform. */
 export function keysetPage(all: readonly { readonly id: number; readonly shown: unknown }[], url: URL): RestPage {
   const perPage = perPageOf(url)
   const cursor = url.searchParams.get('cursor')

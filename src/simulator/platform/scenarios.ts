@@ -1,4 +1,4 @@
-// The kinds of pipelines of the simulated company: the jobs in their CI files, and the course of a run.
+// The kinds of pipelines of the simulated company: the jobs in their CI files, and the course of each run.
 import { branchName, commitMessage, projects, robot, users } from './world.ts'
 import type { JobPlan, PipelinePlan } from './state.ts'
 import type { Random } from './random.ts'
@@ -6,7 +6,7 @@ import type { Random } from './random.ts'
 const stages = ['build', 'test', 'deploy'] as const
 const linux = ['linux', 'docker']
 
-/** Every kind of pipeline, by name. Each call picks a branch, a commit and an author. */
+/** The kinds of pipelines, by name. Each call chooses a branch, a commit and an author. */
 export const scenarios = {
   branch: random => ({
     ...pushed(random, projects.storefront),
@@ -29,7 +29,7 @@ export const scenarios = {
     ],
   }),
 
-  /** A test fails, so the deployment is skipped. Somebody retries: the test gets a new id, the deployment keeps its own. */
+  /** A test fails, so the deployment is skipped. A user retries the pipeline: the test gets a new id, the deployment keeps its own. */
   retried: random => ({
     ...pushed(random, projects.checkout),
     name: 'Main',
@@ -41,7 +41,7 @@ export const scenarios = {
     acts: [{ on: 'failed', after: 50, does: 'retry' }],
   }),
 
-  /** A runner fails, and the platform retries its job by itself. */
+  /** A runner fails, and the platform retries its job automatically. */
   flakyRunner: random => ({
     ...pushed(random, projects.app),
     name: 'App',
@@ -58,7 +58,7 @@ export const scenarios = {
     ],
   }),
 
-  /** Bridges to two child pipelines, one of which triggers a pipeline of another project: three levels. */
+  /** A pipeline with bridges to two child pipelines, one of which triggers a pipeline of another project: three levels. */
   family: random => ({
     ...pushed(random, projects.storefront),
     name: 'Monorepo',
@@ -70,7 +70,7 @@ export const scenarios = {
     ],
   }),
 
-  /** The child fails and is retried; the parent's bridge runs again under its id. */
+  /** The child pipeline fails and is retried. The parent's bridge runs again under its own id. */
   retriedChild: random => ({
     ...pushed(random, projects.storefront),
     name: 'Monorepo',
@@ -86,7 +86,7 @@ export const scenarios = {
     ],
   }),
 
-  /** A tag. The deployment to production is manual; then it triggers a pipeline of another project without waiting for it. */
+  /** A pipeline of a tag. The deployment to production is manual, and then triggers a pipeline of another project without waiting for it. */
   release: random => ({
     ...pushed(random, projects.checkout),
     name: 'Release',
@@ -122,7 +122,7 @@ export const scenarios = {
     ],
   }),
 
-  /** Somebody cancels the pipeline while it runs. */
+  /** A user cancels the pipeline while it is running. */
   canceled: random => ({
     ...pushed(random, projects.app),
     source: 'web',
@@ -135,7 +135,7 @@ export const scenarios = {
     acts: [{ on: 'running', after: 30, does: 'cancel' }],
   }),
 
-  /** Its manual job is never started. */
+  /** A pipeline whose manual job is never started. */
   blocked: random => ({
     ...pushed(random, projects.infra),
     name: 'Plan and apply',
@@ -145,7 +145,7 @@ export const scenarios = {
     ],
   }),
 
-  /** Its configuration has an error, so it fails without jobs. */
+  /** A pipeline with an error in its configuration, so that it fails without jobs. */
   refused: random => ({
     ...pushed(random, projects.storefront),
     ref: branchName(random),
@@ -153,7 +153,7 @@ export const scenarios = {
     yamlErrors: 'jobs:unit tests config contains unknown keys: scrpt',
   }),
 
-  /** The deployment to production fails. */
+  /** A pipeline whose deployment to production fails. */
   failedDeployment: random => ({
     ...pushed(random, projects.storefront),
     name: 'Deploy',
@@ -168,7 +168,7 @@ export const scenarios = {
     acts: [{ on: 'failed', after: 120, does: 'retry' }],
   }),
 
-  /** A newer push to its branch comes, so the platform cancels it. */
+  /** The platform cancels the pipeline because of a newer push to its branch. */
   superseded: random => ({
     ...pushed(random, projects.checkout),
     ref: branchName(random),
@@ -176,7 +176,7 @@ export const scenarios = {
     acts: [{ on: 'running', after: 25, does: 'supersede' }],
   }),
 
-  /** The smallest pipeline, for load tests in which only the number counts. */
+  /** The smallest pipeline, for load tests in which only the number of pipelines matters. */
   small: random => ({
     ...pushed(random, projects.storefront),
     jobs: [
@@ -191,7 +191,7 @@ export const scenarios = {
 type Scenario = (random: Random) => PipelinePlan
 export type ScenarioName = keyof typeof scenarios
 
-/** The order in which they are started. The first six make ten pipelines. */
+/** The kinds of pipelines, in the order in which they are started. The first six create ten pipelines. */
 export const allScenarios = [
   'branch',
   'retried',

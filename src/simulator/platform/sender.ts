@@ -1,5 +1,5 @@
-// Sends the simulated platform's webhooks over HTTP with keep-alive. Like the platform, it does not retry. If an option asks for it, it loses
-// deliveries.
+// Sends the simulated platform's webhooks over HTTP with keep-alive. Like the platform, it does not retry. If an option requests it, a share of the
+// deliveries is lost.
 import { Pool } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
 import { headersOf, type Delivery, type HeaderOptions } from './delivery.ts'
@@ -9,13 +9,12 @@ import { defaultInstance } from './world.ts'
 export interface SendOptions extends Partial<HeaderOptions> {
   /** The full URL of the webhook. */
   readonly url: string
-  /** The seed of all randomness here. Default 1. */
+  /** The seed of all random choices of the sender. The default is 1. */
   readonly seed?: number | undefined
-  /** The share of deliveries that are never sent, 0 to 1. */
+  /** The share of deliveries that are never sent, from 0 to 1. */
   readonly loss?: number | undefined
-  /** Concurrent requests, each on its own connection. Default 10. */
+  /** The number of concurrent requests, each on its own connection. The default is 10. */
   readonly concurrency?: number | undefined
-  /** Called after every send. */
   readonly onSent?: ((delivery: Delivery, outcome: SendOutcome) => void) | undefined
 }
 
@@ -25,17 +24,17 @@ export type SendOutcome =
 
 export interface SendCounts {
   sent: number
-  /** Number of deliveries that were answered with 2xx. */
+  /** The number of deliveries that were answered with 2xx. */
   accepted: number
-  /** Number of deliveries that were answered with another status. */
+  /** The number of deliveries that were answered with another status. */
   refused: number
-  /** Number of deliveries that were not answered. */
+  /** The number of deliveries that were not answered. */
   failed: number
-  /** Number of deliveries that were not sent, by chance. */
+  /** The number of deliveries that were randomly not sent. */
   lost: number
 }
 
-/** The platform's timeout of 10 s. */
+/** The timeout of a webhook in ms. The platform uses the same 10 s. */
 const timeoutMs = 10_000
 
 export class WebhookSender {
@@ -127,14 +126,14 @@ function countOf(outcome: SendOutcome): 'accepted' | 'refused' | 'failed' {
 export class ReportedEnds {
   readonly #last = new Map<number, string>()
 
-  /** Must be called after every send. */
+  /** Records a delivery and its outcome. It must be called after every send. */
   record({ kind, pipelineId, body }: Delivery, outcome: SendOutcome): void {
     if (kind !== 'pipeline' || outcome.kind !== 'answered' || outcome.status >= 300) return
     const { object_attributes: reported } = JSON.parse(body) as { object_attributes: { status: string } }
     this.#last.set(pipelineId, reported.status)
   }
 
-  /** True when a webhook has reported that the pipeline is in this status. */
+  /** Whether a webhook has reported that the pipeline has this status. */
   has(pipelineId: number, status: string): boolean {
     return this.#last.get(pipelineId) === status
   }

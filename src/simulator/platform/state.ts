@@ -1,13 +1,14 @@
-// The state of the simulated platform: pipelines with all jobs that ever were in them; the plan of each pipeline (its jobs as in a CI file, how each job
-// will end, and what people do about it); and the status that follows from jobs. `lifecycle.ts` changes the state; `payloads.ts` makes webhooks from it.
+// The state of the simulated platform: pipelines with all jobs that they ever had; the plan of each pipeline (its jobs as in a CI file, how each job
+// will end, and how users react); and the status that follows from the jobs. `lifecycle.ts` changes the state, and `payloads.ts` creates webhooks
+// from it.
 import { AuditRecords, IncidentRecords } from './records.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
 export type SimStatus = 'created' | 'pending' | 'running' | 'success' | 'failed' | 'canceled' | 'skipped' | 'manual'
 
-/** A change of status of a job or pipeline. */
+/** A status change of a job or pipeline. */
 export interface Turn {
-  /** Unix ms of the simulated platform, like all times here. */
+  /** The Unix time of the simulated platform in ms, like all times in this file. */
   readonly at: number
   readonly status: SimStatus
 }
@@ -18,20 +19,20 @@ export interface SimJob {
   readonly kind: 'job' | 'bridge'
   readonly createdAt: number
   status: SimStatus
-  /** True if a newer job of the same name replaced it. */
+  /** Whether a newer job with the same name has replaced this job. */
   retried: boolean
-  /** The user who started the job, or else the pipeline. */
+  /** The user who started the job. If no user did, the user who started the pipeline. */
   user: SimUser
   queuedAt: number | undefined
   startedAt: number | undefined
   finishedAt: number | undefined
   runner: SimRunner | undefined
   failureReason: string | undefined
-  /** Percent. */
+  /** The test coverage of the job in percent. */
   coverage: number | undefined
-  /** Bytes. */
+  /** The size of the job's artifacts in bytes. */
   artifactsSize: number | undefined
-  /** The child of a bridge. */
+  /** The child pipeline of a bridge. */
   downstream: SimPipeline | undefined
   readonly history: Turn[]
 }
@@ -55,15 +56,15 @@ export interface SimPipeline {
   readonly beforeSha: string
   readonly commitMessage: string
   readonly mergeRequest: SimMergeRequest | undefined
-  /** The bridge that started it, and that bridge's pipeline. */
+  /** The bridge that triggered this pipeline, and the bridge's pipeline. */
   readonly trigger: { readonly pipeline: SimPipeline; readonly bridge: SimJob } | undefined
   readonly createdAt: number
   status: SimStatus
   startedAt: number | undefined
-  /** The time when it last succeeded, failed or was canceled. A retried pipeline keeps this time while it runs again. */
+  /** The time when the pipeline last succeeded, failed or was canceled. A retried pipeline keeps this time while it runs again. */
   finishedAt: number | undefined
   updatedAt: number
-  /** All jobs, replaced ones included, by ID. */
+  /** All jobs of the pipeline in the order of their ids, including replaced jobs. */
   readonly jobs: SimJob[]
   readonly history: Turn[]
 }
@@ -73,10 +74,9 @@ export interface FirstIds {
   readonly job: number
 }
 
-/** Everything that exists on the platform, and the next IDs. */
+/** All data of the simulated platform, and the next ids. */
 export class PlatformState {
   readonly pipelines = new Map<number, SimPipeline>()
-  /** Audit events. */
   readonly audit = new AuditRecords()
   readonly incidents = new IncidentRecords()
   readonly #iids = new Map<number, number>()
@@ -92,24 +92,24 @@ export class PlatformState {
     return this.#nextPipeline++
   }
 
-  /** Jobs and bridges share one sequence. */
+  /** Returns the next job id. Jobs and bridges share one sequence. */
   jobId(): number {
     return this.#nextJob++
   }
 
-  /** The next pipeline number within a project. */
+  /** Returns the next pipeline number within a project. */
   iid(projectId: number): number {
     const iid = (this.#iids.get(projectId) ?? 4_000) + 1
     this.#iids.set(projectId, iid)
     return iid
   }
 
-  /** The first canceled pipeline that was created after `since`. */
+  /** Returns the first canceled pipeline that was created after `since`. */
   firstCanceled(since: number): SimPipeline | undefined {
     return [...this.pipelines.values()].find(one => one.createdAt > since && one.status === 'canceled')
   }
 
-  /** Keeps the latest `count` pipelines, and older ones that have not finished. */
+  /** Forgets old pipelines, except the latest `count` pipelines and pipelines that have not finished. */
   forget(count: number): void {
     let surplus = this.pipelines.size - count
     for (const [id, { status }] of this.pipelines) {
@@ -121,30 +121,30 @@ export class PlatformState {
   }
 }
 
-/** The time of a pipeline's commit. */
+/** Returns the time of a pipeline's commit. */
 export function committedAt({ createdAt, trigger }: SimPipeline): number {
   const since = trigger === undefined ? createdAt : trigger.pipeline.createdAt
   return Math.floor((since - 40_000) / 1_000) * 1_000
 }
 
-/** Whether nothing more happens unless somebody retries. */
+/** Whether the status is final unless a user retries the pipeline or job. */
 export function isOver(status: SimStatus): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled' || status === 'skipped'
 }
 
-/** The jobs that count for the status: the latest of each name, including bridges. */
+/** Returns the jobs that count for the status: the latest job of each name, including bridges. */
 export function latestJobs(pipeline: SimPipeline): SimJob[] {
   return pipeline.jobs.filter(({ retried }) => !retried)
 }
 
-/** The root of a pipeline's family: the pipeline itself if nothing triggered it. */
+/** Returns the root of a pipeline's family. It is the pipeline itself if no pipeline triggered it. */
 export function rootOf(pipeline: SimPipeline): SimPipeline {
   let root = pipeline
   while (root.trigger !== undefined) root = root.trigger.pipeline
   return root
 }
 
-/** Seconds in which any of its jobs ran, over all attempts (overlapping jobs count once); undefined if none ran. */
+/** Returns the seconds in which any job of the pipeline ran, over all attempts. Overlapping jobs count once. Undefined if no job ran. */
 export function durationOf(pipeline: SimPipeline): number | undefined {
   const spans = pipeline.jobs
     .flatMap(({ startedAt, finishedAt }) =>
@@ -161,65 +161,65 @@ export function durationOf(pipeline: SimPipeline): number | undefined {
   return Math.round(busy / 1000)
 }
 
-/** Reports other than those of tests. */
+/** The report types of jobs, except test reports. */
 export type SimReport = 'metrics' | 'dotenv' | 'cobertura' | 'sast'
 
 export interface JobPlan {
   readonly name: string
   readonly stage: string
-  /** The minimum and the maximum duration, s. */
+  /** The minimum and the maximum duration of the job, in seconds. */
   readonly seconds: readonly [number, number]
   readonly tags: readonly string[]
-  /** Default `on_success`. */
+  /** When the job is started. The default is `on_success`. */
   readonly when?: 'on_success' | 'on_failure' | 'always' | 'manual' | undefined
   readonly allowFailure?: boolean | undefined
-  /** The failure reasons of its first runs; later runs succeed. */
+  /** The failure reasons of the first runs of the job. Later runs succeed. */
   readonly fails?: readonly string[] | undefined
-  /** How often the platform retries it by itself. */
+  /** How often the platform retries the job automatically. */
   readonly retries?: number | undefined
   readonly environment?: { readonly name: string; readonly tier: string } | undefined
   readonly artifacts?: boolean | undefined
   readonly coverage?: boolean | undefined
-  /** Whether it has a test report. */
+  /** Whether the job has a test report. */
   readonly tests?: boolean | undefined
-  /** Whether it writes spans of its own to its artifacts. */
+  /** Whether the job writes its own spans to its artifacts. */
   readonly spans?: boolean | undefined
-  /** Its other reports, if it succeeds. */
+  /** The other reports of the job, if it succeeds. */
   readonly reports?: readonly SimReport[] | undefined
-  /** Makes it a bridge. `depend`: it waits for the triggered pipeline and takes over its status. */
+  /** Makes the job a bridge. `depend`: whether the bridge waits for the triggered pipeline and takes over its status. */
   readonly triggers?: { readonly plan: PipelinePlan; readonly depend: boolean } | undefined
 }
 
-/** Something that a person does once, `after` seconds after the pipeline reached the status `on`. */
+/** An action that a user performs once, `after` seconds after the pipeline reached the status `on`. */
 interface Act {
   readonly on: 'running' | 'failed' | 'manual' | 'canceled' | 'success'
   readonly after: number
-  /** `supersede`: a newer pipeline of the same ref is created, and this one is canceled. */
+  /** The kind of action. `supersede`: a newer pipeline of the same ref is created, and this pipeline is canceled. */
   readonly does: 'retry' | 'cancel' | 'play' | 'supersede'
 }
 
 export interface PipelinePlan {
   readonly project: SimProject
   readonly source: 'push' | 'merge_request_event' | 'schedule' | 'web' | 'parent_pipeline' | 'pipeline'
-  /** `workflow:name` of the CI file. */
+  /** The name of the pipeline: `workflow:name` in the CI file. */
   readonly name?: string | undefined
-  /** A branch, or a tag's name. */
+  /** The name of the branch or tag. */
   readonly ref: string
   readonly tag?: boolean | undefined
   readonly user: SimUser
   readonly commitMessage: string
-  /** In order. */
+  /** The names of the stages in order. */
   readonly stages: readonly string[]
   readonly jobs: readonly JobPlan[]
-  /** The errors in its configuration: it then has no jobs. */
+  /** The errors in the configuration of the pipeline. A pipeline with errors has no jobs. */
   readonly yamlErrors?: string | undefined
   readonly acts?: readonly Act[] | undefined
   readonly variables?: readonly { readonly key: string; readonly value: string }[] | undefined
 }
 
 /**
- * A manual job that may fail does not block, and a failed job that may fail is only a warning. Both determine the status only if there are no other
- * jobs.
+ * Computes the status of a pipeline from its jobs. A manual job that is allowed to fail does not block the pipeline, and a failed job that is allowed
+ * to fail is only a warning. Such jobs determine the status only if there are no other jobs.
  */
 export function compositeStatus(jobs: readonly SimJob[]): SimStatus {
   const present = new Set(jobs.filter(job => !isIgnored(job)).map(({ status }) => status))
@@ -236,7 +236,7 @@ export function compositeStatus(jobs: readonly SimJob[]): SimStatus {
   return 'failed'
 }
 
-/** True if there are failures that are allowed. */
+/** Whether any of the jobs failed and was allowed to fail. */
 export function hasWarnings(jobs: readonly SimJob[]): boolean {
   return jobs.some(({ status, plan }) => status === 'failed' && plan.allowFailure === true)
 }

@@ -1,4 +1,4 @@
-// A simulated clock: planned events run in the order of their times. Events at the same time run in the order in which they were planned.
+// A simulated clock. Scheduled events run in the order of their times. Events with the same time run in the order in which they were scheduled.
 
 interface Planned {
   readonly at: number
@@ -7,24 +7,24 @@ interface Planned {
 
 export class Timeline {
   #now: number
-  /** Sorted by time, the next one last. */
+  /** The scheduled events, sorted by time with the next event last. */
   readonly #planned: Planned[] = []
 
   constructor(start: number) {
     this.#now = start
   }
 
-  /** Unix ms of the simulated platform. */
+  /** The Unix time of the simulated platform in ms. */
   get now(): number {
     return this.#now
   }
 
-  /** When the next event is due; undefined when none is planned. */
+  /** When the next event is due. Undefined if no event is scheduled. */
   get next(): number | undefined {
     return this.#planned.at(-1)?.at
   }
 
-  /** Plans `run` for `seconds` from now. */
+  /** Schedules `run` for `seconds` from now. */
   after(seconds: number, run: () => void): void {
     const at = this.#now + Math.max(0, Math.round(seconds * 1000))
     let low = 0
@@ -37,13 +37,13 @@ export class Timeline {
     this.#planned.splice(low, 0, { at, run })
   }
 
-  /** Runs all events up to `until`, including those that are planned meanwhile. The clock then shows `until`. */
+  /** Runs all events up to `until`, including events that are scheduled in the meantime. The time of the clock is then `until`. */
   runUntil(until: number): void {
     while (this.next !== undefined && this.next <= until) this.#step()
     this.#now = Math.max(this.#now, until)
   }
 
-  /** Runs all events, including those that are planned meanwhile. The clock then shows the time of the last one. */
+  /** Runs all events, including events that are scheduled in the meantime. The clock then has the time of the last event. */
   runAll(): void {
     while (this.next !== undefined) this.#step()
   }

@@ -1,4 +1,4 @@
-// The fictional company whose pipelines the simulated platform runs: users, projects, runners, branches, commit messages.
+// The fictional company whose pipelines the simulated platform runs: its users, projects, runners, branches, and commit messages.
 import type { Random } from './random.ts'
 
 export interface SimUser {
@@ -19,13 +19,13 @@ export interface SimRunner {
 export interface SimProject {
   readonly id: number
   readonly name: string
-  /** Full path. */
+  /** The full path of the project. */
   readonly path: string
   readonly description: string
   readonly defaultBranch: string
 }
 
-/** The platform's base URL in payloads. Nothing listens there (RFC 2606). */
+/** The platform's base URL in payloads. No server exists at this address (RFC 2606). */
 export const defaultInstance = 'https://git.brightwater.example'
 
 export const users: readonly [SimUser, ...SimUser[]] = [
@@ -55,7 +55,7 @@ export const projects = {
   reports: project(333, 'Reports', 'brightwater/data/reports', 'Nightly figures'),
 } as const
 
-/** A project whose pipelines are all in the past, so that current pipelines do not hide what changed in it. */
+/** A project whose pipelines are all in the past, so that current pipelines do not hide its change in durations. */
 export const figures = project(334, 'Figures', 'brightwater/data/figures', 'What is sold, where and when')
 
 const commitMessages = [
@@ -90,7 +90,7 @@ export function branchName(random: Random): string {
   return random.pick(branches)
 }
 
-/** A runner that has all these tags. */
+/** Returns a runner that has all these tags. */
 export function runnerFor(tags: readonly string[], random: Random): SimRunner {
   const [first, ...rest] = runners.filter(runner => tags.every(tag => runner.tags.includes(tag)))
   return first === undefined ? runners[0] : random.pick([first, ...rest])
