@@ -1,5 +1,5 @@
-// What runs in the daemon: one counter each for deployments, changes and incidents, the poller of incidents, and the table of their counts. Only the
-// deployment counter and the poller send requests to the platform.
+// The parts of deployments that run in the daemon: one counter each for deployments, changes and incidents, the poller of incidents, and the table of
+// their counts. Only the deployment counter and the poller send requests to the platform.
 import { changes } from './sql/changes.ts'
 import { clientWithin } from '../../core/find/poll-scope.ts'
 import { countedChanges, countedIncidents, createOnceCounter, type Counting } from './counter.ts'
@@ -48,10 +48,13 @@ function countingOf({ measure, queues, profile, events, clock, log }: PartContex
   return { measure, to, profile, onCounted: () => events.pending.emit(), clock, log }
 }
 
-/** Tiers of environments where a failure concerns only the author of a change. */
+/** The tiers of environments where a failed deployment concerns only the author of a change. */
 const personal: ReadonlySet<string | undefined> = new Set(['development', 'testing'])
 
-/** The condition of a stored deployment with this id. Undefined for an environment of tier development or testing, unless it is production. */
+/**
+ * Returns the condition (up or down) of the environment of the stored deployment with this id. Returns undefined for an environment of tier
+ * development or testing, unless it is production.
+ */
 function ofDeployment(
   id: number,
   { instance, project, job, event }: Deployment,
@@ -78,7 +81,7 @@ function ofDeployment(
   }
 }
 
-/** Undefined if issues are not among the configured events. */
+/** Returns the poller of incidents, or undefined if the configured events do not include issues. */
 export function incidentPoller(_: unknown, context: TokenContext): IncidentPoller | undefined {
   const { config, client, territory, scope, store, taking, errors, leaseOf, clock, log } = context
   if (!config.events.includes('issue')) return undefined

@@ -1,3 +1,3 @@
-// What other features may use of deployments.
+// The parts of deployments that other features may use.
 export { countBehindWith } from './count-behind.ts'
 export { shownDeployment, type ShownDeployment } from './sql/deployment-reads.ts'

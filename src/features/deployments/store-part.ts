@@ -8,7 +8,10 @@ import type { Kept } from '../../core/store/maintenance/steps.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** How long deployments are kept if the store is nearly full or full. Their jobs are not reported again: the tombstones of their runs remember them. */
+/**
+ * How long deployments are kept if the store is nearly full or full. Deleted deployments are not reported again by their jobs, because the tombstones
+ * of the runs suppress that.
+ */
 const counted = { nearlyFull: day, full: 10 * minute }
 
 export const deploymentTables: StorePart = {

@@ -1,10 +1,10 @@
-// How many commits environments are behind, for scrapes. A scrape does not wait; it gets what was counted before.
+// Counts how many commits each environment is behind, for scrapes. A scrape does not wait for a count; it returns what was counted before.
 import { countBehindWith } from '../deployments/port.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 
-/** How many commits `to` has that `from` does not have; undefined if that is not known, or not yet. */
+/** Returns how many commits `to` has that `from` does not have, or undefined if the number is not known (yet). */
 export type CountBehind = (of: Revisions) => number | undefined
 
 interface Revisions {
@@ -17,12 +17,12 @@ interface Revisions {
 }
 
 const maxRemembered = 10_000
-/** The maximum of pairs that wait for their request. A later scrape asks for further ones again. */
+/** The maximum number of revision pairs that wait for their request. Further pairs are requested by later scrapes. */
 const maxWaiting = 1_000
 /** The delay before a refused request is repeated, ms. */
 const retryAfter = 10 * 60_000
 
-/** Undefined without any token of a platform. */
+/** Returns undefined if no platform token is configured. */
 export function behindCountsOf(
   context: Parameters<typeof countBehindWith>[0] & Pick<PartContext, 'clock' | 'log'>,
 ): CountBehind | undefined {
@@ -31,7 +31,7 @@ export function behindCountsOf(
   return count && createBehindCounts(count, clock, err => log.error({ err }, 'commits cannot be counted'))
 }
 
-/** Remembers the counts, and requests unknown ones, one after the other. The count of two revisions never changes, so each pair is requested once. */
+/** Remembers the counts, and requests unknown ones one after the other. The count for two revisions never changes, so each pair is requested once. */
 export function createBehindCounts(
   count: NonNullable<ReturnType<typeof countBehindWith>>,
   clock: Pick<Clock, 'now'>,
@@ -48,7 +48,7 @@ export function createBehindCounts(
       const answer = await count({ ...of, revision, branch })
       waiting.delete(key)
       if (answer.as === 'counted') remember(known, key, answer.commits, maxRemembered)
-      // If our own limit prevented the request, the pair is not remembered, so the next scrape asks for it again.
+      // If Pipespan's own limit prevented the request, the refusal is not remembered, so the next scrape asks for the pair again.
       else if (answer.as === 'refused') remember(refused, key, clock.now(), maxRemembered)
     }
   }

@@ -1,4 +1,4 @@
-// The newest deployment of each environment.
+// Adds the newest deployment of each environment to a scrape.
 import { createNewest, ownerOf } from './newest.ts'
 import { gcpeEnvironmentMetrics, seconds, type GcpeEnvironment } from './table.ts'
 import { latestDeployments, type ListedDeployment } from './sql/latest.ts'
@@ -10,10 +10,13 @@ import type { ScrapeView } from '../../daemon/feature.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { ShownDeployment } from '../deployments/port.ts'
 
-/** How many rows one statement reads. */
+/** The maximum number of rows that one statement reads. */
 const rowsPerRead = 200
 
-/** Returns what adds the newest deployments to a scrape. Without `countBehind`, only 0 commits behind is known: for an environment that is up to date. */
+/**
+ * Returns a function that adds the newest deployments to a scrape. Without `countBehind`, the number of commits behind is only known if an
+ * environment is up to date (0).
+ */
 export function createNewestDeployments(
   store: Pick<SharedStore, 'on'>,
   { scope }: Pick<ScrapeView, 'scope'>,
@@ -46,7 +49,7 @@ export function createNewestDeployments(
   }
 }
 
-/** `run`: the newest run of its ref, which has the newest known commit. */
+/** `run` is the newest run of the deployment's ref; its commit is the newest one known. */
 function environmentOf(
   { deployment, view, at }: ShownDeployment,
   deployments: number,

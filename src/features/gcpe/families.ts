@@ -4,9 +4,11 @@ import { AggregationTemporality, DataPointType, type MetricData, type ScopeMetri
 import { scope } from '../../core/telemetry/resource.ts'
 import type { GcpeRow } from './table.ts'
 
-/** Subjects are added one by one, the most important of a project first; `scopes` returns the points of all. */
+/**
+ * The metrics of one scrape. Subjects are added one by one, the most important ones of a project first; `scopes` returns the points of all metrics.
+ */
 export interface GcpeFamilies {
-  /** Adds a point to each metric of a table. */
+  /** Adds a point for the subject to each metric of a table. */
   add<S>(rows: readonly GcpeRow<S>[], subject: S): void
   scopes(): ScopeMetrics[]
 }
@@ -14,12 +16,12 @@ export interface GcpeFamilies {
 interface Family {
   readonly row: Pick<GcpeRow<never>, 'name' | 'type' | 'description'>
   readonly points: { readonly attributes: Record<string, string>; readonly value: number }[]
-  /** The series of all points: two instances may have a project with the same path, and Prometheus accepts each series once. */
+  /** The label sets of all points. Two instances may have a project with the same path, and Prometheus accepts each series only once. */
   readonly seen: Set<string>
   readonly perProject: Map<string, number>
 }
 
-/** `maxSeries`: of each metric and project. Further series are left out and not summed, because a sum of states has no meaning. */
+/** `maxSeries` is the limit for each metric and project. Further series are left out and not summed, because a sum of states has no meaning. */
 export function createGcpeFamilies(maxSeries: number): GcpeFamilies {
   const families = new Map<string, Family>()
   return {

@@ -1,7 +1,7 @@
-// The metrics of another exporter of the platform's pipelines, gcpe, on `/metrics` (`PIPESPAN_METRICS_COMPAT`): with its names, labels and types, so that
-// its dashboards and alerts keep working while somebody migrates. They come from the store alone. Read `table.ts` first: all metrics. A scrape shows
-// the newest pipeline of each ref (`pipelines.ts`) and the newest deployment of each environment (`environments.ts`); `newest.ts` finds the newest, and
-// counts the rows that are added.
+// Serves the metrics of another exporter of the platform's pipelines, gcpe, on `/metrics` (`PIPESPAN_METRICS_COMPAT`). Names, labels and types are
+// those of gcpe, so its dashboards and alerts keep working during a migration. All values come from the store. Read `table.ts` first: it lists the
+// metrics. A scrape shows the newest pipeline of each ref (`pipelines.ts`) and the newest deployment of each environment (`environments.ts`);
+// `newest.ts` finds the newest row, and counts the rows that are added.
 import { behindCountsOf, type CountBehind } from './behind-counts.ts'
 import { createGcpeFamilies } from './families.ts'
 import { createNewestDeployments } from './environments.ts'
@@ -28,7 +28,7 @@ export const gcpe = feature({
     metrics.compat === 'gcpe' ? createScrape(context.store, view, behindCountsOf(context)) : undefined,
 })
 
-/** All metrics of one scrape. */
+/** Returns the function that collects all metrics of one scrape. */
 export function createScrape(
   store: Pick<SharedStore, 'on'>,
   view: ScrapeView,
@@ -42,7 +42,7 @@ export function createScrape(
     await addDeployments(families)
     return families.scopes()
   }
-  // Simultaneous scrapes share one: rows that are read by two scrapes would be counted twice.
+  // Simultaneous scrapes share one result: rows that two scrapes read would be counted twice.
   let running: ReturnType<typeof scrape> | undefined
   return async () =>
     (running ??= scrape().finally(() => {

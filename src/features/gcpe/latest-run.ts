@@ -1,4 +1,4 @@
-// The newest run of a ref as the metrics show it. Pure.
+// The newest run of a ref in the form that the gcpe metrics show. Pure.
 import { branchClassOf } from '../../model/pipeline.ts'
 import { hasSucceeded, isTerminal } from '../../model/status.ts'
 import { later } from '../../model/instant.ts'
@@ -10,15 +10,15 @@ import type { FoldRef } from '../../core/telemetry/settings.ts'
 
 export interface LatestRun {
   readonly pipeline: GcpePipeline
-  /** Empty if unknown. */
+  /** The commit of the run; empty if it is unknown. */
   readonly revision: string
-  /** When its commit was committed. */
+  /** When the commit of this run was committed. */
   readonly committedAt?: number | undefined
   /** The newest job of each name, without bridges. */
   readonly jobs: readonly JobView[]
 }
 
-/** Undefined if its ref has no series of its own. */
+/** Returns undefined if the run's ref has no series of its own. */
 export function latestRunOf({ run, timing }: StoredRun, foldRef: FoldRef): LatestRun | undefined {
   const facts = run.pipeline?.record.facts
   const project = run.project.facts
@@ -43,19 +43,24 @@ export function latestRunOf({ run, timing }: StoredRun, foldRef: FoldRef): Lates
 
 const kinds = { default: 'branch', other: 'branch', tag: 'tag', merge_request: 'merge-request' } as const
 
-/** `passed with warnings`: the platform shows that some jobs were allowed to fail. */
+/**
+ * Whether a pipeline passed with warnings: it succeeded, but jobs failed that were allowed to fail. The platform reports that in its detailed status.
+ */
 function isWarning({ status, detailedStatus = '' }: { status: string; detailedStatus?: string | undefined }): boolean {
   return hasSucceeded(status) && detailedStatus.includes('warning')
 }
 
-/** The newest job of each name: a retried job has a higher id. */
+/** Returns the newest job of each name. A retried job has a higher id than the job that it repeats. */
 function newestOfName(jobs: readonly JobView[]): JobView[] {
   const byName = new Map<string, JobView>()
   for (const job of jobs.toSorted((a, b) => a.id - b.id)) byName.set(job.name ?? '', job)
   return [...byName.values()]
 }
 
-/** The tests of an ended run, in total and by job. `read`: what its jobs reported. Empty without reports. */
+/**
+ * Returns the test totals of an ended run, for the whole run and for each job; empty if there are no test reports. `read` has what was read from the
+ * run's jobs.
+ */
 export function latestTests({ pipeline, jobs }: LatestRun, read: readonly JobInside[]): readonly GcpeTests[] {
   if (!isTerminal(pipeline.status) && pipeline.status !== warning) return []
   const newest = new Set(jobs.map(({ id }) => id))

@@ -1,9 +1,9 @@
-// The newest row of each name, such as the newest run of each ref, and how many rows were added since the first refresh. Both are remembered in this
-// process, so a refresh only reads the rows that were added since the last one. It reads the last `overlap` rows again, because another replica may commit
-// a row later than one with a higher id, and because rows may change.
+// Finds the newest row of each name, such as the newest run of each ref, and counts how many rows were added since the first refresh. Both are kept
+// in memory, so a refresh only reads rows that were added since the last one. It reads the last `overlap` rows again, because rows may change, and
+// because another replica may commit a row after one with a higher id.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Where a row belongs: its owner, its name there, and the count that it is added to. */
+/** What a row is grouped by: its owner, its name within the owner, and the name of the count that it is added to. */
 export interface Place {
   readonly owner: string
   readonly name: string
@@ -11,9 +11,9 @@ export interface Place {
 }
 
 export interface NewestOptions<Row> {
-  /** Rows after the row `after`, in the order of their ids. */
+  /** Reads the rows after the row with the id `after`, in the order of their ids. */
   readonly read: (after: number, limit: number) => Promise<readonly Row[]>
-  /** Undefined: the row is of no interest. */
+  /** Returns the row's owner and name, or undefined if the row is to be ignored. */
   readonly placeOf: (row: Row) => Place | undefined
   /** The row with the highest rank is the newest. */
   readonly rankOf: (row: Row) => number
@@ -22,15 +22,15 @@ export interface NewestOptions<Row> {
 export interface NewestRow<Row> {
   readonly name: string
   readonly row: Row
-  /** How many rows were added since the first refresh. */
+  /** How many rows were added under this name since the first refresh. */
   readonly counts: ReadonlyMap<string, number>
 }
 
 export interface Newest<Row> {
   refresh(): Promise<void>
-  /** The newest rows of each owner, one for each name, the newest first. */
+  /** Returns the newest row of each name, grouped by owner, newest first. */
   all(): ReadonlyMap<string, readonly NewestRow<Row>[]>
-  /** Forgets a row that was deleted. Its name is unknown until the next row. */
+  /** Forgets a row that was deleted. Its name is then unknown until another row with that name is read. */
   forget(owner: string, name: string): void
 }
 
@@ -39,9 +39,9 @@ interface Known<Row> {
   readonly counts: Map<string, number>
 }
 
-/** The maximum of names of each owner, such as the refs of a project. Those with the newest rows are kept. */
+/** The maximum number of names of each owner, such as the refs of a project. Names with the newest rows are kept. */
 export const maxNames = 500
-/** How many rows one statement reads. */
+/** The maximum number of rows that one statement reads. */
 const page = 2_000
 const overlap = 1_000
 
@@ -49,7 +49,7 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
   const { read, placeOf, rankOf } = options
   const owners = new Map<string, Map<string, Known<Row>>>()
   let highest = 0
-  /** True during the first refresh: rows that existed before are not counted. */
+  /** True during the first refresh, which does not count rows because they existed before. */
   let isFirst = true
   /** Ids of the rows that the next refresh reads again. */
   const taken = new Set<number>()
@@ -104,7 +104,7 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
   }
 }
 
-/** The name of the owner: a project of an instance. */
+/** Returns the owner's name, which is made of the instance and the project id. */
 export function ownerOf({ instance, projectId }: { readonly instance: string; readonly projectId: number }): string {
   return JSON.stringify([instance, projectId])
 }

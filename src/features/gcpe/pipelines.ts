@@ -1,4 +1,5 @@
-// The newest pipeline of each ref with its jobs and tests, from the store alone. A scrape loads only what changed since the last one.
+// Adds the newest pipeline of each ref, with its jobs and tests, to a scrape. All data comes from the store. A scrape loads only what changed since
+// the last one.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createNewest, ownerOf, type NewestRow } from './newest.ts'
 import { gcpeJobMetrics, gcpePipelineMetrics, gcpeReportMetrics, gcpeRunMetrics, gcpeSuiteMetrics } from './table.ts'
@@ -13,14 +14,14 @@ import type { ScrapeView } from '../../daemon/feature.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { TelemetrySettings } from '../../core/telemetry/settings.ts'
 
-/** How many rows one statement reads. */
+/** The maximum number of rows that one statement reads, for versions and for runs. */
 const [versionsPerRead, runsPerRead] = [500, 20]
-/** The maximum of jobs of one run whose test reports are read. */
+/** The maximum number of jobs of one run whose test reports are read. */
 const maxReports = 200
 
-/** What is remembered of a ref. */
+/** The data that is kept in memory for each ref. */
 interface Remembered {
-  /** The version of the rows that it was loaded from. */
+  /** The version of the rows that this ref's data was loaded from. */
   readonly version: string
   /** Undefined if the ref has no series, or its run is damaged. */
   readonly run: LatestRun | undefined
@@ -31,9 +32,9 @@ interface Remembered {
 type Refs = ReadonlyMap<string, Remembered>
 
 export interface NewestPipelines {
-  /** Called at each scrape. */
+  /** Adds the newest pipelines to a scrape. */
   readonly addTo: (families: GcpeFamilies) => Promise<void>
-  /** The newest run of a branch or tag of a project, as of the last scrape. */
+  /** Returns the newest run of a branch or tag, as of the last scrape. */
   readonly runOf: (owner: string, ref: string) => LatestRun | undefined
 }
 
@@ -50,7 +51,7 @@ export function createNewestPipelines(
   })
   let refs: Refs = new Map()
 
-  /** Loads what changed. Jobs are loaded for the newest refs of a project only, because more than `maxSeries` would not be shown. */
+  /** Loads runs that changed. Jobs are loaded only for the newest refs of a project, because a scrape shows at most `maxSeries` of them. */
   async function load(): Promise<Refs> {
     const all = runs.all()
     const versions = await versionsOf([...all.values()].flat())
@@ -136,7 +137,10 @@ function addRef(
   for (const one of tests) families.add(one.suite === undefined ? gcpeReportMetrics : gcpeSuiteMetrics, one)
 }
 
-/** Undefined for a child pipeline, which is part of another one, and for a folded ref. The default branch is only known once a run is loaded. */
+/**
+ * Returns undefined for a child pipeline, which is part of another pipeline, and for a folded ref. The default branch is not known before a run is
+ * loaded.
+ */
 function refPlace(
   row: ListedRun,
   { foldRef }: Pick<TelemetrySettings, 'foldRef'>,
@@ -157,17 +161,17 @@ function refKey(owner: string, name: string): string {
   return owner + name
 }
 
-/** The maximum of counts of one ref. */
+/** The maximum number of job counts of one ref. */
 const maxCounts = 2_000
 
 /**
- * Counts the jobs of a ref as gcpe does: a job is counted if it is newer than the one that was seen before under its name. A count belongs to the name, stage
- * and tags of a job; its other labels, such as the runner, change from job to job without a new count.
+ * Counts the jobs of a ref as gcpe does: a job is counted if it is newer than the job that was last seen with its name. There is one count for each
+ * combination of name, stage and tags. Other labels of a job, such as its runner, change from job to job without starting a new count.
  */
 interface JobRuns {
-  /** Takes the jobs of the newest run, when it is seen for the first time or again. */
+  /** Processes the jobs of the newest run. Called whenever that run is loaded, for the first time or again. */
   saw(jobs: readonly JobView[]): void
-  /** How many jobs of its name, stage and tags were counted. */
+  /** Returns how many jobs with this job's name, stage and tags were counted. */
   of(job: JobView): number
 }
 

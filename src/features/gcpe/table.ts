@@ -1,5 +1,5 @@
-// The metrics of gitlab-ci-pipelines-exporter (gcpe): names, labels and types are those of gcpe, so that its dashboards work with `/metrics`. An unknown
-// value is 0 or an empty label, as in gcpe.
+// The metrics of gitlab-ci-pipelines-exporter (gcpe). Names, labels and types are the same as in gcpe, so its dashboards work with `/metrics`. As in
+// gcpe, an unknown value is 0 and an unknown label is empty.
 import { hasFailed } from '../../model/status.ts'
 import type { JobView } from '../../model/job.ts'
 import type { PipelineFacts } from '../../model/observation.ts'
@@ -7,15 +7,15 @@ import type { TestTotals } from '../../model/test-report.ts'
 
 /** The newest pipeline of a ref. */
 export interface GcpePipeline {
-  /** Full path. */
+  /** The full path of the project. */
   readonly project: string
   readonly kind: 'branch' | 'tag' | 'merge-request'
-  /** For a merge request, its number. */
+  /** The name of the branch or tag, or the number of the merge request. */
   readonly ref: string
   readonly id: number
   readonly facts: Pick<PipelineFacts, 'source' | 'coverage' | 'duration' | 'queuedDuration'>
   readonly status: string
-  /** Seconds of Unix time. */
+  /** When the pipeline was last updated, in seconds of Unix time. */
   readonly updatedAt: number
 }
 
@@ -32,7 +32,7 @@ export interface GcpeJob {
 
 export interface GcpeTests {
   readonly pipeline: GcpePipeline
-  /** A job's name without the number of a parallel job. Undefined: all tests of the pipeline. */
+  /** The name of a job, without the number of a parallel job. Undefined for the totals of all tests of the pipeline. */
   readonly suite?: string | undefined
   readonly totals: Omit<TestTotals, 'flaky'>
 }
@@ -49,16 +49,16 @@ export interface GcpeEnvironment {
   readonly user: string
   readonly status: string
   readonly jobId: number
-  /** Seconds. */
+  /** The duration of the deployment in seconds. */
   readonly duration: number
-  /** Seconds of Unix time. */
+  /** When the deployment began, in seconds of Unix time. */
   readonly beganAt: number
   readonly deployments: number
   readonly behindCommits?: number | undefined
   readonly behindSeconds?: number | undefined
 }
 
-/** Success, although jobs failed that are allowed to fail. */
+/** The status of a pipeline that succeeded although jobs failed that were allowed to fail. */
 export const warning = 'success_with_warnings'
 
 type Label<S> = readonly [name: string, value: (subject: S) => string]
@@ -68,7 +68,7 @@ export interface GcpeRow<S> {
   readonly type: 'gauge' | 'counter'
   readonly labels: readonly Label<S>[]
   readonly description: string
-  /** Undefined: no point. */
+  /** Returns the value of the metric, or undefined if it gets no point. */
   readonly value: (subject: S) => number | undefined
 }
 
@@ -188,18 +188,18 @@ function testMetrics(
   ]
 }
 
-/** A failure that is allowed is a warning. */
+/** The status of a job as gcpe reports it: a failure that is allowed is a warning. */
 function jobStatus({ status, allowFailure }: JobView): string {
   return hasFailed(status) && allowFailure === true ? warning : status
 }
 
-/** The size of all artifacts; that of the archive alone if no other size is known. */
+/** Returns the size of all artifacts of a job, or the size of its archive if no other size is known. */
 function artifactBytes({ artifactSizes, artifacts }: JobView): number {
   if (artifactSizes === undefined) return artifacts?.size ?? 0
   return Object.values(artifactSizes).reduce((sum, size) => sum + size, 0)
 }
 
-/** Whole seconds of Unix time; 0 if unknown. */
+/** Returns a time in whole seconds of Unix time; 0 if it is unknown. */
 export function seconds(ms: number | undefined): number {
   return Math.floor((ms ?? 0) / 1_000)
 }

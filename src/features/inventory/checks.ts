@@ -1,4 +1,4 @@
-// Checks of the inventory: what the platform answered last for each kind, and which role each kind requires. The checks ask the platform about the
+// Checks the inventory: the platform's last answer for each kind, and the role that each kind requires. The checks ask the platform about the
 // dependency firewall and the policy store, because only the platform knows whether they are on.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
@@ -13,9 +13,9 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 
 const report = reportOf('inventory')
 const { kind: firewall } = dependencyFirewall
-/** The maximum of projects whose firewall is asked about. */
+/** The maximum number of projects for which the platform is asked about the dependency firewall. */
 const maxFirewalls = 20
-/** A running daemon never asks later than this after the due time, ms. */
+/** How long after its due time a running daemon sends a request at the latest, ms. */
 const maxLate = 600_000
 
 export async function checkInventory(
@@ -55,7 +55,7 @@ interface Known {
   readonly state: InventoryState | undefined
 }
 
-/** The findings from what the daemon stored when it asked last. */
+/** Yields the findings about what the daemon stored at its last request. */
 function* stored(kind: string, known: readonly Known[], now: Millis): Generator<Finding> {
   const refused = known.filter(({ state }) => state?.refusal !== undefined)
   const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)

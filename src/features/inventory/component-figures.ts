@@ -1,4 +1,5 @@
-// Which CI components, templates and files projects include, at which version, and which projects are behind: from what the inventory found last.
+// Figures about what projects include (CI components, templates and files), at which version, and which projects are behind. They are computed from
+// the inventory's last answers.
 import { z } from 'zod'
 import { isInScope } from '../../core/store/ports/project-scope.ts'
 import { millis, type Shaped } from '../../console/layout/shape.ts'
@@ -72,9 +73,12 @@ function componentOf(uses: readonly Use[]): Component {
   return { type, name, versions, newest, behind: [...new Set(behind)].sort() }
 }
 
-// The order of versions of CI components: semantic versions, also shortened (`2`, `v2.1`). Branches, revisions and `~latest` have no order. Pure.
+// Orders the versions of CI components: semantic versions, also shortened ones (`2`, `v2.1`). Branches, revisions and `~latest` have no order. Pure.
 
-/** `newest`: undefined if no version is one. `isLower`: whether a version is certainly below the newest. */
+/**
+ * Finds the newest of several versions. `newest` is undefined if none of them is a semantic version. `isLower` returns whether a version is certainly
+ * below the newest.
+ */
 export function newestOf(versions: readonly string[]): {
   readonly newest: string | undefined
   readonly isLower: (version: string) => boolean
@@ -97,11 +101,14 @@ export function newestOf(versions: readonly string[]): {
 
 interface Parts {
   readonly numbers: readonly number[]
-  /** The suffix of a pre-release, such as a release candidate, which is below its release. */
+  /** The suffix of a pre-release, such as a release candidate. A pre-release is below its release. */
   readonly before: string
 }
 
-/** The parts of a version; undefined for other texts. A revision may consist of digits only, but it is longer than any number in a version. */
+/**
+ * Returns the parts of a version, or undefined if the text is not a version. A revision may consist of digits only, but it is longer than any number
+ * in a version.
+ */
 function partsOf(version: string): Parts | undefined {
   const pattern = /^v?(\d{1,9}(?:\.\d{1,9}){0,2})(?:-([\da-z.-]+))?(?:\+[\da-z.-]+)?$/i
   const [, numbers, before = ''] = pattern.exec(version) ?? []
@@ -118,7 +125,7 @@ function compare(a: Parts, b: Parts): number {
   return a.before < b.before ? -1 : 1
 }
 
-/** `2` stands for the newest 2, so it is not below `2.3.1`. */
+/** Whether a shortened version includes the newest one. For example `2` means the newest version 2, so it is not below `2.3.1`. */
 function covers(short: Parts, newest: Parts): boolean {
   return short.before === '' && short.numbers.every((number, at) => number === newest.numbers[at])
 }

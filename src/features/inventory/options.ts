@@ -1,4 +1,5 @@
-// The options of the inventory: one list for each collector, and the user's own queries. And the checks of queries that involve more than one value.
+// The options of the inventory: one list for each collector, and the operator's own queries. Also checks queries where more than one value is
+// involved.
 import { attributes } from '../../daemon/configuration/pair-kinds.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { duration, metricName, text } from '../../daemon/configuration/plain-kinds.ts'

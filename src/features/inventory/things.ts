@@ -1,5 +1,5 @@
-// What the configuration asks about: each project or group with the collector that reads it, and each query; how many requests that costs; and the test
-// of each query by `pipespan config check --online`, which sends it once.
+// Derives from the configuration what the inventory asks the platform: each project or group with the collector that reads it, and each query. Also
+// computes how many requests that costs, and lets `pipespan config check --online` test each query by sending it once.
 import { askQuery } from '../../platform/inventory/query.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { createHash } from 'node:crypto'
@@ -40,7 +40,7 @@ export function costsOf(options: InventoryOptions, { platform }: Config): string
   ]
 }
 
-/** The queries for the token to which these options belong. */
+/** Returns the queries for the token that these options belong to. */
 function queriesOf(options: InventoryOptions) {
   return options.queries
     .filter(({ platform, project, group }) => isOfView(options, platform, project ?? group))

@@ -11,7 +11,7 @@ import type { PlatformClient } from '../../platform/port.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
 const report = reportOf('jobs')
-/** How much of a log is read: enough to see that the token may read it. */
+/** The maximum number of bytes of a log that the check reads: enough to see that the token may read it. */
 const maxBytes = 1_024
 
 export const checkInsides: TokenCheck<InsideOptions>['run'] = async (options, { client, store }) => {
@@ -59,7 +59,7 @@ async function checkLog(client: PlatformClient, store: SharedStore | undefined):
   }
 }
 
-/** The configured types of artifacts. */
+/** Returns the artifact types of the configured reports. */
 function artifactsOf({ job, tests, reports }: InsideOptions): string[] {
   const ofSpans = (job.spans ?? []).length > 0 ? [archiveArtifact] : []
   return [...(tests ? [testArtifact] : []), ...reports.flatMap(one => reportTypes[one]), ...ofSpans]
@@ -68,7 +68,10 @@ function artifactsOf({ job, tests, reports }: InsideOptions): string[] {
 /** The number of pipelines whose jobs are checked for reports. */
 const lookedAt = 50
 
-/** A single missing type is fine, because it may be rare. If jobs have none of the types, that is a warning. */
+/**
+ * Reports which of the configured report types recent jobs have. It is fine if a type is missing, because it may be rare. If all types are missing,
+ * that is a warning.
+ */
 async function foundOf(store: SharedStore, instance: string, types: readonly string[]): Promise<Finding> {
   const last = await store.views.lastFinished(lookedAt)
   const jobs = last.flatMap(({ run }) => (run.key.instance === instance ? [...run.jobs.values()] : []))

@@ -1,4 +1,4 @@
-// The pages, routes and tools of a job's log and of tests, and what they add to the page of a job.
+// The pages, routes and tools for job logs and for tests, and their additions to the page of a job.
 import { answerOf } from '../../console/access/own-values.ts'
 import { at, filteredAt, type ConsolePart } from '../../console/console-part.ts'
 import { failedTests } from './failed-tests.ts'
@@ -30,7 +30,7 @@ import type { InsideOptions } from './options.ts'
 import type { PagesParts } from '../../console/ports.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 
-/** The maximum of chunks of a job's tests that are read. */
+/** The maximum number of chunks with a job's tests that are read. */
 const maxReadings = 20
 
 const logQuery = instanceQuery.extend({
@@ -106,7 +106,7 @@ const readsOnSources = onSources({
   },
 })
 
-/** Why a job has no sections. `chosen`: PIPESPAN_JOB_SECTIONS. */
+/** Explains why a job has no sections. `chosen` is the value of PIPESPAN_JOB_SECTIONS. */
 function whyNoSections(status: string, chosen: readonly string[]): Content {
   if (chosen.length === 0) {
     return html`Sections come from the job’s log, which is not read. Set <code>PIPESPAN_JOB_SECTIONS</code> to

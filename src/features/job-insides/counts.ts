@@ -1,4 +1,4 @@
-// What the daemon counts while it reads the insides of jobs, as metrics of the daemon itself.
+// What the daemon counts while it reads job logs and reports. The counts are metrics of the daemon itself.
 import type { CountOf } from '../../daemon/feature.ts'
 import type { ReportFaultReason } from '../../model/test-report.ts'
 import type { ReportType } from '../../model/job-reports.ts'
@@ -40,7 +40,7 @@ export const insideCounts: readonly CountOf[] = [
     description: 'Files with such spans: read completely (`none`), or the reason why reading stopped.' },
 ]
 
-/** Counted since start, by the names in the table; for all tokens together. */
+/** The counts since the daemon started, by the names in the table. They cover all tokens together. */
 export interface InsideCounters {
   logBytes: number
   readonly sections: Kept
@@ -59,13 +59,13 @@ export interface InsideCounters {
   readonly spanFiles: Map<ReportOutcome, number>
 }
 
-/** How many were exported, and how many were left out. */
+/** How many items were exported, and how many were left out. */
 interface Kept {
   true: number
   false: number
 }
 
-/** `none`: it was read to its end. */
+/** Why a report was not read to its end; `none` if it was. */
 type ReportOutcome = ReportFaultReason | 'none'
 
 export function insideCounters(): InsideCounters {

@@ -1,4 +1,4 @@
-// Counts how many tests failed in a job, and how many of them had been flaky before. Verdicts use it.
+// Counts how many tests failed in a job, and how many of these were already known as flaky. The verdict on a pipeline uses the counts.
 import { failedTestsSlot } from '../../console/pipelines/verdict.ts'
 import { groupNameOf } from '../../model/job.ts'
 import { hasFailed } from '../../model/status.ts'
@@ -10,9 +10,9 @@ import type { JobCard, RunCard } from '../../console/pipelines/run-card.ts'
 import type { PagesParts } from '../../console/ports.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-/** The maximum of chunks of a job's tests that are read. */
+/** The maximum number of chunks with a job's tests that are read. */
 const maxReadings = 20
-/** The maximum of flaky tests of a project that are read. */
+/** The maximum number of a project's flaky tests that are read. */
 const maxFlaky = 1_000
 
 export const failedTests = failedTestsSlot.with(async (parts, key, of, jobs) => {
@@ -20,7 +20,7 @@ export const failedTests = failedTestsSlot.with(async (parts, key, of, jobs) => 
   return new Map(found.flatMap(([id, tests]) => (tests === undefined ? [] : [[id, tests]])))
 })
 
-/** Undefined if no test failed, or no report was read. */
+/** Returns undefined if no test failed, or no report was read. */
 export async function failedTestsIn(
   parts: Pick<PagesParts, 'views' | 'on'>,
   key: RunKey,

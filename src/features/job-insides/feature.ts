@@ -1,8 +1,8 @@
-// The insides of jobs: what is read about a job after its span was exported, so that no pipeline waits for it. Sections and lines of its log, its tests
-// and other reports, and spans that it made itself become separate chunks. `job-reads.ts` decides what is read about which jobs, and writes that to a
-// queue in the transaction of the snapshot; `job-reader.ts`, the file to read first, reads what is due; each kind has its own reader (`read-log.ts`,
-// `read-tests.ts`, `read-report.ts`, `read-spans.ts`), and `job-reading.ts` stores the outcome. `telemetry/` turns it into OTLP.
-// `pages/` has the pages of a job's log and of tests.
+// Reads what happened inside jobs: sections and lines of their logs, their tests and other reports, and spans that they made themselves. This is read
+// after a job's span was exported, so that no pipeline waits for it, and is exported in separate chunks. `job-reads.ts` decides what is read about
+// which jobs, and adds it to a queue in the transaction of the snapshot. `job-reader.ts`, the file to read first, reads the due entries. Each kind
+// has its own reader (`read-log.ts`, `read-tests.ts`, `read-report.ts`, `read-spans.ts`), and `job-reading.ts` stores the outcome. `telemetry/`
+// encodes it as OTLP. `pages/` has the pages of job logs and of tests.
 import { checkInsides } from './checks.ts'
 import { feature } from '../../daemon/feature.ts'
 import { insideCounts } from './counts.ts'

@@ -1,5 +1,5 @@
-// Reads job logs and reports that are due in its queue, one at a time for each job. Pipelines are exported before that, so no pipeline
-// waits for it or is affected by what cannot be read. Its API requests have a lower priority than all others.
+// Reads job logs and reports that are due in the queue, one entry at a time for each job. Pipelines are exported earlier, so none waits for this
+// reader, and unreadable logs affect no pipeline. Its API requests have the lowest priority.
 import { applyReading, type InsideOutlets, type JobReading } from './job-reading.ts'
 import { backoff } from '../../lib/backoff.ts'
 import { createCapabilities, type Asked, type Capabilities } from '../../core/complete/capability.ts'
@@ -16,10 +16,10 @@ import type { Repositories } from '../../core/store/ports/repository.ts'
 import type { Runs } from '../../core/store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
-/** One token of a platform: what it can read about jobs, how, and for which runs. */
+/** A platform token with its job readers, and the runs for which it is used. */
 export interface JobReadingToken {
   readonly territory: Territory
-  /** The key under which facts about this token are remembered. */
+  /** The key under which facts about this token are stored. */
   readonly scope: string
   readonly readings: Readonly<Record<JobReadable, JobReading>>
   readonly errors: ErrorThrottle
@@ -30,29 +30,29 @@ export interface JobReaderOptions extends InsideOutlets {
   readonly runs: Runs
   readonly refusedEndpoints: Repositories['refusedEndpoints']
   readonly tokens: readonly JobReadingToken[]
-  /** Called after something was put into the outbox. */
+  /** Called after a chunk was put into the outbox. */
   readonly onRead: () => void
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Counted since start, separately for each job and each log or report. */
+/** The outcomes of job reads since the daemon started. Each log and each report of a job counts separately. */
 export interface JobReaderCounters {
-  /** Read and stored for sending. */
+  /** How many logs and reports were read and stored for export. */
   read: number
-  /** Read, with nothing to send. */
+  /** How many logs and reports were read but had nothing to export. */
   empty: number
-  /** Not requested: only logs of slow jobs are read, and this job was not slow. */
+  /** How many logs were not requested because only logs of slow jobs are read and the job was not slow. */
   needless: number
-  /** Not complete yet: read again later. */
+  /** How often a log or report was not complete yet, so it is read again later. */
   early: number
-  /** The platform refused it, or does not have it. */
+  /** How many logs and reports the platform refused or does not have. */
   refused: number
-  /** Not requested, because the platform refuses such requests. */
+  /** How many logs and reports were not requested because the platform refuses such requests. */
   withheld: number
-  /** Requests that failed; most are tried again later. */
+  /** How many requests failed. Most of them are repeated later. */
   failed: number
-  /** Given up: tried too often, or waited for too long. */
+  /** How many reads were given up after too many tries or too long a wait. */
   expired: number
 }
 
@@ -62,17 +62,17 @@ export interface JobReader extends LeasedWork {
 
 type Lane = TokenLane<JobReadingToken & { readonly capabilities: Capabilities }>
 
-/** How many are read at the same time. */
+/** How many logs and reports are read at the same time. */
 const places = 4
 /**
- * A read that takes longer than `afterMs` gives its place to another one, so that slow logs do not delay others; at most `extra` do so. Together the places
- * are fewer than the requests of one priority, so that others get through.
+ * A read that takes longer than `afterMs` gives its slot to another read, so that slow logs do not delay others; at most `extra` reads do this at a
+ * time. All slots together are fewer than the requests allowed for one priority, so that other requests are still sent.
  */
 const slow = { afterMs: 5_000, extra: 3 }
-/** The maximum of failed tries of one log or report; with growing pauses they take about five hours. */
+/** The maximum number of failed tries for one log or report. With growing pauses, these tries take about five hours. */
 const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
-/** An entry that has waited longer than this, ms, is dropped: the API budget is too small for the configuration. */
+/** The maximum time that an entry waits, ms. An entry that waited longer is dropped, because the API budget is too small for the configuration. */
 const maxWait = 24 * 3_600_000
 
 export function createJobReader(options: JobReaderOptions): JobReader {
@@ -147,7 +147,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     }
   }
 
-  /** An unexpected error, from our code or the store, counts as a try: otherwise one bad report would be read forever. */
+  /** An unexpected error in our code or in the store counts as a try. Otherwise one bad report would be read again forever. */
   async function stumble(error: unknown, read: JobRead): Promise<void> {
     const { jobId: job, what } = read
     log.error({ err: error, job, what }, 'a job log or report could not be read')
@@ -168,7 +168,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     asked: Asked,
     { token, rests }: Lane & { readonly token: NonNullable<Lane['token']> },
   ): Promise<void> {
-    // The platform does not know this type of artifact in any project.
+    // A status of 400 means that the platform does not know this type of artifact for any project.
     const isUnknownType = error.status === 400 && isReportType(read.what)
     if (error.kind === 'forbidden' || error.kind === 'not-found' || isUnknownType) {
       counters.refused += 1
@@ -176,7 +176,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
       return queue.drop(read)
     }
     counters.failed += 1
-    // A refused token is not the job's fault, so it does not count as a try: the entry waits for a new token.
+    // A refused token is not the job's fault, so it does not count as a try. The entry waits for a new token.
     const isOfToken = error.kind === 'unauthorized'
     if (token.errors.failed(subject, error) === 'stop' || isOfToken) rests.begin()
     if (isOfToken) return queue.defer(read, backoff(read.tries + 1, pauses), false)

@@ -12,26 +12,26 @@ import type { Signal } from '../../core/store/ports/outbox.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 
 export type Reading =
-  /** What to export, in chunks that each fit one request; may be empty. */
+  /** The log or report was read. `insides` are the chunks to export, each small enough for one request; there may be none. */
   | { readonly as: 'read'; readonly insides: readonly JobInside[] }
-  /** Not complete yet: to be read again after `ms`. `isUnasked`: the platform was not asked. */
+  /** The log or report is not complete yet, and is read again after `ms`. `isUnasked` means that no request was sent to the platform. */
   | { readonly as: 'early'; readonly ms: number; readonly isUnasked?: true }
-  /** It does not have to be read; the platform was not asked. */
+  /** The log or report need not be read. No request was sent to the platform. */
   | { readonly as: 'needless' }
 
-/** Reads one thing about a job. Rejects with a PlatformError, or with the reason of an aborted signal. */
+/** Reads one log or report of a job. Rejects with a PlatformError, or with the reason of an aborted signal. */
 export type JobReading = (read: JobRead, job: JobSnapshot, call: CallOptions) => Promise<Reading>
 
 export interface InsideOutlets {
-  /** The export queues that chunks are put into. */
+  /** The export queues that the chunks are added to. */
   readonly to: readonly Route<Signal>[]
-  /** What a chunk adds to its project's totals; undefined: no totals are kept. */
+  /** Returns what a chunk adds to its project's totals. Undefined if there are no totals. */
   readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
-  /** What features report about a chunk. */
+  /** Returns reports to other features about a chunk. */
   readonly reports?: ((chunk: Chunk, of: InsideOf) => readonly Reports[]) | undefined
 }
 
-/** Stores what was read, and removes the entry from the queue, in one transaction. */
+/** Stores the result of a read and removes its entry from the queue, in one transaction. */
 export function applyReading(
   read: JobRead,
   insides: readonly JobInside[],
@@ -58,7 +58,7 @@ export function applyReading(
   }
 }
 
-/** The signals that a chunk contributes to. */
+/** Returns the signals for which a chunk has data. */
 function signalsOf({ sections, lines, tests, report, ownSpans }: JobInside): Signal[] {
   if (tests !== undefined) return testSignals(tests)
   if (report !== undefined) return [report.dotenv === undefined ? 'metrics' : 'logs']

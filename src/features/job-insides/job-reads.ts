@@ -1,6 +1,6 @@
-// Decides which jobs' logs and reports are read: of jobs that failed, that were slow, or of all; in some projects or in all. Pure.
+// Decides for which jobs logs and reports are read: failed jobs, slow jobs, or all jobs, in some projects or in all. Pure.
 //
-// Whether a job was slow is only looked up when its entry in the queue is due. Until then every job that ran may be slow. An entry for a job that was not
+// Whether a job was slow is only looked up when its queue entry is due. Until then, any job that ran may be slow. An entry for a job that was not
 // slow costs no request.
 import { archiveArtifact, testArtifact } from '../../model/observation.ts'
 import { hasFailed } from '../../model/status.ts'
@@ -12,21 +12,21 @@ import { reportTypes, type ReportSwitch } from '../../model/job-reports.ts'
 import type { InsideOptions } from './options.ts'
 import type { Surroundings } from '../../daemon/feature.ts'
 
-/** Which jobs; empty: none. */
+/** Which jobs are read; no jobs if the list is empty. */
 export type JobChoice = readonly ('failed' | 'slow' | 'all')[]
 
 export interface JobReadRules {
-  /** Jobs whose sections become spans. */
+  /** The jobs whose log sections become spans. */
   readonly sections: JobChoice
-  /** Jobs whose lines become log records. */
+  /** The jobs whose log lines become log records. */
   readonly lines: JobChoice
-  /** Whether reports of tests are read, of every job that has one. */
+  /** Whether the test report of every job that has one is read. */
   readonly tests: boolean
-  /** Which other reports are read, of every job that has one. */
+  /** The types of other reports that are read from every job that has one. */
   readonly reports: readonly ReportSwitch[]
   /** Whether a job's artifacts are searched for spans that it made itself. */
   readonly spans: boolean
-  /** Whether jobs of this project are read; the path is '' if it is not known. */
+  /** Whether jobs of this project are read. The path is empty if it is not known. */
   readonly project: ChooseProject
 }
 
@@ -39,7 +39,7 @@ export function jobReadRulesOf(
   return { sections, lines, tests, reports, spans: spans.length > 0, project }
 }
 
-/** Whether any of these rules can cause something of a job to be read. */
+/** Whether these rules can cause anything to be read about a job. */
 export function readsInsides({ sections, lines, tests, reports, spans }: Omit<JobReadRules, 'project'>): boolean {
   return sections.length + lines.length + reports.length > 0 || tests || spans
 }
@@ -72,8 +72,8 @@ export function jobReadStep(rules: JobReadRules): LineStep {
 }
 
 /**
- * Further reads about a job that changed after its snapshot: its artifacts may be listed first by an answer after the enrichment deadline, or by a late
- * webhook. A job that has run again since then is left out, because it gets another snapshot.
+ * Returns further reads about a job that changed after its snapshot. Its artifacts may first be listed by an answer after the enrichment deadline, or
+ * by a late webhook. A job that has run again since is left out, because it gets another snapshot.
  */
 function lateReadsOf(before: Job, after: Job, rules: JobReadRules): Omit<WantedRead, 'key'>[] {
   const { id: jobId, snapshot: { attempt, chunk: number } = {} } = after
@@ -84,7 +84,7 @@ function lateReadsOf(before: Job, after: Job, rules: JobReadRules): Omit<WantedR
   )
 }
 
-/** What can be read about a job. Bridges, and jobs that never ran, have no log. A report is only requested if the platform lists it. */
+/** Returns what can be read about a job. Bridges, and jobs that never ran, have no log. A report is requested only if the platform lists it. */
 function readableOf(job: JobView, { sections, lines, tests, reports, spans }: JobReadRules): JobReadable[] {
   const { kind, startedAt, finishedAt, artifactSizes = {} } = job
   if (kind !== 'job' || startedAt === undefined || finishedAt === undefined) return []

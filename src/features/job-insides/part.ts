@@ -1,4 +1,4 @@
-// The reader of job logs and reports, as it runs in the daemon: one queue, and the readers of each token of a platform.
+// Sets up the reader of job logs and reports in the daemon: one queue, and a set of readers for each platform token.
 import { addressBelow, nameOf, type Condition } from '../../model/condition.ts'
 import { insideCounters, type InsideCounters } from './counts.ts'
 import { createCapabilities } from '../../core/complete/capability.ts'
@@ -23,7 +23,7 @@ import type { InsideOptions } from './options.ts'
 import type { InsideRules } from '../../platform/port/inside.ts'
 import type { PartContext, Running, TokenContext } from '../../daemon/feature.ts'
 
-/** It runs even if nothing is configured: the queue may still have entries from before a restart. */
+/** The reader runs even if no logs or reports are configured, because the queue may still have entries from before a restart. */
 export function jobReaderOf(options: InsideOptions, context: PartContext): Running | undefined {
   const { store, events, queues: to, measure, notifier, clock, log } = context
   const counters = insideCounters()
@@ -49,7 +49,7 @@ export function jobReaderOf(options: InsideOptions, context: PartContext): Runni
   }
 }
 
-/** The readers of logs and reports that use one token. */
+/** Returns the readers of logs and reports that use this token. */
 function tokenOf(options: InsideOptions, token: TokenContext, counters: InsideCounters): JobReadingToken {
   const { config, client, scope, territory, errors, store, clock, log } = token
   const { runs, repositories, views } = store
@@ -100,7 +100,10 @@ function insideRulesOf(
   }
 }
 
-/** Conditions that people may be notified about: a test failed and passed on the same code. They never end: a test that passes may still be flaky. */
+/**
+ * Returns conditions to notify people about: a test failed and passed on the same code. Such a condition never ends, because a test that passes may
+ * still be flaky.
+ */
 function ofFlakyTests(
   { key, project }: Chunk,
   { id, name = '', end }: InsideJob,

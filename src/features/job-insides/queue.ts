@@ -1,5 +1,5 @@
-// The queue of pending reads of the insides of jobs. An entry is written in the transaction of the chunk with the job's span. It is removed in the transaction
-// of the chunks of its result, so no result is put into the outbox twice, even after a crash.
+// The queue of job logs and reports to be read. An entry is written in the same transaction as the chunk with the job's span. It is removed in the
+// same transaction in which the result is written, so no result is put into the outbox twice, even after a crash.
 import { allReportTypes, type ReportType } from '../../model/job-reports.ts'
 import { chunksOf } from '../../model/run-chunks.ts'
 import { each, forRows, type StepOf } from '../../core/store/sql/steps.ts'
@@ -13,19 +13,19 @@ import type { Reporter } from '../../core/store/ports/runs.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Statements } from '../../core/store/sql/statements.ts'
 
-/** What can be read. Each kind has its own entry, so that a failure affects only that kind. */
+/** What can be read about a job. Each kind has its own queue entry, so that a failure affects only that kind. */
 export type JobReadable = 'log' | 'tests' | 'spans' | ReportType
 export const jobReadables: readonly JobReadable[] = ['log', 'tests', 'spans', ...allReportTypes]
 
 interface ReadOfJob {
   readonly attempt: number
-  /** The number of the chunk with the job's span. */
+  /** The number of the chunk that has the job's span. */
   readonly number: number
   readonly jobId: number
   readonly what: JobReadable
 }
 
-/** An entry to write. `key`: of the run. */
+/** A queue entry to write. `key` identifies the run. */
 export interface WantedRead extends ReadOfJob {
   readonly key: RunKey
 }
@@ -36,28 +36,28 @@ export interface JobReadKey extends ReadOfJob {
 }
 
 export interface JobRead extends JobReadKey {
-  /** How many tries failed. */
+  /** How many tries to read this entry failed. */
   readonly tries: number
   readonly pendingSince: Millis
-  /** When it was leased, by the store's clock. */
+  /** When the entry was leased, by the store's clock. */
   readonly takenAt: Millis
   readonly chunk: Chunk
 }
 
 export interface JobReads {
-  /** Leases due entries, the longest due first. Removes damaged ones. */
+  /** Leases due entries, earliest due first. Removes damaged entries. */
   take(limit: number, leaseMs: number, which?: Which): Promise<readonly JobRead[]>
-  /** Extends the leases to `leaseMs` from now; 0: the entries are due at once. */
+  /** Extends the leases of these entries to `leaseMs` from now. If `leaseMs` is 0, the entries are due at once. */
   extend(keys: readonly JobReadKey[], leaseMs: number): Promise<void>
-  /** Returns a leased entry: it is due again in `ms`. `counted`: whether this counts as a try. */
+  /** Releases a leased entry, which is due again in `ms`. If `counted` is true, the entry's number of tries is incremented. */
   defer(key: JobReadKey, ms: number, counted: boolean): Promise<void>
-  /** Removes an entry for good. */
+  /** Removes an entry from the queue for good. */
   drop(key: JobReadKey): Promise<void>
-  /** How many are due now or leased, how many are due later, and since when the oldest is pending. */
+  /** Counts the entries that are due or leased, and those that are due later. `oldest` is the time since when the oldest entry has been pending. */
   count(): Promise<{ readonly due: number; readonly later: number; readonly oldest: Millis | undefined }>
 }
 
-/** Writes entries in the given order, which a join would not keep. An existing entry stays as it is. */
+/** Writes entries one by one in the given order, which a join would not preserve. An existing entry is not changed. */
 export const jobReadReporter: Reporter<WantedRead> = {
   order: 40,
   *write(reads, { now }) {
@@ -115,7 +115,7 @@ export function jobReads(sql: Statements): JobReads {
   }
 }
 
-/** Removes an entry in the transaction of its result. */
+/** Returns the step that removes an entry in the transaction of its result. */
 export function claimOf(key: JobReadKey): StepOf {
   return [`DELETE FROM job_reads WHERE ${isKey} RETURNING 1`, valuesOf(key)]
 }

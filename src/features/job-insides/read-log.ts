@@ -1,4 +1,4 @@
-// Reads a job's log for its sections and lines, if the rules include this job.
+// Reads a job's log and extracts its sections and lines, if the rules include this job.
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import { isChosen, type JobReadRules } from './job-reads.ts'
 import type { InsideCounters } from './counts.ts'
@@ -14,7 +14,7 @@ export interface LogReadingOptions extends Pick<JobReadRules, 'sections' | 'line
   readonly counters: Pick<InsideCounters, 'logBytes' | 'sections' | 'lines' | 'cutLogs'>
 }
 
-/** The delay before a log without its end is read again, ms: the platform archives a log some time after the job. */
+/** The delay before an incomplete log is read again, ms. The platform archives a log some time after the job ended. */
 const onceMoreAfter = 120_000
 
 export function createLogReading(options: LogReadingOptions): JobReading {

@@ -12,11 +12,11 @@ export interface ReportReadingOptions {
   readonly counters: Pick<InsideCounters, 'reports' | 'series' | 'values' | 'findings'>
   readonly readReport: ReadReport
   readonly names: Repositories['reportedNames']
-  /** Called for what cannot be read, so that it is logged. */
+  /** Called if a report cannot be read, so that the fault is logged. */
   readonly onFault: (what: string, facts: Readonly<Record<string, string | number>>) => void
 }
 
-/** The maximum of metric names of one project. */
+/** The maximum number of metric names that one project may export from its reports. */
 const maxReportedNames = 50
 
 export function createReportReading({
@@ -39,7 +39,7 @@ export function createReportReading({
       return { as: 'read', insides: report === undefined ? [] : [{ job: insideJobOf(job), report }] }
     }
 
-  /** The exported part of a report: all but metrics whose names exceed the limit. */
+  /** Returns the part of a report that is exported: everything except metrics whose names exceed the limit. */
   async function kept(found: JobReport, { key, project }: Chunk): Promise<JobReport | undefined> {
     const { metrics, dotenv = {}, findings = [] } = found
     counters.values.true += Object.keys(dotenv).length
@@ -55,8 +55,8 @@ export function createReportReading({
 }
 
 /**
- * The metrics whose name is known or still within the limit; the first names get the places. A name that contains a commit hash would be a new metric
- * in every pipeline, and totals are stored permanently.
+ * Returns the metrics whose name is already known or still within the limit. Names are accepted in the order in which they are first reported.
+ * Without a limit, a name that contains a commit hash would make a new metric in every pipeline, and totals are stored permanently.
  */
 async function namesWithin(
   names: Repositories['reportedNames'],

@@ -1,4 +1,4 @@
-// Reads spans that a job has written into artifacts, and counts what was found.
+// Reads the spans that a job has written into its artifacts, and counts them.
 import { countIn, type InsideCounters } from './counts.ts'
 import { splitSpans } from '../../model/own-span.ts'
 import { insideJobOf } from '../../model/inside-chunks.ts'
@@ -9,13 +9,13 @@ import type { Run } from '../../model/run.ts'
 import type { Runs } from '../../core/store/ports/runs.ts'
 
 export interface SpanReadingOptions {
-  /** Undefined: no paths are configured. */
+  /** Undefined if no artifact paths are configured. */
   readonly readSpans: ReadSpans | undefined
-  /** Ids that a job's own spans must not have: those that Pipespan derives for the spans of the run. */
+  /** Returns the ids that a job's own spans must not have, because Pipespan derives them for the spans of the run. */
   readonly spanIds: (chunk: Chunk, run: Run | undefined, jobId: number) => Iterable<string>
   readonly runs: Pick<Runs, 'get'>
   readonly counters: Pick<InsideCounters, 'spans' | 'spanFiles'>
-  /** Called for what cannot be read, so that it is logged. */
+  /** Called if a file of spans cannot be read, so that the fault is logged. */
   readonly onFault: (what: string, facts: Readonly<Record<string, string | number>>) => void
 }
 

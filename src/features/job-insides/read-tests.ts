@@ -1,4 +1,4 @@
-// Reads a job's test report: the job's artifact, or, if the platform does not serve that, the report that the platform has parsed.
+// Reads a job's test report from the job's artifact. If the platform does not serve the artifact, it reads the report as the platform has parsed it.
 import { countIn, type InsideCounters } from './counts.ts'
 import { hasFailed } from '../../model/status.ts'
 import { splitTests, type FlakyTest } from '../../model/job-tests.ts'
@@ -26,22 +26,25 @@ export interface TestReadingOptions {
   /** Called with the number of reports that were deleted for lack of space. */
   readonly onForgotten: (reports: number) => Promise<void>
   readonly spans: 'none' | 'suites' | 'cases'
-  /** Called once, when the platform's own report is read instead of an artifact. `refusal`: the answer to the request for the artifact. */
+  /**
+   * Called once, when the platform's own report is first read in place of an artifact. `refusal` is the platform's answer to the request for the
+   * artifact.
+   */
   readonly onReplaced: (refusal: PlatformError) => void
-  /** The sections read from a job's log; undefined: the sections of this job are never read. */
+  /** Returns the sections that were read from the job's log. Undefined if the sections of this job are never read. */
   readonly sections: (chunk: Chunk, job: JobSnapshot) => Promise<readonly Section[]> | undefined
 }
 
-/** The maximum of records of flaky tests of one job. */
+/** The maximum number of flaky test records that one job exports. */
 const maxFlaky = 100
-/** The maximum of spans of the tests of one job. */
+/** The maximum number of test spans that one job exports. */
 export const maxTestSpans = 1_000
-/** How long to wait for the log of the same job, which is read at the same time, ms. Its sections show when the tests ran. */
+/** How long to wait for the sections of the same job's log, which is read at the same time, ms. They show when the tests ran. */
 const sectionsIn = 1_000
 
 export function createTestReading(options: TestReadingOptions): JobReading {
   const { tests, capabilities, memory, runs, spans, counters } = options
-  /** The report of the latest pipeline: jobs of one pipeline are usually read one after the other. */
+  /** The test report of the latest pipeline. It is cached because jobs of one pipeline are usually read one after the other. */
   let latest: { readonly name: string; readonly known: Promise<KnownTests> } | undefined
   let wasReplaced = false
 
@@ -77,7 +80,7 @@ export function createTestReading(options: TestReadingOptions): JobReading {
     const isOfOne = refusal?.kind === 'not-found' && !refusal.affectsAllRequests
     if (refusal !== undefined && !isOfOne) await replaced(asked, refusal, true)
     const found = await fromPlatform(chunk, job, call)
-    // If the platform has no report either, only the artifact of this job is missing.
+    // Only if the platform has a report is the artifact marked as refused. If it has none, this job may simply have no tests.
     if (refusal !== undefined && isOfOne && found !== undefined) await replaced(asked, refusal, false)
     return found
   }
@@ -89,8 +92,8 @@ export function createTestReading(options: TestReadingOptions): JobReading {
   }
 
   /**
-   * The platform has one report for a pipeline, in which parallel jobs (`rspec 1/3`, `rspec 2/3`) are one suite. The suite is exported once: with
-   * the first of these jobs that has a report.
+   * The platform has one test report for a pipeline, in which parallel jobs (`rspec 1/3`, `rspec 2/3`) are one suite. The suite is exported once,
+   * with the first of these jobs that has a report.
    */
   async function fromPlatform(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<TestsRead | undefined> {
     if (job.retried) return undefined
@@ -147,11 +150,11 @@ export function createTestReading(options: TestReadingOptions): JobReading {
 
 interface KnownTests {
   readonly report: PipelineTests
-  /** By the name of parallel jobs: the first job that has a report and was not retried. */
+  /** For each group name of parallel jobs: the id of the first job that has a report and was not retried. */
   readonly first: ReadonlyMap<string, number>
 }
 
-/** Whether the platform does not serve this type of artifact, or not this one. It may still have parsed the report itself. */
+/** Whether the platform does not serve this artifact, or no artifact of this type. It may still have parsed the report itself. */
 function isRefusal({ status, kind, affectsAllRequests }: PlatformError): boolean {
   return status === 400 || kind === 'not-found' || affectsAllRequests
 }
@@ -170,7 +173,7 @@ function firstOfGroups(run: Run | undefined, attempt: number): KnownTests['first
   return first
 }
 
-/** `rspec 2/3` becomes `rspec`, because the part in which a test runs may change. */
+/** Removes the number of a parallel job: `rspec 2/3` becomes `rspec`, because a test may run in a different part next time. */
 function withoutNumber(name: string): string {
   return name.replace(/ \d+\/\d+$/, '')
 }

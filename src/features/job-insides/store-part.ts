@@ -1,11 +1,11 @@
-// The tables of the feature: pending reads, and results of tests. And how long their rows are kept.
+// The tables for pending job reads and for test results, and how long their rows are kept.
 import { testMemory } from './test-memory.ts'
 import { usual } from '../../core/store/sql/too-far-ahead.ts'
 import type { Dialect } from '../../core/store/ports/store-part.ts'
 import type { StorePart } from '../../core/store/ports/store-part.ts'
 
 const day = 24 * 3_600_000
-/** How long results of tests are stored, ms. */
+/** How long test results are stored, ms. */
 export const testMemoryMs = 30 * day
 
 export const insideTables: StorePart = {
@@ -26,7 +26,7 @@ export const insideTables: StorePart = {
   ],
 }
 
-/** An entry names the chunk of its attempt that has the job's span. */
+/** The table of pending job reads. An entry refers to the chunk with the job's span, by the number of the chunk within its attempt. */
 function queueSchema({ id }: Dialect): string {
   return `
     CREATE TABLE job_reads (
@@ -46,7 +46,7 @@ function queueSchema({ id }: Dialect): string {
     `
 }
 
-/** A store may already have these tables, because the core created them in earlier versions. */
+/** The tables of test results. A store may already have them, because earlier versions of the core created them. */
 function testSchema({ id, bytes, byKey }: Dialect): string {
   return `
   -- Test reports of jobs, for comparing those of the same revision. \`passed\`: a packed set of hashes. \`size\`: bytes of all its rows. \`lost_ms\`: how

@@ -1,4 +1,4 @@
-// Stores test reports, and finds flaky tests: tests that failed and passed on the same revision.
+// Stores test reports, and finds flaky tests: tests that both failed and passed on the same revision.
 import { bytes, number, record, text, word } from '../../core/store/sql/columns.ts'
 import { each, forRows, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { places, type Statements } from '../../core/store/sql/statements.ts'
@@ -6,30 +6,30 @@ import type { FlakyTest } from '../../model/job-tests.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { TestName, TestOutcomes } from '../../model/test-report.ts'
 
-/** One job's report. */
+/** The test report of one job. */
 export interface RememberedReport extends TestOutcomes {
   readonly instance: string
   readonly projectId: number
-  /** Full path. */
+  /** The full path of the project. */
   readonly project: string
-  /** The job's name without the number of a parallel job. */
+  /** The name of the job without the number of a parallel job. */
   readonly job: string
   readonly jobId: number
   readonly pipelineId: number
   readonly revision: string
-  /** When the job ended. This is the time of its tests, because the report may be read much later. */
+  /** When the job ended. Its tests get this time, because the report may be read much later. */
   readonly endedAt: Millis
-  /** How long the job took if it failed, else 0. */
+  /** The duration of the job if it failed, otherwise 0, ms. */
   readonly lostMs: number
 }
 
 export interface TestMemory {
   /**
-   * Stores a report and returns the tests that the report shows to be flaky. Each is returned once per revision. A repeated call for the same job
-   * returns the same tests.
+   * Stores a report and returns the tests that this report shows to be flaky. Each test is returned once for each revision. A repeated call for the
+   * same job returns the same tests.
    */
   record(report: RememberedReport): Promise<Recorded>
-  /** Deletes rows of jobs that ended before `before`; returns how many, at most three times `limit`. */
+  /** Deletes rows of jobs that ended before `before`. Returns the number of deleted rows, which is at most three times `limit`. */
   prune(before: Millis, limit: number): Promise<number>
 }
 
@@ -39,7 +39,7 @@ export interface Recorded {
   readonly forgotten: number
 }
 
-/** The maximum of bytes stored per project. */
+/** The maximum number of bytes of test reports stored for each project. */
 const maxBytesOfProject = 64 * 1024 * 1024
 
 // A set of 48-bit hashes is stored as sorted bytes, six for each hash. Random bits cannot be compressed further.
@@ -66,15 +66,15 @@ export function hasHash(packed: Uint8Array, hash: number): boolean {
   return false
 }
 
-/** A report is compared with at most this many earlier reports of its revision, the latest ones. */
+/** The maximum number of earlier reports of the same revision that a report is compared with; the latest ones are used. */
 const maxReports = 20
-/** Bytes of a row besides its texts. */
+/** The approximate number of bytes that a row takes besides its texts. */
 const bytesOfRow = 100
 
-/** `limit`: the maximum of bytes of one project. */
+/** `limit` is the maximum number of bytes for one project. */
 function* recordReport(report: RememberedReport, limit: number, { now, damaged }: Within): Steps<Recorded> {
   const { instance, projectId, project, job, revision, jobId, pipelineId, lostMs } = report
-  // A platform's clock may be ahead.
+  // A job's end is limited to the current time, because the platform's clock may be ahead.
   const endedAt = Math.min(report.endedAt, now)
   const known = yield ['SELECT id FROM test_reports WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
   if (known.length > 0) return { flaky: yield* foundBy(report), forgotten: 0 }
@@ -109,7 +109,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
       ...[hash, project, suite, name, within, jobId, pipelineId, endedAt, lostOf(jobs)],
     ]),
   )
-  // For a test that is known to be flaky, the lost time grows with each further job that fails with it.
+  // If a test is already known as flaky, its lost time grows with each further job that fails with it.
   if (lostMs > 0 && again.length > 0) {
     yield each(
       addLost,
@@ -130,7 +130,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
 
 interface FailedJob {
   readonly jobId: number
-  /** How long it took if it failed, else 0. */
+  /** The duration of the job if it failed, otherwise 0, ms. */
   readonly lostMs: number
 }
 interface Earlier extends FailedJob {
@@ -143,11 +143,11 @@ interface FailureRow extends TestName {
 }
 interface Found extends FlakyTest {
   readonly hash: number
-  /** The jobs that failed with it. */
+  /** The jobs in which this test failed. */
   readonly jobs: readonly FailedJob[]
 }
 
-/** The tests that both failed and passed, in this report and the earlier ones together. */
+/** Returns the tests that both failed and passed, in this report and the earlier ones taken together. */
 function compared(report: RememberedReport, earlier: readonly Earlier[], failures: readonly FailureRow[]): Found[] {
   const flaky = new Map<number, Found>()
   for (const [hash, test] of report.flaky) {
@@ -266,12 +266,12 @@ const flakyRow = record({
   within: word('within_what', ['report', 'revision']),
 })
 
-/** `maxBytes`: the maximum of one project. */
+/** `maxBytes` is the maximum number of bytes for one project. */
 export function testMemory(sql: Statements, maxBytes = maxBytesOfProject): TestMemory {
   return {
     record: async report =>
       sql.transaction(function* (within) {
-        // Two reports that are written at the same time would not see each other.
+        // The lock serialises the reports of a project: two reports that are written at the same time would not see each other.
         yield* lockNames([`tests ${report.instance} ${report.projectId}`], within)
         return yield* recordReport(report, maxBytes, within)
       }),

@@ -7,25 +7,25 @@ import type { Reads } from '../../core/store/ports/reads.ts'
 import type { TestName } from '../../model/test-report.ts'
 import type { Value } from '../../core/store/sql/statements.ts'
 
-/** One test over all of its reports. */
+/** The figures of one test over all of its reports. */
 export interface TestFigures extends TestName {
   readonly instance: string
   readonly projectId: number
   readonly project: string
   readonly job: string
-  /** How often it was flaky, failed, or was among the slowest of its report. */
+  /** How often the test was flaky, failed, or was among the slowest of its report. */
   readonly times: number
   readonly lastAt: Millis
-  /** The latest job of these, and its pipeline. */
+  /** The latest job in which the test was flaky, failed or slow, and its pipeline. */
   readonly jobId: number
   readonly pipelineId: number
-  /** For flaky and failed tests, the time of the jobs that failed with them; for slow tests, their own time. */
+  /** What the test costs, ms. For flaky and failed tests, it is the time of the jobs that failed with them; for slow tests, their own time. */
   readonly costMs: number
 }
 
 /** The jobs of one project that failed with flaky tests. Each job counts once, however many of its tests are flaky. */
 export interface FlakyTime {
-  /** Full path. */
+  /** The full path of the project. */
   readonly project: string
   readonly jobs: number
   /** The sum of the durations of these jobs, ms. */
@@ -34,40 +34,43 @@ export interface FlakyTime {
 
 /** How many flaky tests were found on one day. */
 export interface FlakyDay {
-  /** The beginning of the day. */
+  /** The beginning of the day (UTC). */
   readonly at: Millis
-  /** Tests that failed and passed on the same revision. */
+  /** The number of tests that failed and passed on the same revision. */
   readonly retried: number
-  /** Tests that were repeated within one report until they passed. */
+  /** The number of tests that were repeated within one report until they passed. */
   readonly repeated: number
 }
 
 export type TestQuestion = 'flaky' | 'failed' | 'slow'
 
-/** `project`: full path; undefined: all. */
+/** `project` is the full path of a project; if undefined, all projects are read. */
 interface Since {
   readonly project?: ProjectScope | undefined
   readonly since: Millis
 }
 
 export interface TestReads {
-  /** The most expensive tests, among the newest results from `since` until before `until`. */
+  /** Returns the most expensive tests, among the newest results from `since` until before `until`. */
   figures(
     question: TestQuestion,
     of: Since & { readonly until?: Millis | undefined; readonly limit: number },
   ): Promise<readonly TestFigures[]>
-  /** What flaky tests cost: the time of the jobs that failed with those found since then. The most expensive project first. */
+  /** Returns what flaky tests cost: the time of the jobs that failed with flaky tests since `since`. The most expensive project is first. */
   flakyTime(of: Since): Promise<readonly FlakyTime[]>
-  /** How many flaky tests were found on each day (UTC), among the newest findings since then. The oldest day first, without days that have none. */
+  /**
+   * Returns how many flaky tests were found on each day (UTC), among the newest findings since `since`. The oldest day is first. Days without
+   * findings are left out.
+   */
   flakyDays(of: Since): Promise<readonly FlakyDay[]>
 }
 
-/** Reads test results within a user's scope. */
+/** Reads test results of the projects that the user may see. */
 export function testsIn(reads: Pick<Reads, 'on'>): TestReads {
   return reads.on(testReads)
 }
 
-/** A ranking reads at most this many of the newest results, so it takes some 50 ms, however many are stored. */
+/** The maximum number of test results that a ranking reads. It reads the newest ones, so it takes about 50 ms, however many are stored. */
 const lookedAt = 20_000
 const day = 24 * 3_600_000
 
@@ -88,12 +91,12 @@ export function testReads({ ask }: Reading): TestReads {
   }
 }
 
-/** A further SQL condition. Its values are added to `values`. */
+/** Returns an SQL condition for the project, and adds the condition's values to `values`. */
 function scopeOf(project: ProjectScope | undefined, values: Value[]): string {
   return project === undefined ? '' : `AND ${inScope('project', project, path => `?${values.push(path)}`)}`
 }
 
-/** Values: since when, the limit, until when, and those of `of`, a further condition. */
+/** The statement's values are the start of the period, the limit, the end of the period, and the values of the further condition `of`. */
 function figuresSql(question: TestQuestion, of: string): ScopedSql {
   const grouped = (rows: ScopedSql, cost: string): ScopedSql => `
     SELECT instance, project_id, max(project) AS project, job, max(suite) AS suite, max(name) AS name, count(*) AS times, max(at) AS last_at,
@@ -113,13 +116,13 @@ function figuresSql(question: TestQuestion, of: string): ScopedSql {
   return grouped(rows, 'sum(ms)')
 }
 
-/** Values: since when, and those of `of`, a further condition. */
+/** The statement's values are the start of the period and the values of the further condition `of`. */
 function timeSql(of: string): ScopedSql {
   return `SELECT project, count(*) AS jobs, CAST(sum(lost_ms) AS bigint) AS lost_ms FROM flaky_jobs WHERE found_at >= ?1 AND {visible} ${of}
     GROUP BY project ORDER BY lost_ms DESC, project`
 }
 
-/** Values: since when, and those of `of`, a further condition. */
+/** The statement's values are the start of the period and the values of the further condition `of`. */
 function daysSql(of: string): ScopedSql {
   return `SELECT found_at / ${day} * ${day} AS at, CAST(sum(CASE WHEN within_what = 'revision' THEN 1 ELSE 0 END) AS bigint) AS retried,
       CAST(sum(CASE WHEN within_what = 'report' THEN 1 ELSE 0 END) AS bigint) AS repeated

@@ -1,10 +1,11 @@
-// Bounds an answer to a program that reads all of it: the rows of each list, the length of each text, and the characters in all. Pure.
+// Bounds an answer to a program that reads all of it: the number of rows in each list, the length of each text, and the total number of characters.
+// Pure.
 
-/** The maximum of characters in an answer as JSON: about 10,000 tokens of a model. */
+/** The maximum number of characters of an answer as JSON. This is about 10,000 tokens of a model. */
 export const maxCharacters = 40_000
-/** The maximum of characters in one text. */
+/** The maximum number of characters in one text. */
 export const maxTextLength = 1_000
-/** The maximum of rows in a list within a row of another list. */
+/** The maximum number of rows in a list that is inside a row of another list. */
 const maxInnerRows = 5
 
 /** A list from which rows were left out. */
@@ -15,16 +16,15 @@ interface LeftOut {
 }
 
 interface Bounds {
-  /** The maximum of rows in each list. */
+  /** The maximum number of rows in each list. */
   readonly limit: number
-  /** Which rows of a list stay. */
+  /** Which rows of a list are kept when it is cut. */
   readonly keep: 'first' | 'last'
 }
 
 /**
- * Cuts the lists to `limit` rows, then halves their rows until the answer has at most `maxCharacters`. `leftOut` names the lists that were
- * cut. A page of rows that was cut has no `next`, because the next page begins after the rows that are left out. Undefined if not even
- * one row fits.
+ * Cuts the lists to `limit` rows, then halves their rows until the answer has at most `maxCharacters`. `leftOut` names the lists that were cut. A
+ * page of rows that was cut has no `next`, because the next page begins after the rows that are left out. Returns undefined if not even one row fits.
  */
 export function bounded(answer: object, { limit, keep }: Bounds): object | undefined {
   for (let rows = limit; rows >= 1; rows = Math.floor(rows / 2)) {
@@ -57,7 +57,7 @@ function shortened(
     const kept: unknown[] = keep === 'first' ? value.slice(0, max) : value.slice(-max)
     if (kept.length < value.length) {
       isPageCut ||= max === rows
-      // Each row may have a list of this name. The longest one is reported.
+      // If several rows have a list with this name, the longest list is reported.
       if (value.length > (leftOut.get(place)?.of ?? 0))
         leftOut.set(place, { list: place, shown: kept.length, of: value.length })
     }

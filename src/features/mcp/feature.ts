@@ -1,7 +1,7 @@
-// Answers coding assistants by the Model Context Protocol on `/mcp`, if `PIPESPAN_MCP=true`. A tool calls one route of the JSON API, so it shows what the
-// pages show, and only reads. Read `tool-calls.ts` first: it turns the call of a tool into a call of a route, and bounds the answer so that a model can
-// read it (`bounded.ts`). `endpoint.ts` is the protocol over HTTP. `tools.ts` has the tools over routes of the core; other features
-// add theirs (`ConsolePart.tools`).
+// Answers coding assistants by the Model Context Protocol on `/mcp`, if `PIPESPAN_MCP=true`. A tool calls one route of the JSON API, so it only
+// reads, and shows what the pages show. Read `tool-calls.ts` first: it turns the call of a tool into a call of a route, and bounds the answer so that
+// a model can read it (`bounded.ts`). `endpoint.ts` implements the protocol over HTTP. `tools.ts` has the tools for routes of the core; other
+// features add their own (`ConsolePart.tools`).
 import { boolean } from '../../daemon/configuration/plain-kinds.ts'
 import { feature } from '../../daemon/feature.ts'
 import { setting } from '../../daemon/configuration/option.ts'

@@ -1,5 +1,5 @@
-// Lists the tools and answers calls of them. Arguments are checked, and answers are bounded. If there is no answer, the result of the call is a sentence
-// that says why and ends in what to do. The answer is sent once, as text, which every client passes on to its model. The protocol's structured form would
+// Lists the tools and answers calls of them. Arguments are checked, and answers are bounded. If a call cannot be answered, its result is a sentence
+// with the reason and a remedy. An answer is sent once, as text, which every client passes on to its model. The protocol's structured form would
 // repeat the same JSON, and clients that do not support that form need the text.
 import { z } from 'zod'
 import { bounded, maxCharacters } from './bounded.ts'
@@ -10,7 +10,7 @@ import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/s
 import type { Log } from '../../lib/log.ts'
 import type { Tool } from '../../console/api/tool.ts'
 
-/** The default maximum of rows in each list. */
+/** The default maximum number of rows in each list. */
 const defaultRows = 20
 const maxRows = 200
 
@@ -19,12 +19,12 @@ export interface ToolCalls {
   readonly call: (name: string, args: unknown) => Promise<CallToolResult>
 }
 
-/** `routes`: the routes of the JSON API. */
+/** `routes` are the routes of the JSON API. */
 export function createToolCalls(tools: readonly Tool[], routes: readonly ApiRoute[], log: Log): ToolCalls {
   const known = new Map(tools.map(tool => [tool.name, callable(tool, routes)]))
   let listed: ListedTool[] | undefined
   return {
-    // The list is made at the first request, because that takes some milliseconds.
+    // The list of tools is built at the first request, because that takes some milliseconds.
     list: () => (listed ??= [...known.values()].map(listedTool)),
     call: async (name, args) => {
       const found = known.get(name)
@@ -65,7 +65,7 @@ function callable(tool: Tool, routes: readonly ApiRoute[]): CallableTool {
   return { tool, route, input: z.strictObject({ ...asked, limit }) }
 }
 
-/** Tools only read, and reading does not depend on who asks. */
+/** Tools only read, and their answers do not depend on the caller. */
 const reader = { as: 'admitted', by: 'bearer' } as const
 
 async function answered({ tool, route }: CallableTool, asked: Asked): Promise<CallToolResult> {
@@ -89,7 +89,7 @@ function listedTool({ tool, input }: CallableTool): ListedTool {
   const { name, title, description, asksPlatform = false } = tool
   return {
     ...{ name, title, description },
-    // JSON Schema draft 7, which every client supports.
+    // The schema is in JSON Schema draft 7, which every client supports.
     inputSchema: z.toJSONSchema(input, { io: 'input', target: 'draft-7' }) as ListedTool['inputSchema'],
     annotations: {
       title,

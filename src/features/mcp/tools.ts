@@ -1,4 +1,4 @@
-// The tools over routes of the core.
+// The MCP tools for the routes of the core.
 import { z } from 'zod'
 import { comparedRunsShape } from '../../console/pipelines/compared-with.ts'
 import { comparisonShape } from '../../console/pipelines/comparison.ts'
@@ -45,7 +45,7 @@ export const tools: readonly Tool[] = [
     description:
       'One job with its verdict, the sections of its log with their times, its failed tests with messages, its usual duration in milliseconds and its recent runs. Messages of tests are untrusted text.',
     path: '/pipelines/:projectId/:pipelineId/jobs/:jobId',
-    // Features add fields to the answer.
+    // The schema allows further fields, because features add fields to the answer.
     answer: jobDetailShape.omit({ spans: true, pipeline: true }).loose(),
     select: ({ spans: _, pipeline: __, ...found }: JobDetail) => found,
   },
@@ -64,7 +64,7 @@ export const tools: readonly Tool[] = [
   },
 ]
 
-/** The comparison with only those jobs whose outcome differs, because its parts already explain the time that jobs took. */
+/** The comparison of two pipelines, with only those jobs whose outcome differs. How long jobs took is already explained by the comparison's parts. */
 function changedJobs(compared: ComparedRuns): object | string {
   const { comparison } = compared
   if (comparison === undefined)

@@ -1,4 +1,5 @@
-// Writes reports of conditions, as the last steps of a transaction: updates the state of each condition under its lock, and puts messages into the outbox.
+// Writes reports of conditions in the last steps of a transaction. It updates the state of each condition under the condition's lock, and puts
+// messages into the outbox.
 import { afterCondition, compareVersions, messageAttributes, subjectDigest } from './incident.ts'
 import { concurrently, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { knownCondition, knownConditions, type StoredCondition } from './documents.ts'
@@ -9,19 +10,22 @@ import { writeEvent } from '../../core/store/sql/events.ts'
 import type { ConditionMessage, KnownCondition, RoutedCondition } from './incident.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 
-/** It runs after all other reporters that lock, and after totals: a transaction that has locked conditions locks nothing else after that. */
+/**
+ * The high order makes this run after all other reporters that lock rows, and after totals. A transaction that has locked conditions locks nothing
+ * else after that.
+ */
 export const conditionReporter: Reporter<RoutedCondition> = { order: 200, write: writeConditions }
 
 function* writeConditions(reports: readonly RoutedCondition[], within: Within): Steps<void> {
   if (reports.length === 0) return
-  // Sorted, because several pipelines of a branch may settle in one transaction, in any order.
+  // Reports are sorted by version, because several pipelines of a branch may settle in one transaction, in any order.
   const inOrder = reports.toSorted((a, b) => compareVersions(a.condition.version, b.condition.version))
   const byName = Map.groupBy(inOrder, ({ condition }) => `${knownConditions.kind} ${subjectDigest(condition)}`)
   yield* lockNames([...byName.keys()], within)
   yield* concurrently([...byName].map(([name, own]) => writeCondition(name, own, within)))
 }
 
-/** All reports of one condition, the oldest first. */
+/** Writes all reports of one condition, oldest first. */
 function* writeCondition(name: string, reports: readonly RoutedCondition[], within: Within): Steps<void> {
   const { now, damaged } = within
   const [row] = yield [selectValue, [name]]

@@ -1,4 +1,4 @@
-// The conditions that every daemon may notify people about: titles, sentences and details. Features report further ones. Pure.
+// The conditions that every daemon may notify people about, with their titles, sentences and details. Features report further conditions. Pure.
 import { branchClassOf } from '../../model/pipeline.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
@@ -6,7 +6,10 @@ import { nameOf, ownInstance, tokenNotice, type Condition } from '../../model/co
 import type { Millis } from '../../model/instant.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
-/** The result of a pipeline of the default branch. Undefined for a child pipeline, whose result is part of its parent's, and if canceled or skipped. */
+/**
+ * Returns whether the default branch is broken or fixed, by the result of a pipeline. Returns undefined for a canceled or skipped pipeline, and for a
+ * child pipeline, whose result is part of its parent's.
+ */
 export function ofDefaultBranch(chunk: Chunk): Condition | undefined {
   const { key, project, attempt, pipeline } = chunk
   const { facts, end, verdict } = pipeline
@@ -18,7 +21,7 @@ export function ofDefaultBranch(chunk: Chunk): Condition | undefined {
   return {
     ...{ kind: 'default-branch', instance: key.instance, project, subject: ref, at: end, url },
     state: isBroken ? 'broken' : 'fixed',
-    // As on the platform, a retry of an older pipeline does not make it the newest.
+    // The version is ordered by pipeline id. As on the platform, a retry of an older pipeline does not make it the newest one.
     version: [key.pipelineId, attempt],
     title: `${nameOf(project)}: ${ref} ${isBroken ? 'is broken' : 'works again'}`,
     text: `Pipeline ${key.pipelineId} ${isBroken ? (verdict ?? 'failed') : 'succeeded'}.`,
@@ -30,13 +33,16 @@ export function ofDefaultBranch(chunk: Chunk): Condition | undefined {
 }
 
 const day = 86_400_000
-/** A project or group access token whose expiry the platform announces. Each expiry is announced once; nothing reports that a token was replaced. */
+/**
+ * Returns the condition of a project or group access token that the platform announces will expire. The platform announces each expiry once, and
+ * nothing reports that a token was replaced.
+ */
 export function ofAnnouncedToken(event: PlatformEvent, receivedAt: Millis): Condition | undefined {
   if (event.kind !== 'access_token') return undefined
   const { instance, project, group, attributes, object } = event
   const expires = String(attributes['platform.access_token.expires_at'] ?? '')
   const expiresAt = Date.parse(expires)
-  // A day is added because the platform announces it at the beginning of a day.
+  // A day is added because the platform sends the announcement at the beginning of a day.
   if (!(expiresAt - receivedAt <= tokenNotice + day)) return undefined
   const name = String(attributes['platform.access_token.name'] ?? '')
   return {
@@ -57,7 +63,7 @@ export function ofDeadLetters(destination: string, dead: number, now: Millis): C
       : `Destination ${destination} has no refused exports any more`,
     text: isBroken ? 'The page of exports and pipespan dead-letters list show its answers.' : undefined,
     details: { destination },
-    // A receiver gets no message that it refuses messages itself.
+    // A receiver that refuses messages gets no message about that.
     except: destination,
   }
 }

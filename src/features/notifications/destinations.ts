@@ -8,7 +8,7 @@ import type { NotificationOptions } from './options.ts'
 import type { Route } from '../../model/route.ts'
 import type { Surroundings } from '../../daemon/feature.ts'
 
-/** Gateways that support this header skip a repeated message. The template is filled in for each message. */
+/** The header `Idempotency-Key`, whose template is filled in for each message. Gateways that support it skip a repeated message. */
 const idempotencyKey = new Secret('{message.id}')
 
 /** The addresses of these destinations are secrets, so `signals` must not be shown. */
@@ -35,7 +35,7 @@ export function notificationDestinations(
         },
       },
       takes: takesOf(one, platformOf),
-      // A request has one message, because this header differs for each message.
+      // A request contains a single message, because this header differs for each message.
       headerValues: (_, key = '') => ({ 'message.id': messageIdOf(key) }),
       encode: encodeNotification(format, { from, to }),
       proxy: proxies,

@@ -1,7 +1,8 @@
-// Messages to people by webhook: one when something breaks, and one when it works again. What is broken is a condition (`model/condition.ts`). Any feature
-// reports one to the context's `notifier` within its transaction. Rules of the configuration decide who is notified (`notifier.ts`). The state of the
-// condition decides whether there is a message (`incident.ts`, read it first; `condition-reporter.ts` writes it). A message waits in the outbox like any
-// export, for a destination with its own format (`destinations.ts`, `formats.ts`). `pipespan notify` sends a test message.
+// Sends messages to people by webhook: one when something breaks, and one when it works again. Whatever can break is a condition
+// (`model/condition.ts`). Any feature reports one to the context's `notifier` within its transaction. Rules of the configuration decide who is
+// notified (`notifier.ts`). The state of the condition decides whether there is a message (`incident.ts`, read it first; `condition-reporter.ts`
+// writes it). A message waits in the outbox like any export, for a destination with its own format (`destinations.ts`, `formats.ts`). `pipespan
+// notify` sends a test message.
 import { createRules } from './notifier.ts'
 import { createSingleton } from '../../core/find/rounds.ts'
 import { createStandingWatch } from './standing-watch.ts'

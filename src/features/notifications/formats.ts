@@ -1,7 +1,8 @@
-// The bodies of notifications: CloudEvents 1.0 (structured mode), messages of Slack and what is compatible with it, and the JSON of e-mail gateways.
+// The bodies of notifications: CloudEvents 1.0 (structured mode), messages for Slack and compatible services, and the JSON of e-mail gateways.
 //
-// Titles and texts come from projects, so they may try to mention people or to set links. Slack's control characters are escaped. Mattermost, mail
-// programs and others also act on `@channel`, on Markdown links and on bare addresses, with a scheme or not: an invisible space breaks those up.
+// Titles and texts come from projects, so they may try to mention people or to contain links. Slack's control characters are escaped. Mattermost,
+// mail programs and others also interpret `@channel`, Markdown links and bare addresses, with or without a scheme; an invisible space breaks these
+// up.
 import { durationText } from '../../model/instant.ts'
 import { isEvent, type AnyChunk, type EventChunk, type EventValue } from '../../model/event.ts'
 import { messageAttributes } from './incident.ts'
@@ -10,7 +11,7 @@ import { plainLine } from '../../lib/plain-text.ts'
 export const notificationFormats = ['cloudevents', 'slack', 'email'] as const
 export type NotificationFormat = (typeof notificationFormats)[number]
 
-/** Only e-mails have these. */
+/** The addresses of an e-mail. Other formats have none. */
 export interface EmailAddresses {
   readonly from?: string | undefined
   readonly to: readonly string[]
@@ -20,10 +21,10 @@ interface Message {
   readonly id: string
   readonly incident: string
   readonly chunk: EventChunk
-  /** Without line breaks. */
+  /** The title of the message, without line breaks. */
   readonly title: string
   readonly text?: string | undefined
-  /** An address at the platform itself. */
+  /** The URL of a page on the platform. */
   readonly url?: string | undefined
   readonly details: Readonly<Record<string, EventValue>>
 }
@@ -33,7 +34,7 @@ interface Format {
   readonly body: (message: Message, addresses: EmailAddresses) => object
 }
 
-/** The maximum of characters in a title, which is the subject of an e-mail. */
+/** The maximum number of characters in a title. The title is the subject of an e-mail. */
 const maxTitle = 250
 
 const formats: Readonly<Record<NotificationFormat, Format>> = {
@@ -65,7 +66,7 @@ const formats: Readonly<Record<NotificationFormat, Format>> = {
         ...[title, text].filter(part => part !== undefined).map(unlinked),
         ...(url === undefined ? [] : [url]),
       ].join('\n\n'),
-      // Mail programs show the messages of an incident as one thread, and a repeated message once.
+      // With these headers, mail programs show the messages of an incident as one thread, and a repeated message only once.
       headers: { 'Message-ID': `<${id}@pipespan>`, References: `<${incident}@pipespan>` },
     }),
   },
@@ -75,7 +76,7 @@ export function contentTypeOf(format: NotificationFormat): string {
   return formats[format].contentType
 }
 
-/** Encodes one message. Throws if the chunk is not a message. */
+/** Encodes one message. Throws if the chunk does not contain a message. */
 export function encodeNotification(
   format: NotificationFormat,
   addresses: EmailAddresses,
@@ -87,7 +88,7 @@ export function encodeNotification(
   }
 }
 
-/** The id of a message. It is the same in every try, so that receivers can recognise a repeated message. */
+/** Returns the id of a message. It is the same in every try, so that receivers can recognise a repeated message. */
 function messageId(chunk: AnyChunk): string | undefined {
   const id = isEvent(chunk) ? chunk.event.attributes[messageAttributes.id] : undefined
   return id?.toString()
@@ -108,7 +109,7 @@ function messageOf(chunk: AnyChunk): Message | undefined {
   }
 }
 
-/** The attributes of the message itself, and the details of its condition. */
+/** Separates the attributes of the message itself from the details of its condition. */
 function namedOf({ event: { attributes } }: EventChunk) {
   const { id, incident, since, text, url } = messageAttributes
   const { [id]: _, [incident]: ofIncident, [since]: began, [text]: words, [url]: address, ...details } = attributes
@@ -119,7 +120,7 @@ function projectOf({ project }: EventChunk): object | undefined {
   return project && { id: project.id, path: project.path, url: project.webUrl }
 }
 
-/** Undefined for an address that is not at the platform. */
+/** Returns the URL, or undefined if it does not point to the platform. */
 function ownUrl(url: EventValue | undefined, instance: string): string | undefined {
   const parsed = URL.parse(String(url ?? ''))
   return parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.origin === URL.parse(instance)?.origin

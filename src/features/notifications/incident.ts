@@ -1,30 +1,30 @@
-// Decides which report of a condition is a message. Pure.
+// Decides which reports of a condition cause a message. Pure.
 //
 //   fixed or unknown ──(broken)──► broken: a new incident, one message ──(broken again)──► no message
 //                         ▲                        │
 //                         └────────(fixed)─────────┘  one message, to those that got the first one
 //
-// Reports have versions. A report that is not newer than the last one is skipped: an old pipeline that is found late opens no incident.
+// Reports have versions. A report that is not newer than the last one is skipped, so an old pipeline that is found late opens no incident.
 import { hash } from 'node:crypto'
 import { conditionKinds, digestLength, messageKind, type Condition } from '../../model/condition.ts'
 import type { EventChunk, EventValue } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** A report, and the destinations that get it. */
+/** A report of a condition, with the destinations that get messages about it. */
 export interface RoutedCondition {
   readonly condition: Condition
-  /** Names of destinations. Empty: only the state of the condition changes. */
+  /** The names of the destinations. If there are none, only the state of the condition changes. */
   readonly to: readonly string[]
   readonly profile: string
 }
 
 /** The stored state of a condition. */
 export interface KnownCondition {
-  /** Digest of what the condition is about. */
+  /** A digest of the condition's subject. */
   readonly subject: string
   readonly state: Condition['state']
   readonly version: readonly number[]
-  /** If a message about the present incident was sent: its id, when it began, and to whom. */
+  /** The id, the beginning and the destinations of the current incident. Only set if a message about it was sent. */
   readonly incident?: { readonly id: string; readonly since: Millis; readonly to: readonly string[] } | undefined
 }
 
@@ -33,12 +33,12 @@ export interface ConditionMessage {
   readonly to: readonly string[]
 }
 
-/** Identifies what a condition is about, uniquely among all kinds and instances. */
+/** Returns a digest that identifies the subject of a condition uniquely among all kinds and instances. */
 export function subjectDigest({ kind, instance, project, subject }: Condition): string {
   return digest([kind, instance, project?.id ?? null, subject])
 }
 
-/** The new state, and the message if there is one. Undefined: the report is old. */
+/** Returns the new state of the condition, and the message if there is one. Returns undefined if the report is older than the known state. */
 export function afterCondition(
   known: KnownCondition | undefined,
   routed: RoutedCondition,
@@ -61,7 +61,7 @@ export function afterCondition(
   return { known: next, message: messageOf(routed, incident, to, now) }
 }
 
-/** The attributes of a message that are not details of its condition. */
+/** The attributes of a message, apart from the details of its condition. */
 export const messageAttributes = {
   ...{ id: 'notification.id', incident: 'notification.incident', since: 'notification.since' },
   ...{ text: 'notification.text', url: 'notification.url' },
@@ -93,7 +93,7 @@ function messageOf(
   return { chunk, to }
 }
 
-/** Returns a negative number if `a` is older. */
+/** Returns a negative number if version `a` is older, and a positive one if it is newer. */
 export function compareVersions(a: readonly number[], b: readonly number[]): number {
   const at = a.findIndex((one, index) => one !== b[index])
   return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? -Infinity)

@@ -1,4 +1,4 @@
-// Decides which notification rules match the report of a condition, and stores since when each rule exists.
+// Decides which notification rules match a reported condition, and stores when each rule was created.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { subjectOf, type Route } from '../../model/route.ts'
 import { conditionKinds, type Condition, type ConditionKind } from '../../model/condition.ts'
@@ -14,19 +14,19 @@ import type { RuleContext } from '../../daemon/feature.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export interface NotificationRoute extends Pick<Route, 'takes'> {
-  /** The name of its destination. */
+  /** The name of the rule's destination. */
   readonly name: string
   readonly of: readonly ConditionKind[]
-  /** Nothing that happened earlier is sent. */
+  /** When the rule was created. Conditions that were reported for an earlier time are not sent. */
   readonly since: Millis
 }
 
-/** `route` returns what it would report, before that is given to a transaction. */
+/** A notifier with `route`, which returns the routed conditions that `reports` would write in a transaction. */
 export interface RoutingNotifier extends Notifier {
   readonly route: (...conditions: readonly (Condition | undefined)[]) => RoutedCondition[]
 }
 
-/** `clean`: removes secrets from texts that come from projects. */
+/** `clean` removes secrets from texts that come from projects. */
 export function createNotifier(
   routes: readonly NotificationRoute[],
   clean: (text: string) => string,
@@ -59,7 +59,7 @@ function redacted(condition: Condition, clean: (text: string) => string): Condit
   }
 }
 
-/** Stores since when each rule exists, because nothing that happened earlier is sent. */
+/** Stores when each rule was created, because events before that time are not sent. */
 export async function createRules(
   { notifications }: NotificationOptions,
   { config, store, platformOf, profile }: RuleContext,

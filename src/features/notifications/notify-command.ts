@@ -1,5 +1,5 @@
-// Tests the receivers of notifications: `pipespan notify NAME` sends a test message to one of them and prints its answer; the doctor checks whether all
-// can be reached. Nothing is stored, and no address is shown, because it is a secret.
+// Tests the receivers of notifications. `pipespan notify NAME` sends a test message to one of them and prints its answer; the doctor checks whether
+// all receivers can be reached. Nothing is stored. Addresses are not shown, because they are secrets.
 import { randomUUID } from 'node:crypto'
 import { createOtlpHttp, dispatcherFor } from '../../core/send/otlp-http.ts'
 import { reasonOf } from '../../lib/fault.ts'
@@ -46,7 +46,7 @@ export async function notify(name: string, destinations: readonly Destination[],
   }
 }
 
-/** The subject digest of a test message, which is about nothing. */
+/** The subject digest of a test message, which has no real subject. */
 const testSubject = '0'.repeat(32)
 
 function testMessage(id: string, at: number): EventChunk {
@@ -68,7 +68,7 @@ export async function checkNotifications(destinations: readonly Destination[]): 
   return Promise.all(destinations.map(check))
 }
 
-/** Sends HEAD, which has no effect. Any answer shows that the receiver can be reached; most answer that they only accept POST. */
+/** Sends a HEAD request, which has no effect. Any answer shows that the receiver can be reached; most receivers answer that they only accept POST. */
 async function check({ name, signals, proxy }: Destination): Promise<Finding> {
   const endpoint = signals.notifications
   if (endpoint === undefined) return report('skipped', `"${name}" has no address.`)

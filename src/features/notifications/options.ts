@@ -1,5 +1,5 @@
-// The options of notifications: messages to people by webhook; and their checks: names are unique, e-mails have recipients, and the daemon observes
-// what messages are about.
+// The options of notifications: messages to people by webhook. The options are also checked: names are unique, e-mails have recipients, and the
+// daemon observes the subjects of the messages.
 import { projectChoice } from '../../daemon/configuration/project-kinds.ts'
 import { destinationName, oneOf, text } from '../../daemon/configuration/plain-kinds.ts'
 import { Each, secretSetting, setting } from '../../daemon/configuration/option.ts'
@@ -15,10 +15,10 @@ import type { SliceOf, Unreported } from '../../daemon/feature.ts'
 
 const subjects = Object.keys(conditionKinds) as ConditionKind[]
 
-/** A path that is shorter than this cannot be a secret. */
+/** The minimum length of a webhook address's path. A shorter path cannot be a secret. */
 const minSecretPath = 20
 
-/** The address of a chat's webhook is its only credential, so all of it is a secret. */
+/** The address of a chat webhook is its only credential, so the whole address is a secret. */
 const webhookUrl = kind<Secret>(
   webUrl
     .refine(url => !hasCredentials(url), { abort: true })
@@ -58,7 +58,7 @@ export const notificationOptions = { Notifications: { notifications } }
 
 export type NotificationOptions = SliceOf<typeof notificationOptions>
 
-/** These options with those of the core and of other features. If a feature is missing, its options are missing too. */
+/** The options of notifications with those of the core and of other features. If a feature is missing, its options are missing too. */
 interface WithOthers extends NotificationOptions {
   readonly destinations: readonly { readonly name: string }[]
   readonly tests?: boolean
@@ -68,7 +68,7 @@ export function wrongNotifications({ destinations, notifications }: WithOthers, 
   const names = [...destinations, ...notifications].map(({ name }) => name)
   return notifications.flatMap(({ name, format, to = [] }, index) => {
     const path = `notifications[${index}]`
-    // Pending exports and messages are stored under these names.
+    // Names must be unique, because pending exports and messages are stored under the names of their destinations.
     const isRepeated = names.indexOf(name) < destinations.length + index
     const noRecipient = faultOf(`${path}.format`, 'E-mails have no recipient.', 'List their addresses in `to`.')
     return [
@@ -78,7 +78,7 @@ export function wrongNotifications({ destinations, notifications }: WithOthers, 
   })
 }
 
-/** The subjects that `of` names although they cannot happen with this configuration. Without `of` no subject is named. */
+/** Returns a warning for each subject in `of` that cannot occur with this configuration. A notification without `of` causes no warning. */
 export function silentNotifications({ notifications, tests }: WithOthers, unreported: Unreported): string[] {
   const reports = 'Turn on tests (PIPESPAN_TESTS): test reports show which tests are flaky.'
   const all: Unreported = { ...unreported, ...(tests === false && { 'flaky-tests': reports }) }

@@ -1,4 +1,4 @@
-// Watches conditions that last until somebody acts: dead letters, and conditions of features. One replica does it, by a lease.
+// Watches conditions that last until somebody acts: dead letters, and conditions of features. The replica with the lease does it.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { ofDeadLetters } from './conditions.ts'
@@ -17,9 +17,9 @@ export interface StandingWatchOptions {
   readonly runs: Pick<Runs, 'transact'>
   readonly outbox: Pick<Outbox, 'queues'>
   readonly conditions: Pick<Repository<StoredCondition, 'subject'>, 'get' | 'prune' | 'now'>
-  /** Names of all destinations. */
+  /** The names of all destinations. */
   readonly destinations: readonly string[]
-  /** Conditions of features. `now`: the time by the store's clock. */
+  /** Functions of features that return their conditions. `now` is the time by the store's clock. */
   readonly standing?: readonly ((now: Millis) => Promise<readonly Condition[]>)[] | undefined
   readonly lease: { readonly isMine: () => Promise<boolean>; readonly release: () => Promise<void> }
   /** Called after a message was put into the outbox. */
@@ -28,12 +28,12 @@ export interface StandingWatchOptions {
   readonly log: Log
 }
 
-/** The pause between two looks, ms. */
+/** The pause between two checks of the conditions, ms. */
 const pause = 5_000
 const pruneEvery = 24 * 3_600_000
 
 export interface StandingWatch extends Loop {
-  /** Looks at all conditions, even without the lease. */
+  /** Checks all conditions, even without the lease. */
   look(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
   const destinations = new Set(options.destinations)
   let prunedAt = -Infinity
 
-  /** Only reports a change. It reads the known state first, because most looks find nothing new. */
+  /** Reports a condition only if its state changed. The known state is read first, because most checks find no change. */
   async function report(condition: Condition): Promise<void> {
     const reports = notifier.reports(condition)
     if (reports.length === 0) return

@@ -1,5 +1,5 @@
-// Stored regressions, kept from when they are flagged until some months later. This file turns a finding into such a document, and stored documents into
-// the past that the next judgement starts from.
+// The documents of regressions. A document is stored from when a regression is flagged until some months later. This file turns a finding into a
+// document, and stored documents into the past findings that the next judgement starts from.
 import { branchClasses } from '../../model/pipeline.ts'
 import { documentKind } from '../../core/store/ports/repository.ts'
 import { hash } from 'node:crypto'
@@ -17,25 +17,25 @@ const times = z.object({ pipelineId: z.number(), at: z.number() })
 export const regression = z.object({
   instance: z.string(),
   projectId: z.number(),
-  /** Unique within the project: a digest of its subject and its first bad run. */
+  /** The id of the regression, unique within the project: a digest of its subject and its first bad run. */
   id: z.string(),
-  /** Full path. */
+  /** The full path of the project. */
   project: z.string(),
   webUrl: z.string().optional(),
   kind: z.enum(['slower', 'failing']),
   branch: z.enum(branchClasses),
-  /** Empty: the project's pipelines. */
+  /** The name of the job; empty if the regression is of the project's pipelines. */
   job: z.string(),
-  /** The median, ms; for `failing` the share of failed runs. */
+  /** The median before the change, ms; for `failing`, the share of failed runs. */
   before: z.number(),
   after: z.number(),
-  /** Runs that took longer are slow, ms; 0 for `failing`. */
+  /** The duration above which a run is slow, ms; 0 for `failing`. */
   limit: z.number(),
   runsBefore: z.number(),
   runsAfter: z.number(),
-  /** The first bad run. */
+  /** The first bad run of the regression. */
   first: times.extend({
-    /** The job's id, or one made of pipeline and attempt. */
+    /** The id of the run: the job's id, or a number made of the pipeline's id and attempt. */
     id: z.number(),
     attempt: z.number(),
     jobId: z.number().optional(),
@@ -45,32 +45,32 @@ export const regression = z.object({
     change: z.number().optional(),
     url: z.string().optional(),
   }),
-  /** The run with which it became certain. */
+  /** The run with which the regression became certain. */
   flagged: times,
-  /** By the store's clock. */
+  /** When the regression was flagged, by the store's clock. */
   flaggedAt: z.number(),
-  /** A sentence: what else changed with the first bad run. */
+  /** The likely cause: a sentence about what else changed with the first bad run. */
   cause: z.string(),
-  /** The section that became worse, or that explains its job's regression; only if sections are read. */
+  /** The section that became worse, or that explains the regression of its job. Only set if sections are read. */
   section: z.string().optional(),
-  /** Set if the regression is of the section itself: then its figures are those of the section. */
+  /** Set if the section itself has the regression. The figures are then those of the section. */
   ofSection: z.literal(true).optional(),
   /** Other jobs that changed at the same time. */
   also: z.array(z.string()),
   resolved: times.extend({ how: z.enum(['recovered', 'settled']), resolvedAt: z.number() }).optional(),
-  /** The ids of the span of the first bad run. */
+  /** The ids that identify the span of the first bad run. */
   span: z.record(z.string(), z.unknown()).optional(),
-  /** Which of the events were exported. */
+  /** Which events of the regression were exported. */
   announced: z.object({ detected: z.boolean(), resolved: z.boolean() }),
 })
 export type Regression = z.infer<typeof regression>
 
-/** Written by `judge-loop.ts`. */
+/** The documents of flagged regressions. `judge-loop.ts` writes them. */
 export const foundRegressions = documentKind('regression', regression, ['instance', 'projectId', 'id'], {
   about: ({ instance, projectId, project }) => ({ instance, projectId, paths: [project] }),
 })
 
-/** A regression as pages and the JSON API show it. */
+/** A regression in the form that pages and the JSON API show. */
 export const regressionShape = regression.omit({ span: true, announced: true })
 export type ShownRegression = Shaped<typeof regressionShape>
 
@@ -82,15 +82,15 @@ export const regressionsShape = z.object({ regressions: z.array(regressionShape)
 
 interface AskedRegressions {
   readonly projectId?: number | undefined
-  /** Only projects of this group: a path that ends with a slash. */
+  /** The group whose projects are listed: a path that ends with a slash. */
   readonly group?: string | undefined
-  /** Undefined: pipelines and all jobs; empty: pipelines only. */
+  /** The job whose regressions are listed. If undefined, regressions of pipelines and all jobs are listed; if empty, only those of pipelines. */
   readonly job?: string | undefined
-  /** Regressions that were resolved before this are left out. */
+  /** Regressions that were resolved before this time are left out. */
   readonly since?: Millis | undefined
 }
 
-/** Unresolved ones first, then newest first. */
+/** Returns unresolved regressions first, then resolved ones; each newest first. */
 export async function regressionsOf(
   { repositories }: { readonly repositories: Pick<Reads['repositories'], 'of'> },
   { projectId, group, job, since = 0 }: AskedRegressions,
@@ -139,7 +139,10 @@ export function documentOf(
 
 const maxNamed = 20
 
-/** The document, and how its finding was resolved, if it was. `resolvedAt`: when that was noticed; default: when the regression ended. */
+/**
+ * Adds to the document how its finding was resolved, if it was. `resolvedAt` is when the resolution was noticed; by default it is when the regression
+ * ended.
+ */
 export function withResolution(document: Regression, found: Found, resolvedAt?: Millis): Regression {
   const { resolved } = found.episode
   if (resolved === undefined) return document
@@ -152,13 +155,13 @@ function pipelineOf({ before, since }: Found, { id }: Outcome): number | undefin
   return [...before, ...since].find(({ outcome }) => outcome.id === id)?.of.key.pipelineId
 }
 
-/** Whether the regression is of exactly this subject. */
+/** Whether the regression has exactly this subject. */
 export function isOf(one: Regression, { branch, job, section, kind }: Subject): boolean {
   const own = one.ofSection === true ? one.section : ''
   return one.branch === branch && one.job === job && one.kind === kind && own === section
 }
 
-/** The regressions of the subject itself. */
+/** Returns the past regressions of each subject. */
 export function pastOf(regressions: readonly Regression[]): PastOf {
   return subject => {
     const own = regressions.filter(one => isOf(one, subject))

@@ -9,35 +9,38 @@ import type { Outcome } from './series.ts'
 
 export interface EndedRun {
   readonly branch: BranchClass
-  /** Empty: the pipeline itself. */
+  /** The name of the job; empty if the run is of the pipeline itself. */
   readonly job: string
-  /** The section of the job; empty: the job itself. */
+  /** The name of the section; empty if the run is of the job itself. */
   readonly section: string
-  /** How many sections enclose it. */
+  /** The number of sections that enclose this section. */
   readonly depth?: number | undefined
   readonly outcome: Outcome
   readonly queuedMs?: number | undefined
-  /** These three are only known for jobs. */
+  /** The runner of the job. This field and the next two are only known for jobs. */
   readonly runner?: string | undefined
   readonly runnerType?: string | undefined
   readonly reason?: string | undefined
   readonly of: EndedPipeline
-  /** What identifies the job and its span. */
+  /** The fields that identify the job and its span. */
   readonly snapshot?: Pick<JobSnapshot, 'id' | 'kind' | 'salt' | 'name'> | undefined
 }
 
-/** What the runs of one pipeline share. */
+/** The fields that the runs of one pipeline share. */
 interface EndedPipeline extends Pick<Chunk, 'key' | 'project' | 'attempt' | 'trace'> {
   readonly sha?: string | undefined
   readonly ref?: string | undefined
   readonly user?: string | undefined
   readonly change?: number | undefined
   readonly url?: string | undefined
-  /** Durations of its successful jobs by name, ms. */
+  /** The durations of the pipeline's successful jobs by name, ms. */
   readonly jobs: ReadonlyMap<string, number>
 }
 
-/** The same runs that trends count. Canceled and skipped runs are left out, because they show neither speed nor reliability. */
+/**
+ * Returns the ended runs of a chunk: the same runs that trends count. Canceled and skipped runs are left out, because they show neither speed nor
+ * reliability.
+ */
 export function endedRuns(chunk: Chunk): EndedRun[] {
   const { key, project, attempt, trace, pipeline } = chunk
   const { facts } = pipeline
@@ -56,7 +59,7 @@ export function endedRuns(chunk: Chunk): EndedRun[] {
   }
   const found: EndedRun[] = []
   if (carriesPipeline(chunk) && !pipeline.incomplete && isOutcome(facts.status)) {
-    // Each attempt is a run: attempt 2 of pipeline 7 has the id 702.
+    // Each attempt of a pipeline is a run with its own id: attempt 2 of pipeline 7 has the id 702.
     const id = key.pipelineId * 100 + Math.min(attempt, 99)
     const outcome = outcomeOf(id, pipeline.start, pipeline.end, facts.status)
     found.push({ branch, job: '', section: '', outcome, queuedMs: inMs(facts.queuedDuration), of })
@@ -73,7 +76,7 @@ export function endedRuns(chunk: Chunk): EndedRun[] {
   return found
 }
 
-/** The sections of a job's run, each as a run of its own. */
+/** Returns each section of a job's run as a separate run. */
 export function sectionRuns(run: EndedRun, inside: JobInside): EndedRun[] {
   return sectionTimes(inside).map(({ name, tookMs, failed, depth }) => {
     return { ...run, section: countedName(name), depth, outcome: { ...run.outcome, tookMs, failed } }

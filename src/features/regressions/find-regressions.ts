@@ -1,28 +1,30 @@
-// Finds where a series of runs became slower or less reliable: from which run on, and when that ended. Pure. The order in which
-// runs are passed does not matter.
+// Finds where a series of runs became slower or less reliable: with which run that began, and when it ended. Pure. The order in which runs are passed
+// does not matter.
 //
 //   normal ──(evidence of a change adds up, run by run)──► flagged ──(evidence of recovery adds up)──► resolved ──► normal
 //     ▲                                                       └──(four weeks)──► settled: the new normal ──┐
 //     └────────────────────────────────────────────────────────────────────────────────────────────────────┘
 //
-// A run is bad or good compared with a baseline from the days before (yardstick.ts). Each run adds to the evidence how much likelier it is
-// with a change than without one (CUSUM). Where bad runs are rare, a few in a row suffice; where they are common, as with a cache that is missed
-// now and then, it takes many. A good run takes back about half of the evidence.
+// A run is bad or good compared with a baseline from the days before (yardstick.ts). The evidence is the logarithm of how much likelier the runs are
+// with a change than without one (CUSUM). Where bad runs are rare, a few in a row suffice. Where they are common, as with a cache that is missed now
+// and then, it takes many. A good run reduces that likelihood by about half.
 import { median } from '../../lib/quantile.ts'
 import { day, evidence, holdsFor, settlesAfter } from './series.ts'
 import type { Episode, Outcome, RegressionKind, Rule, Series } from './series.ts'
 import { maxProbability, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** What earlier judgements found. It is needed because some of those runs may no longer be stored. */
+/** The findings of earlier judgements. They are needed because some of the runs may no longer be stored. */
 export interface Past {
-  /** An episode that has not ended: the runs after it was flagged decide whether it has. */
+  /** An episode that has not ended. The runs after it was flagged decide whether it has ended since. */
   readonly open?: Episode | undefined
-  /** Resolved episodes: their runs are not judged again. */
+  /** Resolved episodes. Their runs are not judged again. */
   readonly over: readonly Episode[]
 }
 
-/** Returns episodes in order of time; the last one may not have ended. With a past: the open episode, and those after the past. */
+/**
+ * Returns episodes in order of time; the last one may not have ended. If a past is given, returns its open episode and the episodes after the past.
+ */
 export function findRegressions(kind: RegressionKind, { days, runs }: Series, rule: Rule, past?: Past): Episode[] {
   const found: Episode[] = []
   const without: Stretch[] = (past?.over ?? []).flatMap(episode => stretchOf(episode))
@@ -57,7 +59,7 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
       known = undefined
       continue
     }
-    // During a suspicion the yardstick stays the same: a newer one would soon include the suspicious runs.
+    // During a suspicion the yardstick stays the same, because a newer one would soon include the suspicious runs.
     const yardstick: Yardstick | undefined = suspicion?.yardstick ?? yardstickAt(run.at)
     if (yardstick === undefined) continue
     suspicion = suspicion ?? new Suspicion(kind, yardstick, rule)
@@ -69,7 +71,7 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
   return open === undefined ? found : [...found, open.episode]
 }
 
-/** Runs that may be the beginning of a regression. */
+/** A series of runs that may be the beginning of a regression. */
 class Suspicion {
   readonly yardstick: Yardstick
   readonly #kind: RegressionKind
@@ -77,7 +79,7 @@ class Suspicion {
   readonly #likely: number
   #evidence = 0
   #runs: Outcome[] = []
-  /** The runs since the first bad one, once it is certain. */
+  /** All runs since the first bad one. Set once the regression is certain. */
   since: readonly Outcome[] = []
 
   constructor(kind: RegressionKind, yardstick: Yardstick, rule: Rule) {
@@ -95,14 +97,14 @@ class Suspicion {
   add(run: Outcome): void {
     const { isBad, usual } = this.yardstick.flag
     const bad = isBad(run)
-    // Several failures of one merge request, until it is right, count as one failure.
+    // Several failed runs of one merge request count as one failure, because its author may need some tries until it is right.
     if (bad && this.#kind === 'failing' && this.#runs.some(one => isSameChange(one, run) && isBad(one))) return
     const more = bad ? Math.log(this.#likely / usual) : Math.log((1 - this.#likely) / (1 - usual))
     this.#evidence = Math.min(2 * evidence.flag, this.#evidence + more)
     if (this.#evidence > 0) this.#runs.push(run)
   }
 
-  /** The episode, once there is enough evidence, the change has lasted for some runs, and its effect justifies an alarm. */
+  /** Returns the episode once there is enough evidence, the change has lasted for some runs, and its effect justifies an alarm. */
   certain(flagged: Outcome): Episode | undefined {
     if (this.#evidence < evidence.flag) return undefined
     const since = this.#sinceFirst()
@@ -112,17 +114,20 @@ class Suspicion {
     const { before, limit, runs, flag, isFar } = this.yardstick
     const isSlower = this.#kind === 'slower'
     const share = (of: (run: Outcome) => boolean): number => since.filter(of).length / since.length
-    // If more than half of the runs are beyond the limit, their median is beyond it.
+    // The share of bad runs that is required. If more than half of the runs are beyond the limit, their median is beyond it too.
     const enough = isSlower ? 0.5 : before + this.#rule.failing
     if (share(flag.isBad) <= enough) return undefined
-    // A busy afternoon makes many runs a little worse, so a small effect must last until the next day.
+    // A small effect must last until the next day, because a busy afternoon makes many runs a little worse.
     const isGreat = share(isFar) > (isSlower ? enough : enough + this.#rule.failing)
     if (!isGreat && badOnAnotherDay(since, flag.isBad) < holdsFor) return undefined
     const after = isSlower ? (median(since.map(({ tookMs }) => tookMs)) ?? 0) : share(flag.isBad)
     return { kind: this.#kind, before, after, limit, runs: { before: runs, after: since.length }, first, flagged }
   }
 
-  /** The runs since the most likely change: the run from which on a change explains the runs best (maximum likelihood). An earlier slow run does not count. */
+  /**
+   * Returns the runs since the most likely change: the run from which a change explains the runs best (maximum likelihood). A slow run before it does
+   * not count.
+   */
   #sinceFirst(): Outcome[] {
     const { isBad, usual } = this.yardstick.flag
     const late = this.#runs.slice(-2 * holdsFor)
@@ -138,17 +143,17 @@ class Suspicion {
   }
 }
 
-/** A regression that has not ended. */
+/** A regression that has not ended yet. */
 class Open {
   readonly episode: Episode
   readonly #yardstick: Yardstick | undefined
   #evidence = 0
-  /** How many runs preceded those in `#good`, and how many of them were bad. */
+  /** How many runs preceded the runs in `#good`, and how many of them were bad. */
   readonly #before = { bad: 0, all: 0 }
-  /** The runs that may be the beginning of the recovery. */
+  /** The latest runs, which may be the beginning of the recovery. */
   #good: Outcome[] = []
 
-  /** `since`: the runs of `Suspicion.since`. If it is empty, their numbers are estimated from the episode. */
+  /** `since` are the runs of `Suspicion.since`. If there are none, their numbers are estimated from the episode. */
   constructor(episode: Episode, since: readonly Outcome[], yardstick: Yardstick | undefined) {
     this.episode = episode
     this.#yardstick = yardstick
@@ -158,13 +163,13 @@ class Open {
     this.#before = { bad: Math.round(runs.after * (kind === 'slower' ? maxProbability : after)), all: runs.after }
   }
 
-  /** Adds a run. Returns how the regression ends with this run; undefined: it does not end. */
+  /** Adds a run. Returns how the regression ends with this run, or undefined if it does not end. */
   add(run: Outcome): 'recovered' | 'settled' | undefined {
     if (run.at - this.episode.first.at >= settlesAfter) return 'settled'
     if (this.#yardstick === undefined) return undefined
     const { isBad, usual } = this.#yardstick.back
     const { bad, all } = this.#before
-    // A job that fails now and then also has good times. So the worse it was, the more a good run proves.
+    // A job that only fails now and then also has series of good runs. So the more often it failed, the more a good run proves.
     const likely = Math.max(shareAtLeast(bad, all), usual + (1 - usual) / 5)
     this.#evidence += isBad(run) ? Math.log(usual / likely) : Math.log((1 - usual) / (1 - likely))
     this.#good.push(run)
@@ -182,7 +187,9 @@ class Open {
   }
 }
 
-/** The days that do not show what is normal: those of an episode that recovered, or those before an episode that became the new normal. */
+/**
+ * Returns the days that do not show what is normal: the days of an episode that recovered, or the days before an episode that became the new normal.
+ */
 function stretchOf({ first, resolved }: Episode): Stretch[] {
   if (resolved === undefined) return []
   return [resolved.how === 'settled' ? { from: -Infinity, to: first.at - day } : { from: first.at, to: resolved.by.at }]

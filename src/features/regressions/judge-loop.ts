@@ -1,7 +1,7 @@
-// Judges the projects with new runs in the background, on the replica that has the lease. It uses at most a hundredth of one processor: after
-// each project it pauses for a hundred times as long as the judging took.
+// Judges the projects with new runs in the background, on the replica that has the lease. It uses at most one hundredth of a processor: after each
+// project it pauses for a hundred times as long as the judgement took.
 //
-//   judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
+// judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { createSingleton } from '../../core/find/rounds.ts'
 import { day } from './series.ts'
@@ -23,18 +23,18 @@ import type { Notifier } from '../../core/store/ports/reporter.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
-/** Exports an event and notifies people, once for each announcement. */
+/** Exports an event and notifies people for each announcement, once. */
 export type Announce = (found: readonly Announcement[]) => Promise<void>
 
-/** Pauses, ms: `idle` between two looks for new runs; after a project, `factor` times as long as judging it took, at most `max`. */
+/** The pauses, ms: `idle` between two searches for new runs; after a project, `factor` times as long as its judgement took, at most `max`. */
 const pause = { idle: 10_000, max: 600_000, factor: 100 }
 /** How long resolved regressions are stored, ms. */
 const rememberedFor = 100 * day
-/** The number of runs before the change, and of runs since, whose sections are read. */
+/** The number of runs before the change, and of runs since the change, whose sections are read. */
 const runsWithSections = 5
 
 export interface Judge extends Loop {
-  /** Judges all projects with new runs, even without the lease; returns how many. */
+  /** Judges all projects with new runs, even without the lease. Returns the number of judged projects. */
   judgeAll(): Promise<number>
 }
 
@@ -48,7 +48,7 @@ export function createJudge(
   const read = sectionsRead(options)
   const regressions = store.repositories.of(foundRegressions)
   const judging = store.reads(everything).on(judgingOn)
-  /** For each project, how many of its pipelines had ended when it was last judged. */
+  /** For each project, the number of its pipelines that had ended when it was last judged. */
   const judged = new Map<string, number>()
   let waiting: (JudgedProject & { readonly runs: number })[] = []
   let prunedAt = -Infinity
@@ -63,7 +63,8 @@ export function createJudge(
     for (const one of found) await resolve(one, known, now)
     const fresh = found.filter(({ episode }) => episode.resolved === undefined)
     const open = known.filter(({ resolved }) => resolved === undefined)
-    // A job may recover some runs before its pipeline does. What remains of its pipeline is no new regression, so resolved ones are compared, too.
+    // A job may recover some runs before its pipeline does. The rest of the pipeline's regression is not a new one, so findings are compared with
+    // resolved regressions too.
     const over = known.filter(({ resolved }) => resolved !== undefined)
     for (const group of oneOfEach(fresh.filter(one => !open.some(other => isOf(other, one))))) {
       const same =
@@ -75,7 +76,7 @@ export function createJudge(
 
   async function resolve(found: Found, known: readonly Regression[], now: Millis): Promise<void> {
     const document = known.find(one => one.resolved === undefined && isOf(one, found))
-    // It ended before it was flagged, so nothing is announced.
+    // A regression that ended before it was flagged is not announced.
     if (document === undefined || found.episode.resolved === undefined) return
     await announce(withResolution(document, found, now))
   }
@@ -96,7 +97,10 @@ export function createJudge(
     if (names.length > 0) await regressions.put({ ...document, also: [...document.also, ...names].slice(0, 20) })
   }
 
-  /** Stores the document, sends the event, then stores that it was sent. After a crash in between, it is sent again with the same key, so it counts once. */
+  /**
+   * Stores the document, sends the event, then stores that the event was sent. After a crash in between, the event is sent again with the same key,
+   * so it counts once.
+   */
   async function announce(document: Regression): Promise<void> {
     const { announced, resolved } = document
     const due = { detected: !announced.detected, resolved: resolved !== undefined && !announced.resolved }
@@ -129,7 +133,7 @@ export function createJudge(
     prunedAt = elapsed(clock)
   }
 
-  /** Finds the projects with new runs since they were last judged; after a start, those with runs since yesterday. */
+  /** Finds the projects with new runs since they were last judged. After a start, these are the projects with runs since yesterday. */
   async function look(): Promise<void> {
     for (const one of await regressions.all()) await announce(one)
     if (elapsed(clock) - prunedAt > 3_600_000) await prune()
@@ -137,7 +141,7 @@ export function createJudge(
     waiting = (await judging.projects(today - (today % day))).filter(one => judged.get(keyOf(one)) !== one.runs)
   }
 
-  /** Returns false if no project waits. */
+  /** Judges the next project. Returns false if no project is waiting. */
   async function judgeNext(): Promise<boolean> {
     const next = waiting.shift()
     if (next === undefined) return false
@@ -184,7 +188,7 @@ export interface Announcement {
   readonly event: PlatformEvent
 }
 
-/** Announces in one transaction. `isExported`: whether the events are selected for export. */
+/** Returns a function that announces findings in one transaction. `isExported` is true if events of regressions are selected for export. */
 export function announcing(
   taking: EventTaking,
   notifier: Pick<Notifier, 'reports'>,

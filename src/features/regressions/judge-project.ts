@@ -1,4 +1,4 @@
-// Judges one project. Daily figures show what looks worse; single runs are only read for that. Pure except for the reads of `judging`.
+// Judges one project. Daily figures show which subjects look worse, and single runs are read only for these. Pure, except for the reads of `judging`.
 import { day, regressionKinds } from './series.ts'
 import type { DayOfRuns, Episode, RegressionKind, Rule, Subject } from './series.ts'
 import { endedRuns, sectionRuns, type EndedRun } from './ended-run.ts'
@@ -13,31 +13,34 @@ import type { RegressionOptions } from './options.ts'
 
 export interface Found extends Subject {
   readonly episode: Episode
-  /** In order of time: the last runs before the first bad run, and the first runs since. */
+  /** The last runs before the first bad run, in order of time. `since` has the first runs since, in the same order. */
   readonly before: readonly EndedRun[]
   readonly since: readonly EndedRun[]
 }
 
-/** For which jobs sections are read. `all`: sections are judged, too. `some`: sections only explain regressions of their jobs. */
+/** The jobs for which sections are read. With `all`, sections are judged too. With `some`, sections only explain regressions of their jobs. */
 type SectionsRead = 'none' | 'some' | 'all'
 
-/** Options of another feature; missing without that feature. */
+/** Options of the feature that reads sections. They are missing without that feature. */
 export interface SectionOptions {
   readonly job?: { readonly sections: readonly string[] }
 }
 
-/** Failed or slow jobs alone are `some`, because they do not show what is usual. Without the options of jobs, no sections are read. */
+/**
+ * Sections that are read for failed or slow jobs alone count as `some`, because they do not show what is normal. Without the options of jobs, no
+ * sections are read.
+ */
 export function sectionsRead({ job }: RegressionOptions & SectionOptions): SectionsRead {
   if (job === undefined || job.sections.length === 0) return 'none'
   return job.sections.includes('all') ? 'all' : 'some'
 }
 
-/** What earlier judgements found of a subject. */
+/** Returns the findings of earlier judgements about a subject. */
 export type PastOf = (subject: Subject) => Past | undefined
 
 export interface Judgement {
   readonly found: readonly Found[]
-  /** How many were read, and when the oldest of them ended. */
+  /** How many pipelines were read. The next field is when the oldest of them ended. */
   readonly pipelines: number
   readonly backTo: Millis | undefined
 }
@@ -45,16 +48,19 @@ export interface Judgement {
 export interface JudgeSettings {
   readonly rule: Rule
   readonly pastOf?: PastOf | undefined
-  /** Also judges subjects whose daily figures look normal. */
+  /** If true, subjects whose daily figures look normal are judged too. */
   readonly everything?: boolean
-  /** Also judges sections of jobs. Only set if sections of all jobs are read, because otherwise it is unknown what is normal. */
+  /** If true, sections of jobs are judged too. Only set if the sections of all jobs are read, because otherwise it is unknown what is normal. */
   readonly sections?: boolean
 }
 
-/** The maximum that is judged: the subjects with the most runs, and the sections with the most time; `worse`: sections that look worse. */
+/**
+ * The maximum numbers of judged subjects and sections. Subjects with the most runs and sections that take the most time are preferred. `worse` is the
+ * maximum for sections that look worse.
+ */
 const max = { subjects: 200, sections: { everything: 120, worse: 400 } }
 const hour = 3_600_000
-/** How many runs a finding has from before the change, and from since. */
+/** The maximum number of runs that a finding has from before the change, and from after it. */
 const shownRuns = 10
 
 interface Wanted {
@@ -84,7 +90,7 @@ export async function judgeProject(
   return { found, pipelines, backTo }
 }
 
-/** The pipelines and jobs that look worse; and the sections that look worse, or whose jobs do. */
+/** Returns the pipelines and jobs that look worse, the sections that look worse, and the sections of jobs that look worse. */
 async function wantedOf(
   judging: Judging,
   project: JudgedProject,
@@ -151,7 +157,7 @@ function withRuns(subject: Subject, episode: Episode, runs: readonly EndedRun[])
 
 type Rows = readonly JudgedRow[]
 
-/** Adds up the rows of each day: pipelines have one row for each name and source. */
+/** Sums the rows of each day: pipelines have one row for each name and source. */
 function daysOf(rows: Rows): DayOfRuns[] {
   return [...Map.groupBy(rows, ({ bucket }) => bucket)].map(([bucket, some]) => ({
     day: bucket,
@@ -161,7 +167,10 @@ function daysOf(rows: Rows): DayOfRuns[] {
   }))
 }
 
-/** Whether the last runs are worth reading; when in doubt, yes. `latest`: today and yesterday, by the hour where hours are stored. */
+/**
+ * Whether the last runs of a subject are worth reading; true when in doubt. `latest` are the figures of today and yesterday, by the hour where hours
+ * are stored.
+ */
 function looksWorse(
   kind: RegressionKind,
   days: readonly DayOfRuns[],
@@ -178,17 +187,17 @@ function looksWorse(
     if (runs >= 5 || one.day < today - 14 * day) break
     runs += one.runs
     bad += countBad(one)
-    // On a day with many runs, only the last ones may be bad.
+    // The number of bad runs is compared too: on a day with many runs, only the last ones may be bad.
     if (bad >= 8 && bad > 2 * usual * runs) return true
   }
   return bad >= 2 && bad / runs > Math.min(0.3, 2 * usual + 0.05)
 }
 
-/** Reading stops after this many pipelines, or when every subject has this many runs. */
+/** The limits of reading: it stops after this many pipelines, or when every subject has this many runs. */
 const maxRead = { pipelines: 400, runs: 120 }
 
 export interface ReadRuns {
-  /** By subject (`keyOf`). */
+  /** The runs of each subject, by its key (`keyOf`). */
   readonly runs: ReadonlyMap<string, readonly EndedRun[]>
   readonly pipelines: number
   readonly backTo: Millis | undefined

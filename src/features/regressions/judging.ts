@@ -15,22 +15,22 @@ import type { Reading } from '../../core/store/sql/reading.ts'
 export interface JudgedProject {
   readonly instance: string
   readonly projectId: number
-  /** Full path. */
+  /** The full path of the project. */
   readonly project: string
 }
 
 export interface JudgedRow extends Pick<TrendFigures, 'runs' | 'failed' | 'durations'> {
-  /** Empty: the project's pipelines. */
+  /** The name of the job; empty for the project's pipelines. */
   readonly job: string
-  /** The section of the job; empty: the job itself. */
+  /** The name of the section; empty for the job itself. */
   readonly section: string
   readonly branch: BranchClass
   readonly bucket: Millis
 }
 
-/** How much is read before the event loop continues. */
+/** The maximum numbers of items that are read before other tasks of the event loop run. */
 const atOnce = { jobs: 20, jobsWithSections: 10, runs: 20 }
-/** The maximum of jobs of one project. If there are more, the first by name are judged. */
+/** The maximum number of jobs of one project that are judged. If there are more, the first ones by name are used. */
 const maxJobs = 1_000
 
 export type Judging = ReturnType<typeof judgingOn>
@@ -82,7 +82,9 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
     }
   }
   return {
-    /** Projects with figures since then. `runs`: how many of their pipelines ended. A changed number means new runs. */
+    /**
+     * Returns the projects that have figures since `since`. `runs` is the number of their pipelines that ended; if it changed, there are new runs.
+     */
     projects: async (since: Millis) => {
       const rows = await ask(
         `SELECT instance, project_id, max(project) AS project, sum(runs) AS runs FROM trends
@@ -91,7 +93,7 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
       )
       return rows.map(listed)
     },
-    /** Figures since `since`, of the pipelines and of each job that also ran since `active`; in any order. */
+    /** Returns the figures since `since` for the project's pipelines and for each job that also ran since `active`, in any order. */
     figures: async ({ instance, projectId }: JudgedProject, step: TrendStep, since: Millis, active: Millis) => {
       const jobs = await ask(
         `SELECT DISTINCT job FROM trends
@@ -110,11 +112,11 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
       }
       return found
     },
-    /** Daily figures of the sections of jobs that also ran since `active`, some jobs at a time. */
+    /** Returns daily figures of sections, for jobs that also ran since `active`. Some jobs are read at a time. */
     sections: async (of: JudgedProject, since: Millis, active: Millis) => sectionFigures(of, since, active),
     /**
-     * The chunks of the newest `limit` finished runs, some runs at a time, the newest first. `sectionsOf`: names of jobs whose
-     * sections are included, after the chunks of the same runs.
+     * Yields the chunks of the newest `limit` finished runs, some runs at a time, newest first. `sectionsOf` are the names of jobs whose sections are
+     * included, after the chunks of the same runs.
      */
     newest: async (of: JudgedProject, limit: number, sectionsOf: ReadonlySet<string> = new Set()) =>
       newestChunks(of, limit, sectionsOf),
@@ -125,7 +127,7 @@ function* parted<T>(all: readonly T[], size: number): Generator<readonly T[]> {
   for (let first = 0; first < all.length; first += size) yield all.slice(first, first + size)
 }
 
-/** Ids of the jobs of these names. */
+/** Returns the ids of the jobs with these names. */
 function jobsNamed(chunks: readonly Chunk[], names: ReadonlySet<string>): number[] {
   return chunks.flatMap(({ jobs }) =>
     jobs.flatMap(({ id, name }) => (name !== undefined && names.has(countedName(name)) ? [id] : [])),

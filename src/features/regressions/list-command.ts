@@ -1,4 +1,4 @@
-// `pipespan regressions`: lists what became slower or less reliable, from the store.
+// `pipespan regressions`: lists pipelines, jobs and sections that became slower or less reliable, from the store.
 import { bodyOf } from './regression-event.ts'
 import { example } from '../../lib/command-line.ts'
 import { exitCode, print, printJson, table, type Terminal } from '../../lib/terminal.ts'
@@ -6,7 +6,7 @@ import { regressionsOf, type ShownRegression } from './documents.ts'
 import type { ConfiguredLine } from '../../daemon/feature-commands.ts'
 import type { RegressionOptions } from './options.ts'
 
-/** `all`: includes resolved ones. */
+/** `all` includes resolved regressions. */
 interface ListOptions {
   readonly json: boolean
   readonly all: boolean

@@ -1,4 +1,5 @@
-// Makes one flag for each cause: groups findings of a project that began together, such as a pipeline, its job and a section of that job. Pure.
+// Reduces findings to one flag for each cause. It groups findings of a project that began together, such as a pipeline, its job and a section of that
+// job. Pure.
 import type { Found } from './judge-project.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Regression } from './documents.ts'
@@ -10,7 +11,10 @@ export interface Group {
   readonly also: readonly string[]
 }
 
-/** Findings that began at about the same time have one cause. Each group has the finding that is flagged, and the names of the other jobs. */
+/**
+ * Groups findings that began at about the same time, because they have one cause. Each group has the finding that is flagged, and the names of the
+ * other jobs.
+ */
 export function oneOfEach(found: readonly Found[]): Group[] {
   const groups: Found[][] = []
   for (const one of found.toSorted((a, b) => a.episode.first.at - b.episode.first.at)) {
@@ -29,7 +33,7 @@ export function oneOfEach(found: readonly Found[]): Group[] {
   })
 }
 
-/** The innermost section that explains at least half of the effect; else the job; else the pipeline. */
+/** Returns the innermost section that explains at least half of the effect; otherwise the job; otherwise the pipeline. */
 function mainOf(group: readonly Found[]): Found | undefined {
   const jobs = group.filter(({ job }) => job !== '')
   const [greatest] = (jobs.length === 0 ? group : jobs).toSorted((a, b) => effectOf(b) - effectOf(a))
@@ -40,7 +44,10 @@ function mainOf(group: readonly Found[]): Found | undefined {
   return section ?? greatest
 }
 
-/** True if the same cause was already flagged: for another class of branch, a job that changed with this one, its pipeline, its job, or a section. */
+/**
+ * Whether the cause of a finding was already flagged: for another class of branch, for a job that changed with this one, or for its pipeline, its job
+ * or a section.
+ */
 export function isSameCause(flagged: Regression, found: Found): boolean {
   if (flagged.kind !== found.kind) return false
   const { job, section, episode } = found
@@ -49,10 +56,10 @@ export function isSameCause(flagged: Regression, found: Found): boolean {
   const isOfItsJob = job === flagged.job && (section !== '' || flagged.ofSection === true)
   const isMeanwhile = episode.first.at <= flagged.flagged.at && flagged.first.at <= episode.flagged.at
   if (isOfItsJob && isMeanwhile) return true
-  // A resolved regression only explains findings that began together with it.
+  // A resolved regression only explains findings that began together with it, which were compared above.
   if (flagged.resolved !== undefined) return false
   if (flagged.also.includes(job)) return true
-  // The depth of a flagged section is not stored.
+  // The depth of a flagged section is not stored, so depth 1 is assumed, or 0 if both have the same section.
   const depth = found.section === flagged.section ? 0 : 1
   const its = { ...flagged, section: flagged.ofSection === true ? (flagged.section ?? '') : '', depth }
   if (explains({ ...its, from: flagged.first.at, until: Infinity }, found)) return true
@@ -63,7 +70,7 @@ function belongTogether(a: Found, b: Found): boolean {
   if (a.kind !== b.kind) return false
   const [one, other] = [a.episode, b.episode]
   if (isSoonAfter(one.first.at, other.first.at) || one.first.id === other.first.id) return true
-  // If there is one run a day, the first bad runs of the two may be a day apart.
+  // If there is one run a day, the first bad runs of a job and its section may be a day apart.
   const isOfOneJob = a.job === b.job && a.job !== '' && (a.section !== '' || b.section !== '')
   return isOfOneJob && other.first.at <= one.flagged.at && one.first.at <= other.flagged.at
 }
@@ -87,8 +94,9 @@ function inside(one: Found): Inside {
 }
 
 /**
- * Whether the inner change explains the outer one. A job makes its pipeline worse, and a section what is around it, but the outer figures are noisier and
- * may show it days later. The inner change explains the outer one if it has at least half of the effect and has not ended.
+ * Whether the inner change explains the outer one. A job makes its pipeline worse, and a section makes the job or section around it worse, but the
+ * outer figures are noisier and may show it days later. The inner change must have at least half of the outer change's effect and must not have
+ * ended.
  */
 function explains(inner: Inside, outer: Found): boolean {
   if (inner.kind !== outer.kind || inner.job === '') return false

@@ -1,10 +1,10 @@
-// The options of regressions: whether they are looked for, and how much slower or less reliable a pipeline or job must be to be flagged.
+// The options of regressions: whether the daemon looks for them, and how much slower or less reliable a pipeline or job must be to be flagged.
 import { boolean, duration, integer } from '../../daemon/configuration/plain-kinds.ts'
 import { setting } from '../../daemon/configuration/option.ts'
 import type { Rule } from './series.ts'
 import type { SliceOf } from '../../daemon/feature.ts'
 
-/** The bounds of the options: `slower` in percent, `failing` in percentage points. */
+/** The bounds of the options: percent for `slower`, percentage points for `failing`. */
 export const bounds = { slower: { min: 5, max: 1_000 }, failing: { min: 5, max: 90 } } as const
 
 export const regressionOptions = {

@@ -1,4 +1,4 @@
-// Shows what a rule would have flagged: it judges the stored runs of one project, and writes nothing. For the page and the JSON API.
+// Shows which regressions a rule would have flagged, for the page and the JSON API. It judges the stored runs of one project, and writes nothing.
 import { z } from 'zod'
 import { bounds, ruleOf, type RegressionOptions } from './options.ts'
 import { day } from './series.ts'
@@ -12,7 +12,7 @@ import type { PagesSources } from '../../console/ports.ts'
 
 const within = ({ min, max }: { readonly min: number; readonly max: number }) =>
   z.coerce.number().int().min(min).max(max)
-/** The thresholds of a rule, as people write them. */
+/** The thresholds of a rule, in the units that people enter. */
 const thresholds = {
   slower: within(bounds.slower).describe('Percent longer than usual; by default as configured.'),
   slower_by: within({ min: 0, max: 86_400 }).describe('And at least this many seconds longer.'),
@@ -21,7 +21,7 @@ const thresholds = {
 export const previewQuery = z.object(thresholds).partial()
 export type AskedRule = z.infer<typeof previewQuery>
 
-/** Parses a rule from the address of the page. For a value that is out of bounds, the configured one is used. */
+/** Parses a rule from the address of the page. A value that is out of bounds is replaced by the configured one. */
 export function askedRule(query: URLSearchParams): AskedRule {
   return Object.fromEntries(
     Object.entries(thresholds).map(([name, shape]) => [name, shape.safeParse(query.get(name) ?? undefined).data]),
@@ -35,7 +35,7 @@ const ruleShape = z.object({
 })
 export type ShownRule = z.infer<typeof ruleShape>
 
-/** The complete rule: the configured value is used where the query has none. */
+/** Completes the rule: values that the query does not have are taken from the configuration. */
 export function shownRule(
   asked: AskedRule,
   { slower, slowerBy, failing }: RegressionOptions['regressions'],
@@ -56,7 +56,7 @@ export const previewShape = z.object({
 })
 export type ShownPreview = Shaped<typeof previewShape>
 
-/** Empty for a hidden project, and for one without figures of the last 30 days. Reads a limited number of pipelines. */
+/** Returns an empty preview for a hidden project, and for a project without figures of the last 30 days. Reads a limited number of pipelines. */
 export async function previewOf(
   parts: Pick<PagesSources, 'on' | 'now'>,
   projectId: number,

@@ -1,4 +1,4 @@
-// The events of regressions and their table of attributes: one event when a regression is flagged, and one when it has ended.
+// The events of regressions and their table of attributes. One event is exported when a regression is flagged, and one when it has ended.
 import type { PlatformEvent } from '../../model/event.ts'
 import { durationText } from '../../model/instant.ts'
 import type { JobSpan, PipelineSpan } from '../../model/trace-context.ts'
@@ -21,7 +21,7 @@ const ofDuration = (value: (one: Regression) => number) => (one: Regression) =>
 const ofShare = (value: (one: Regression) => number) => (one: Regression) =>
   one.kind === 'failing' ? Math.round(value(one) * 100) : undefined
 
-/** The attributes. Prettier is off, because it would give each row six lines. */
+/** The attributes of regression events. Prettier is off, because it would give each row six lines. */
 // prettier-ignore
 export const attributes: readonly Attribute[] = [
   ['platform.cicd.regression.id', 'string', 'the same when it is resolved', one => one.id],
@@ -49,7 +49,7 @@ function subjectOf({ job, ofSection }: ShownRegression): 'pipeline' | 'job' | 's
   return job === '' ? 'pipeline' : 'job'
 }
 
-/** Undefined for `resolved` while the regression is not resolved. */
+/** Returns the event of a regression. Returns undefined for `resolved` while the regression is not resolved. */
 export function regressionEvent(regression: Regression, which: 'detected' | 'resolved'): PlatformEvent | undefined {
   const { instance, projectId, project, webUrl, id, resolved, flagged } = regression
   const over = which === 'resolved' ? resolved : undefined

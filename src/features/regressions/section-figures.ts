@@ -1,5 +1,5 @@
-// Daily figures of the sections of jobs whose logs are read: durations and failures, by class of branch; of each job, only the sections that take most of its
-// time. They are updated in the transaction that stores what was read of a job; `judging.ts` reads them.
+// Daily figures of sections, for jobs whose logs are read: durations and failures, by class of branch. For each job, only the sections that take most
+// of its time are stored. The figures are updated in the transaction that stores the result of a job read; `judging.ts` reads them.
 import { binOf } from '../../lib/log-bins.ts'
 import { branchClassOf } from '../../model/pipeline.ts'
 import { countedName, day, type TrendFigures } from '../trends/port.ts'
@@ -11,9 +11,9 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Dialect, StorePart } from '../../core/store/ports/store-part.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 
-/** The maximum of sections of one job on one day, because a script may use other names in each run. Further names are dropped. */
+/** The maximum number of section names of one job on one day, because a script may use different names in each run. Further names are dropped. */
 const maxNames = 20
-/** How long they are stored, ms: no comparison goes further back. */
+/** How long section figures are stored, ms. No comparison goes further back. */
 const storedFor = 100 * day
 
 export const sectionTables: StorePart = {
@@ -67,7 +67,7 @@ const figuresOf: (row: Row) => Figures = record({
   durations: json<Figures['durations']>('durations'),
 })
 
-/** What is not exported is not counted either. */
+/** Sections that are not exported are not counted either. */
 export const sectionStep: LineStep = {
   onInside: (chunk, { isSent }) => reportsBy(sectionReporter, isSent && chunk.inside?.sections ? [chunk] : []),
 }
@@ -92,7 +92,7 @@ function* addSections({ key: { instance }, project, pipeline, inside }: Chunk, {
     const section = countedName(name)
     const row = stored.get(section)
     if (row === undefined && !sums.has(section) && stored.size + sums.size >= maxNames) continue
-    // Damaged figures are replaced by new ones.
+    // Damaged section figures are replaced with new ones.
     const place = { section, project_id: project.id, job, bucket }
     const sum = sums.get(section) ?? damaged.row('section_figures', row, figuresOf, place)
     const { runs, failed: before, durations } = sum ?? { runs: 0, failed: 0, durations: {} }

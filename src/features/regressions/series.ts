@@ -1,23 +1,23 @@
-// What is judged: the runs of one job, of a section of it, or of a project's pipelines, on one class of branch. Recent runs are judged one by one, older
-// ones as daily figures. And when a change justifies an alarm: the operator sets `Rule`, the method has constants; docs/regressions.md explains each
-// constant, with the figures that decided it. Pure.
+// The series that is judged: the runs of one job, of a section of it, or of a project's pipelines, on one class of branch. Recent runs are judged one
+// by one, older runs as daily figures. This file also defines when a change justifies an alarm: the operator sets `Rule`, and the constants belong to
+// the method. docs/regressions.md explains each constant, with the figures that decided it. Pure.
 import type { Bins } from '../../lib/log-bins.ts'
 import type { BranchClass } from '../../model/pipeline.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export interface Outcome {
-  /** When it ended. */
+  /** When the run ended. */
   readonly at: Millis
-  /** Distinguishes runs that ended at the same time: the job's id, or one made of pipeline and attempt. */
+  /** The id of the run, which distinguishes runs that ended at the same time: the job's id, or a number made of the pipeline's id and attempt. */
   readonly id: number
   readonly tookMs: number
   readonly failed: boolean
-  /** The merge request or branch; undefined on the default branch, where each run is a change of its own. */
+  /** The merge request or branch of the run. Undefined on the default branch, where each run is a separate change. */
   readonly change?: string | undefined
 }
 
 export interface DayOfRuns {
-  /** Start of the day, UTC. */
+  /** The start of the day (UTC). */
   readonly day: Millis
   readonly runs: number
   readonly failed: number
@@ -25,9 +25,9 @@ export interface DayOfRuns {
 }
 
 export interface Series {
-  /** Daily figures of all runs, including those in `runs`; in any order. */
+  /** The daily figures of all runs, including those in `runs`, in any order. */
   readonly days: readonly DayOfRuns[]
-  /** In any order. */
+  /** The recent runs, in any order. */
   readonly runs: readonly Outcome[]
 }
 
@@ -36,9 +36,9 @@ export type RegressionKind = (typeof regressionKinds)[number]
 
 export interface Subject {
   readonly branch: BranchClass
-  /** Empty: the project's pipelines. */
+  /** The name of the job; empty for the project's pipelines. */
   readonly job: string
-  /** The section of the job; empty: the job itself. */
+  /** The name of the section; empty for the job itself. */
   readonly section: string
   readonly kind: RegressionKind
 }
@@ -46,38 +46,46 @@ export interface Subject {
 /** One regression over time, from its first bad run to its end. */
 export interface Episode {
   readonly kind: RegressionKind
-  /** The median, ms; for `failing` the share of failed runs. */
+  /** The median before the change, ms; for `failing`, the share of failed runs. */
   readonly before: number
   readonly after: number
-  /** Runs that took longer are slow, ms; 0 for `failing`. */
+  /** The duration above which a run is slow, ms; 0 for `failing`. */
   readonly limit: number
-  /** How many runs `before` and `after` were computed from. */
+  /** The number of runs that `before` and `after` were computed from. */
   readonly runs: { readonly before: number; readonly after: number }
   readonly first: Outcome
-  /** The run with which it became certain. */
+  /** The run with which the regression became certain. */
   readonly flagged: Outcome
-  /** The run with which it ended: it `recovered`, or it lasted so long that it is the new normal (`settled`). */
+  /** The run with which the regression ended: it `recovered`, or it lasted so long that it is the new normal (`settled`). */
   readonly resolved?: { readonly by: Outcome; readonly how: 'recovered' | 'settled' } | undefined
 }
 
 export interface Rule {
-  /** Slower: longer than before by this share (0.25: a quarter) and by `slowerBy`. */
+  /**
+   * How much longer than before a run must be to count as slower, as a share (0.25 means a quarter). The difference must also be at least `slowerBy`.
+   */
   readonly slower: number
-  /** The minimum difference, ms. */
+  /** The minimum difference of a slower run, ms. */
   readonly slowerBy: number
-  /** Less reliable: the share of failed runs grew by this much (0.2: from 5 % to 25 %). */
+  /** How much the share of failed runs must grow to count as less reliable (0.2 means from 5 % to 25 %, for example). */
   readonly failing: number
 }
 
 export const day = 86_400_000
 
-/** What the days before must have at least: this many runs, the oldest of them a week old, so that each day of the week is included. */
+/** What the baseline needs at least: this many runs, the oldest of which is a week old, so that each day of the week is included. */
 export const least = { runs: 20, age: 7 * day }
-/** The days that make the baseline: four weeks; if these have fewer runs than `runs`, up to 90 days. */
+/** The days that form the baseline: four weeks. If these have fewer runs than `runs`, the baseline is extended to up to 90 days. */
 export const baseline = { days: 28, runs: 50, daysAtMost: 90 }
-/** How many runs a change must last before it is flagged (a small one until the next day, too), and a recovery before the regression is resolved. */
+/**
+ * How many runs a change must last before it is flagged, and a recovery before the regression is resolved. A small change must also last until the
+ * next day.
+ */
 export const holdsFor = 5
-/** Log-likelihood ratio: the runs must be 30,000 times likelier with a change than without it. */
+/**
+ * The required evidence as log-likelihood ratios. To flag a change, the runs must be 30,000 times likelier with it than without it; to resolve it,
+ * the factor is 1,000.
+ */
 export const evidence = { flag: Math.log(30_000), resolve: Math.log(1_000) }
-/** A regression that has lasted this long is the new normal, ms. */
+/** How long a regression lasts before it becomes the new normal, ms. */
 export const settlesAfter = 28 * day

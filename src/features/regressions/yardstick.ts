@@ -1,38 +1,38 @@
-// What is normal, by the daily figures: the duration above which a run is slow, and the usual share of slow or failed runs.
-// Medians and shares instead of averages, so that single outliers do not matter. Pure.
+// Determines what is normal from the daily figures: the duration above which a run is slow, and the usual share of slow or failed runs. It uses
+// medians and shares instead of averages, so that single outliers do not matter. Pure.
 import { baseline, day, holdsFor, least } from './series.ts'
 import type { DayOfRuns, Outcome, RegressionKind, Rule } from './series.ts'
 import { middleOf, percentileOf, plusBins, type Bins } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** `before`, `limit` and `runs` are those of an `Episode`. */
+/** The measures that runs are compared with. `before`, `limit` and `runs` are those of an `Episode`. */
 export interface Yardstick {
   readonly before: number
   readonly limit: number
   readonly runs: number
-  /** For flagging a regression. */
+  /** The measure for flagging a regression. */
   readonly flag: Measure
-  /** True for a run that is twice as far off as the limit. */
+  /** Whether a run is twice as far from normal as the limit. */
   readonly isFar: (run: Outcome) => boolean
-  /** For noticing a recovery; its limit is stricter. */
+  /** The measure for noticing a recovery. Its limit is stricter. */
   readonly back: Measure
 }
 
 interface Measure {
-  /** How many runs of a day or an hour are bad, as exactly as the bins allow. */
+  /** Returns how many runs of a day or an hour are bad, as exactly as the bins allow. */
   readonly countBad: (those: DayOfRuns) => number
   readonly isBad: (run: Outcome) => boolean
-  /** The share of bad runs before. It is never 0, because what never happened may still happen. */
+  /** The usual share of bad runs. It is never 0, because what never happened may still happen. */
   readonly usual: number
 }
 
-/** Days that are excluded. */
+/** A series of days that are excluded from the baseline. */
 export interface Stretch {
   readonly from: Millis
   readonly to: Millis
 }
 
-/** A yardstick from the days before `before`; undefined if there are too few. */
+/** Returns a yardstick from the days before `before`, or undefined if there are too few. */
 export function yardstickOf(
   kind: RegressionKind,
   days: readonly DayOfRuns[],
@@ -47,7 +47,7 @@ export function yardstickOf(
   return kind === 'slower' ? ofDurations(those, runs, rule) : ofFailures(those, runs, rule)
 }
 
-/** The days of the baseline, the newest first: four weeks, so that each day of the week is included, and more if runs are rare. */
+/** Returns the days of the baseline, newest first: four weeks, so that each day of the week is included, and more if runs are rare. */
 function usualDays(
   kind: RegressionKind,
   days: readonly DayOfRuns[],
@@ -59,7 +59,7 @@ function usualDays(
   for (const one of days.toSorted((a, b) => b.day - a.day)) {
     if (one.day >= before || one.runs === 0) continue
     if (without.some(({ from, to }) => one.day + day > from && one.day <= to)) continue
-    // On a day with many failures, durations say little, because failed runs end early.
+    // A day with many failures is skipped for `slower`, because failed runs end early and distort the durations.
     if (kind === 'slower' && one.failed * 4 > one.runs) continue
     const age = before - one.day
     if (age > baseline.daysAtMost * day || (age > baseline.days * day && runs >= baseline.runs)) break
@@ -71,7 +71,7 @@ function usualDays(
 
 function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Yardstick {
   const before = medianOf(days)
-  // Each day of the week has its own limit: a Monday that is slow every week is compared with Mondays.
+  // Each day of the week has its own limit. For example, a Monday is compared with Mondays if they are slow every week.
   const ofWeek = weekdays.map(weekday => {
     const those = days.filter(one => weekdayOf(one.day) === weekday)
     const usual = those.reduce((sum, one) => sum + one.runs, 0) < holdsFor ? before : Math.max(before, medianOf(those))
@@ -91,7 +91,7 @@ function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Yard
   }
 }
 
-/** `limits`: ms, one for each day of the week. */
+/** `limits` has one duration for each day of the week, ms. */
 function beyond(limits: readonly number[]): (run: Outcome) => boolean {
   return ({ at, tookMs }) => tookMs > (limits[weekdayOf(at)] ?? 0)
 }
@@ -117,16 +117,16 @@ function ofFailures(days: readonly DayOfRuns[], runs: number, rule: Rule): Yards
   return { before: failed / runs, limit: 0, runs, flag: measure, isFar: measure.isBad, back: measure }
 }
 
-/** The bounds of probabilities. However many runs there were, nothing is certain. */
+/** The lowest and, as its complement, the highest probability that is used. Nothing is certain, however many runs there were. */
 const minProbability = 0.02
 export const maxProbability = 0.95
 
-/** Upper bound of the true share, if `some` of `all` runs were bad (Wilson score interval, one-sided, 95 %). */
+/** Returns an upper bound for the true share of bad runs, if `some` of `all` runs were bad (Wilson score interval, one-sided, 95 %). */
 function shareAtMost(some: number, all: number): number {
   return within(wilson(some, all, 1))
 }
 
-/** The lower bound of the same interval. */
+/** Returns a lower bound for the true share of bad runs, if `some` of `all` runs were bad (Wilson score interval, one-sided, 95 %). */
 export function shareAtLeast(some: number, all: number): number {
   return within(wilson(some, all, -1))
 }

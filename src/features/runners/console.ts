@@ -1,4 +1,4 @@
-// The page, the route of the JSON API and the tool about runners, and what waiting for them costs.
+// The page, the route of the JSON API and the tool about runners, and their entries in the list of what to fix first.
 import { z } from 'zod'
 import { at, type ConsolePart } from '../../console/console-part.ts'
 import { createRunnersView } from './view.ts'
@@ -13,7 +13,7 @@ const week = 7 * 86_400_000
 
 export function runnersConsole(): ConsolePart {
   const known = new WeakMap<PagesParts, () => Promise<RunnersView>>()
-  /** The figures, cached for each view. */
+  /** The figures are cached separately for each view. */
   const viewOf = async (parts: PagesParts): Promise<RunnersView> => {
     const read = known.get(parts) ?? createRunnersView(parts)
     known.set(parts, read)
@@ -46,7 +46,7 @@ export function runnersConsole(): ConsolePart {
   }
 }
 
-/** What waiting for runners costs: only waits of the last day are known, and waiting has no price. */
+/** Lists long waits for runners among what to fix first. Only waits of the last day are known, and waiting has no price. */
 export function waits({ tagSets, since, until }: Pick<RunnersView, 'tagSets' | 'since' | 'until'>): FoundFix[] {
   return tagSets.map(({ tagSet, jobs, longWaits }) => ({
     subject: `Runners ${tagSet === undefined ? 'of unknown tags' : tagSet === '' ? 'without tags' : `with tags ${tagSet}`}`,

@@ -1,5 +1,5 @@
 // Figures about runners, for the page and the JSON API: how many jobs ran at the same time over the last day, how long jobs waited for a runner, and
-// which jobs wait now. Runners are distinguished by their sets of tags, because these decide which jobs a runner takes. Pure.
+// which jobs are waiting now. Runners are grouped by their set of tags, because the tags decide which jobs a runner takes. Pure.
 import { z } from 'zod'
 import { quantile } from '../../lib/quantile.ts'
 import { millis, ms, place, type Shaped } from '../../console/layout/shape.ts'
@@ -59,21 +59,21 @@ export const runnersViewShape = z.object({
 })
 export type RunnersView = Shaped<typeof runnersViewShape>
 
-/** A job that runs on a runner, has run on one, or waits for one. */
+/** A job that is running on a runner, has run on one, or is waiting for one. */
 export interface RunnerJob extends JobPlace {
-  /** The tags that it requires. */
+  /** The tags that the job requires. */
   readonly tags?: readonly string[] | undefined
-  /** The tags of its runner. */
+  /** The tags of the job's runner. */
   readonly runnerTags?: readonly string[] | undefined
   readonly startedAt?: Millis | undefined
-  /** Undefined while it runs. */
+  /** Undefined while the job is running. */
   readonly finishedAt?: Millis | undefined
-  /** How long it waited before it started, or has waited until now. */
+  /** How long the job waited before it started, or has waited until now, ms. */
   readonly waitMs?: number | undefined
   readonly isPending: boolean
 }
 
-/** A runner of the inventory. */
+/** A runner that the inventory lists. */
 export interface KnownRunner {
   readonly tags: readonly string[]
   readonly state: 'available' | 'busy' | 'offline'
@@ -85,12 +85,12 @@ export interface Period {
   readonly step: Millis
 }
 
-/** A wait is long if it is longer than this, ms. */
+/** The duration above which a wait counts as long, ms. */
 export const longWait = 60_000
-/** Maximum number of waiting jobs that are listed. */
+/** The maximum number of waiting jobs that are listed. */
 const maxWaiting = 100
 
-/** The figures of each set of tags, the one with the most running time first. */
+/** Returns the figures of each set of tags. The set with the most running time is first. */
 export function tagSetFigures(
   jobs: readonly RunnerJob[],
   known: readonly KnownRunner[],
@@ -121,7 +121,7 @@ export function tagSetFigures(
     .sort((a, b) => sum(b.busy) - sum(a.busy) || b.pending - a.pending)
 }
 
-/** The jobs that wait, the longest wait first, each with whether a known runner could take it. */
+/** Returns the waiting jobs, longest wait first, and for each whether a known runner could take it. */
 export function waitingJobs(jobs: readonly RunnerJob[], known: readonly KnownRunner[]): WaitingJob[] {
   const seen = new Map(
     [...known.map(({ tags }) => tags), ...jobs.flatMap(({ runnerTags }) => (runnerTags ? [runnerTags] : []))].map(
@@ -147,7 +147,7 @@ function placeOf({ instance, projectId, project, pipelineId, jobId, name }: Runn
   return { instance, projectId, project, pipelineId, jobId, name }
 }
 
-/** How many jobs ran at the same time: the average in each step, and the maximum. */
+/** Returns how many jobs ran at the same time: the average in each step, and the maximum. */
 function busyOf(jobs: readonly RunnerJob[], { since, until, step }: Period): Pick<TagSetFigures, 'busy' | 'maxBusy'> {
   const total = new Array<number>(Math.ceil((until - since) / step)).fill(0)
   const changes: [at: Millis, by: number][] = []
@@ -163,7 +163,7 @@ function busyOf(jobs: readonly RunnerJob[], { since, until, step }: Period): Pic
   }
   let running = 0
   let maxBusy = 0
-  // A job that ends at the moment when another one starts does not run at the same time as that job.
+  // Ends are sorted before starts: if one job ends at the moment when another starts, the two do not run at the same time.
   for (const [, by] of changes.sort((a, b) => a[0] - b[0] || a[1] - b[1])) maxBusy = Math.max(maxBusy, (running += by))
   return { busy: total.map(time => time / step), maxBusy }
 }

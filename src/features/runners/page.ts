@@ -1,4 +1,4 @@
-// The page of runners: which jobs wait for one, how busy the runners of each set of tags were over the day, and how long jobs waited.
+// The page of runners: which jobs are waiting for one, how busy the runners of each set of tags were over the day, and how long jobs waited.
 import { badge } from '../../console/layout/status.ts'
 import { fullWidth, stackedBars } from '../../console/charts/stacked-bars.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../../console/layout/frame.ts'
@@ -117,7 +117,7 @@ function notes({ since, until, isWhole, pipelines, hasInventory }: RunnersView):
   )}`
 }
 
-/** Maximum number of sets of tags that have their own area in the chart. */
+/** The maximum number of tag sets that have their own area in the chart. */
 const maxShown = 5
 
 interface Step {
@@ -131,7 +131,7 @@ interface Busy {
   readonly busy: readonly number[]
 }
 
-/** How many jobs ran at the same time, stacked by the tags of their runners. The table has the same figures as sums. */
+/** The chart of how many jobs ran at the same time, stacked by the tags of their runners. The table shows the same figures as sums. */
 function busyChart(view: RunnersView): Html {
   const { since, until, stepMs: step } = view
   const areas = areasOf(view)
@@ -148,7 +148,7 @@ function busyChart(view: RunnersView): Html {
   })
 }
 
-/** The busiest sets of tags, and one area for all others. */
+/** Returns the busiest sets of tags, and one area for all others. */
 function areasOf({ tagSets }: RunnersView): Busy[] {
   const ran = tagSets.filter(({ busy }) => busy.some(value => value > 0))
   const shown = ran.length > maxShown ? ran.slice(0, maxShown - 1) : ran

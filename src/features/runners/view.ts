@@ -1,4 +1,4 @@
-// Reads what the page of runners shows: the jobs of the last day from the stored pipelines, and the runners of the inventory.
+// Reads the data for the page of runners: the jobs of the last day from the stored pipelines, and the runners of the inventory.
 import { activeStatuses } from '../../console/overview/activity.ts'
 import { isPending } from '../../model/status.ts'
 import { projectName } from '../../console/pipelines/run-card.ts'
@@ -12,14 +12,14 @@ import type { RunCursor } from '../../core/store/ports/views.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 
 const day = 24 * 3_600_000
-/** Length of a step of the chart, ms. */
+/** The length of one step of the chart, ms. */
 const step = 1_800_000
-/** Maximum number of pipelines of the day that are read, in total and at a time. */
+/** The maximum number of the day's pipelines that are read, in total and at a time. */
 const maxPipelines = 1_000
 const pageSize = 50
-/** Maximum number of active pipelines that are read. */
+/** The maximum number of active pipelines that are read. */
 const maxActive = 200
-/** How long an answer is cached, ms, because reading a day takes a second. */
+/** How long the result is cached, ms, because reading a day takes a second. */
 const freshFor = 30_000
 
 type Sources = Pick<PagesSources, 'views' | 'now'> & {
@@ -47,7 +47,7 @@ async function readView(parts: Sources, now: Millis): Promise<RunnersView> {
   }
 }
 
-/** The newest pipelines that were created in the period. */
+/** Returns the newest pipelines that were created in the period. */
 async function runsOfTheDay(
   { views }: Sources,
   from: Millis,
@@ -76,7 +76,7 @@ function jobsOf({ run, timing }: StoredRun, now: Millis): RunnerJob[] {
     const waits = isPending(job.status)
     if (job.kind === 'bridge' || (job.startedAt === undefined && !waits)) return []
     const queued = job.queuedDuration === undefined ? undefined : Math.max(0, job.queuedDuration * 1000)
-    // The wait of a pending job was reported with the last observation of its pipeline, or later.
+    // The platform reported the wait of a pending job no earlier than the last observation of its pipeline, so the time since then is added.
     const waited = (queued ?? 0) + Math.max(0, now - timing.changedAt)
     return [
       {
@@ -91,7 +91,7 @@ function jobsOf({ run, timing }: StoredRun, now: Millis): RunnerJob[] {
   })
 }
 
-/** Each runner once, although it may be listed for several projects and groups. */
+/** Returns each runner once, although it may be listed for several projects and groups. */
 function knownRunners(readings: readonly GaugeReading[]): KnownRunner[] {
   const runners = new Map<string, KnownRunner>()
   for (const { instance, points } of readings) {

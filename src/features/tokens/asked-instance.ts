@@ -1,5 +1,5 @@
-// Asks the configured observability instance, with a separate connection for each question: for gauges, for the state of enforcement on the page,
-// and for the check of the doctor.
+// Asks the configured observability instance, with a separate connection for each purpose: the gauges, the state of enforcement on the page, and the
+// check of the doctor.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createIngestTokens, type IngestTokens } from './client.ts'
 import { dispatcherFor } from '../../core/send/otlp-http.ts'
@@ -8,12 +8,12 @@ import type { Gauges, Surroundings } from '../../daemon/feature.ts'
 import type { Proxies } from '../../core/send/destination.ts'
 import type { TokenOptions } from './options.ts'
 
-/** Timeout for one request, ms. */
+/** The timeout of one request, ms. */
 const timeoutMs = 10_000
 
 export type AskInstance = <T>(question: (instance: IngestTokens) => Promise<T>) => Promise<T>
 
-/** Undefined if no instance or no key of it is configured. */
+/** Returns undefined if no observability instance is configured, or no API key for it. */
 export function instanceOf({ observability }: TokenOptions, proxies: Proxies): AskInstance | undefined {
   const { url, apiKey, caFile } = observability
   if (url === undefined || apiKey.current() === undefined) return undefined
@@ -27,13 +27,16 @@ export function instanceOf({ observability }: TokenOptions, proxies: Proxies): A
   }
 }
 
-/** `unknown`: the instance was not asked yet, or did not answer. */
+/** Whether the instance drops telemetry without a valid token. `unknown` means that it was not asked yet, or did not answer. */
 export type Enforcement = 'on' | 'off' | 'unknown'
 
-/** Time for which an answer is used, ms. */
+/** How long an answer is reused, ms. */
 const maxAge = 60_000
 
-/** For the page, which does not wait: returns the last known state, and asks again in the background if that is old. Undefined as in `instanceOf`. */
+/**
+ * Returns the state of enforcement for the page, which does not wait: it gets the last known state, and an old state is requested again in the
+ * background. Undefined as in `instanceOf`.
+ */
 export function enforcementOf(options: TokenOptions, proxies: Proxies, clock: Clock): (() => Enforcement) | undefined {
   const ask = instanceOf(options, proxies)
   if (ask === undefined) return undefined

@@ -10,39 +10,45 @@ import { isSendable, parsed, send, type Answer, type Call } from './request.ts'
 
 export interface CreatedToken {
   readonly value: Secret
-  /** Undefined if the answer has no ID: the platform's documentation does not promise one. */
+  /** The id of the created token. Undefined if the answer has no id: the platform's documentation does not promise one. */
   readonly id: string | undefined
 }
 
-/** `last`: the instance refused, because this is the last valid token and enforcement is on. `gone`: the token did not exist (404), and is not listed. */
+/**
+ * The result of revoking a token. `last` means that the instance refused, because this is the last valid token and enforcement is on. `gone` means
+ * that the token did not exist (404) and is not listed.
+ */
 export type Revocation = 'revoked' | 'gone' | 'last'
 
-/** Every function throws an InstanceError if the instance does not do what was requested. */
+/** The operations of the token API. Each of them throws an InstanceError if the instance does not do what was requested. */
 export interface IngestTokens {
   /** The configured URL, which identifies the instance. */
   readonly url: string
   create(name: string): Promise<CreatedToken>
   list(): Promise<readonly ListedToken[]>
   revoke(id: string): Promise<Revocation>
-  /** True if the instance drops telemetry without a valid token. */
+  /** Whether the instance drops telemetry without a valid token. */
   enforcement(): Promise<boolean>
   /** Turns enforcement on or off, with immediate effect. Returns the new state. */
   setEnforcement(enabled: boolean): Promise<boolean>
 }
 
 export interface InstanceOptions {
-  /** The instance's base URL, possibly with a path before `/api/v1`. */
+  /** The base URL of the instance, possibly with a path before `/api/v1`. */
   readonly url: string
-  /** Called for every request, because the key's file may change. */
+  /** Returns the API key. It is called for every request, because the key's file may change. */
   readonly apiKey: () => Secret | undefined
   readonly dispatcher?: Dispatcher | undefined
   readonly timeoutMs: number
-  /** The clock for pauses before a request is repeated that was answered with 429 or 503. Undefined: every request is sent once. */
+  /** The clock for the pause before a request is repeated, if it was answered with 429 or 503. If undefined, every request is sent only once. */
   readonly retryClock?: Clock | undefined
 }
 
 const pauses = { first: 500, max: 8_000 }
-/** Maximum sum of the pauses of one request, ms. It is less than the lease time of a rotation's target, because the lease is not renewed during the pauses. */
+/**
+ * The maximum sum of the pauses of one request, ms. It is less than the lease time of a rotation's target, because the lease is not renewed during
+ * the pauses.
+ */
 const maxPaused = 30_000
 
 export function createIngestTokens(options: InstanceOptions): IngestTokens {
@@ -54,7 +60,8 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
       const answer = await askOnce(method, path, body)
       if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return answer
       const isBusy = answer.kind === 'answered' && (answer.status === 429 || answer.status === 503)
-      // A 503 does not exclude that a token was created. Its value is lost, so a repeated POST could create a second token.
+      // A POST is not repeated after a 503, because the token may have been created although its value is lost. A repeated POST could create a second
+      // token.
       const isRepeatable = isBusy && (method !== 'POST' || answer.status === 429)
       const pause = isRepeatable ? Math.max(answer.retryAfter ?? 0, backoff(tries, pauses)) : Infinity
       paused += pause
@@ -99,7 +106,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     return enabled
   }
 
-  /** Whether this is the last valid token. The status of that refusal is not documented, so the reason is found by listing the tokens. */
+  /** Whether this is the last valid token. The status of the instance's refusal is not documented, so the reason is found by listing the tokens. */
   async function isLast(id: string): Promise<boolean> {
     if (!(await enforcement())) return false
     const valid = (await list()).filter(token => token.valid)
@@ -127,7 +134,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     } catch (error) {
       if (!(error instanceof InstanceError)) throw error
       if (error.status === 404) {
-        // A proxy, or an older instance without this endpoint, also answers like this.
+        // A 404 does not prove that the token is gone: a proxy, or an older instance without this endpoint, also answers with it.
         if (await isListed(id)) throw errorOfUnrevoked(id, error.status)
         return 'gone'
       }
@@ -147,7 +154,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     setEnforcement: async enabled => {
       const action = `turn enforcement ${enabled ? 'on' : 'off'}`
       const answer = await ask('PUT', 'state', action, { enabled })
-      // A 204 has no state, so the state is requested.
+      // A 204 does not contain the state, so the state is requested.
       return readState(parsed(answer.text)) ?? (await enforcement())
     },
   }

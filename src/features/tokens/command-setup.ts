@@ -1,4 +1,4 @@
-// What the token commands need from the configuration: the instance, an endpoint to test tokens at, and the store; and their exit codes.
+// Sets up the token commands from the configuration: the instance, an endpoint to test tokens at, and the store. Also defines their exit codes.
 import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { complain, exitCode, type Terminal } from '../../lib/terminal.ts'
@@ -18,14 +18,14 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { RotationParts } from './rotation-session.ts'
 import type { Secret } from '../../lib/secret.ts'
 
-/** Documented in docs/token-rotation.md. */
+/** The exit codes of the token commands. They are documented in docs/token-rotation.md. */
 export const tokensExit = {
   ...exitCode,
-  /** The target has the new token, but a daemon has not reported it: the older tokens stay valid. */
+  /** The target has the new token, but a daemon has not reported that it uses it. The older tokens stay valid. */
   kept: 3,
-  /** Another rotation of the same target is under way. */
+  /** Another rotation of the same target is in progress. */
   busy: 4,
-  /** Refused, because telemetry would be lost. */
+  /** The command was refused, because telemetry would be lost. */
   refused: 5,
 } as const
 
@@ -34,31 +34,31 @@ export function refuse(terminal: Terminal, reason: string): number {
   return tokensExit.refused
 }
 
-/** What the token commands need. Tokens are tested at the OTLP endpoint that the daemon exports to. */
+/** The parts that the token commands use. Tokens are tested at the OTLP endpoint that the daemon exports to. */
 export interface TokensSetup extends Pick<RotationParts, 'instance' | 'prove' | 'store' | 'clock'> {
-  /** The token that the daemon now sends to that endpoint, read from its variable or file. */
+  /** Returns the token that the daemon now sends to that endpoint, read from its variable or file. */
   readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
-  /** The current tokens of all the daemon's destinations. */
+  /** Returns the current tokens of all the daemon's destinations. */
   readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>
-  /** The files of the tokens that are read from files. */
+  /** The paths of the files that tokens are read from. */
   readonly tokenFiles: readonly string[]
-  /** Timeout for one request to the Kubernetes API, ms. */
+  /** The timeout of one request to the Kubernetes API, ms. */
   readonly timeoutMs: number
 }
 
-/** Timeout for one request, ms. */
+/** The timeout of one request, ms. */
 const timeoutMs = 10_000
 
 /**
- * Opens what a command needs, and closes it afterwards. Tokens are tested where the daemon sends them: at the destination
- * whose token file is `target`, or else at the first destination.
+ * Opens the parts that a command uses, and closes them afterwards. Tokens are tested where the daemon sends them: at the destination whose token file
+ * is `target`, or at the first destination if there is none.
  */
 export async function withTokens(
   { terminal, configured }: ConfiguredLine<TokenOptions>,
   target: string | undefined,
   command: (setup: TokensSetup) => Promise<number>,
 ): Promise<number> {
-  // The token's file may be missing: it does not exist before the first token was created.
+  // The token's file may be missing, because it does not exist before the first token is created.
   const { config, destinations, options, proxies, openStore } = await configured(isToken)
   const { url, apiKey, caFile } = options.observability
   if (url === undefined) {
@@ -100,7 +100,7 @@ export async function withTokens(
 
 const isToken = (setting: string): boolean => /^(observability|destinations\[\d+\])\.token$/.test(setting)
 
-/** Whether the target is this file, links followed. */
+/** Whether the target is this file. Symbolic links are followed. */
 function isAt(path: string | undefined, target: string | undefined): boolean {
   const address = target === undefined ? undefined : parseTarget(target)
   return path !== undefined && address?.kind === 'file' && real(path) === real(address.path)
@@ -110,7 +110,7 @@ function real(path: string): string {
   return existsSync(path) ? realpathSync(path) : resolve(path)
 }
 
-/** Tests tokens with any signal of the destination: an empty export is the same in all of them. */
+/** Tests tokens with an empty export. Any signal of the destination can be used, because an empty export is the same for all of them. */
 function proverOf({ signals, proxy = {} }: Destination) {
   const [endpoint] = Object.values(signals)
   if (endpoint === undefined) throw new Error('a destination without a signal is no destination')
@@ -120,7 +120,7 @@ function proverOf({ signals, proxy = {} }: Destination) {
   return { prove: createProver({ url, headers, dispatcher, timeoutMs }), close: async () => dispatcher.destroy() }
 }
 
-/** Undefined without a SQLite file, as in a rotation job in another pod. The rotation then works without the daemons' reports. */
+/** Returns undefined if there is no SQLite file, as in a rotation job in another pod. The rotation then works without the daemons' reports. */
 async function storeOf(
   config: Surroundings['config'],
   openStore: CommandSurroundings<TokenOptions>['openStore'],

@@ -102,7 +102,7 @@ export function addTokenCommands(line: ConfiguredLine<TokenOptions>): void {
   )
 }
 
-/** For option parsers: text that is not a target ends the program before anything is done. */
+/** Parses a target for the command line. A text that is not a target ends the program before anything is done. */
 function targetAddress(text: string): string {
   try {
     parseTarget(text)

@@ -1,13 +1,13 @@
-// Waits until every running daemon reports that it sends the new token, or until the grace period is over.
+// Waits until every running daemon has reported that it sends the new token, or until the grace period is over.
 import type { RotationOptions, RotationParts, RotationSession } from './rotation-session.ts'
 import type { TokenReport } from './rotation-store.ts'
 
-/** `seen`: every daemon uses the new token; or there are no reports, and the whole grace period has passed. */
+/** The result of waiting. `seen` means that every daemon uses the new token, or that there are no reports and the whole grace period has passed. */
 export type Waited = { readonly kind: 'seen' } | { readonly kind: 'missing'; readonly daemons: readonly string[] }
 
 /**
- * `fingerprint`: of the new token. `older`: the fingerprints of earlier tokens. `since`: the time at which the target was written, Unix ms.
- * A store that does not answer counts as a missing report. A store without a running daemon counts as no store.
+ * Waits for the daemons' reports. `fingerprint` is that of the new token, `older` are those of earlier tokens, and `since` is the time at which the
+ * target was written, Unix ms. If the store does not answer, the reports count as missing. A store without a running daemon is treated as no store.
  */
 export async function waitForDaemons(
   { parts, pace, options, target }: RotationSession,
@@ -16,7 +16,7 @@ export async function waitForDaemons(
   since: number,
 ): Promise<Waited> {
   const { clock, store } = parts
-  // The clock may have been ahead when `since` was written.
+  // `since` is limited to the current time, because the clock may have been ahead when the target was written.
   const begun = Math.min(since, clock.now())
   const untilWithoutReports = begun + Math.max(options.graceMs, parts.target.minGraceMs)
   const until = begun + options.graceMs
@@ -34,7 +34,7 @@ export async function waitForDaemons(
   }
 }
 
-/** Describes what the rotation waits for, as the rest of a sentence that begins with "Wait" or "Waiting". */
+/** Describes what the rotation waits for. The text continues a sentence that begins with "Wait" or "Waiting". */
 export async function expectation(
   { store, target }: RotationParts,
   { graceMs, force }: RotationOptions,
@@ -49,7 +49,7 @@ export async function expectation(
   return `until ${reporters} report the new token; if any does not within ${graceMs / 1000} s, ${end}.`
 }
 
-/** The daemons that do not use the new token or still use an older one. A daemon may also have tokens for other destinations. */
+/** Returns the daemons that do not use the new token, or still use an older one. A daemon may also have tokens for other destinations. */
 function lagging(reports: readonly TokenReport[], fingerprint: string, older: readonly string[]): readonly string[] {
   const daemons = Map.groupBy(reports, report => report.daemon)
   return [...daemons]

@@ -1,4 +1,4 @@
-// Reports the fingerprints of the ingest tokens that this daemon uses in the store, so that a rotation knows when it may revoke older ones.
+// Writes the fingerprints of the ingest tokens that this daemon uses to the store. A rotation reads them to decide when it may revoke older tokens.
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -8,24 +8,26 @@ import type { Log } from '../../lib/log.ts'
 import type { DaemonReport } from './documents.ts'
 import type { Repository } from '../../core/store/ports/repository.ts'
 
-/** A report that is older than this belongs to a daemon that no longer runs, ms. */
+/** The maximum age of a running daemon's report, ms. An older report belongs to a daemon that no longer runs. */
 export const reportLife = 30_000
-/** Reports of killed daemons are removed after this time, ms. */
+/** The age at which reports of killed daemons are deleted, ms. */
 const retention = 86_400_000
-/** Interval at which the tokens are checked, ms. It is short because rotations wait for the report. */
+/** The interval at which the daemon checks its tokens for changes, ms. It is short because rotations wait for the report. */
 const checkInterval = 1_000
-/** Interval at which an unchanged report is renewed, ms. */
+/** The interval at which an unchanged report is renewed, ms. */
 const reportInterval = 10_000
 
 export interface TokenReportOptions {
   readonly reports: Repository<DaemonReport, 'daemon'>
-  /** The current tokens, one for each destination that has one. */
+  /** Returns the current tokens, one for each destination that has one. */
   readonly tokens: () => readonly Secret[]
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Makes the loop that reports. `stop` removes the report. A daemon without a token reports nothing, because a revocation does not affect it. */
+/**
+ * Returns the loop that writes the report. `stop` deletes the report. A daemon without a token writes none, because a revocation does not affect it.
+ */
 export function createTokenReport({ reports, tokens, clock, log }: TokenReportOptions): Loop {
   const daemon = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
   let reported: string | undefined

@@ -1,4 +1,4 @@
-// `pipespan enforcement status | on | off`: whether the observability instance drops telemetry without a valid token.
+// `pipespan enforcement status | on | off`: shows, turns on or turns off whether the observability instance drops telemetry without a valid token.
 import type { Proof } from './otlp-proof.ts'
 import { print, type Terminal, printJson } from '../../lib/terminal.ts'
 import { refuse, tokensExit, type TokensSetup } from './command-setup.ts'
@@ -7,12 +7,12 @@ type EnforcementSetup = Pick<TokensSetup, 'instance' | 'prove' | 'currentToken'>
 
 interface EnforcementAction {
   readonly action: 'status' | 'on' | 'off'
-  /** Turn it on even if the daemon's token is not known to be accepted. */
+  /** If true, enforcement is turned on even if it is not known whether the instance accepts the daemon's token. */
   readonly force: boolean
   readonly json: boolean
 }
 
-/** Runs one of the commands; returns its exit code (`tokensExit`). Throws a Fault. */
+/** Runs one of the enforcement commands and returns its exit code (`tokensExit`). Throws a Fault. */
 export async function enforcementCommand(
   { action, force, json }: EnforcementAction,
   setup: EnforcementSetup,
@@ -35,8 +35,8 @@ function show(enabled: boolean, json: boolean, terminal: Terminal): number {
 }
 
 /**
- * Turns it on, or returns why not. While enforcement is off, an endpoint may accept any token. So the token is tested again
- * right after enforcement was turned on; if the token is refused then, enforcement is turned off again.
+ * Turns enforcement on, or returns why not. While it is off, an endpoint may accept any token, so the token is tested again right afterwards. If the
+ * token is refused then, enforcement is turned off again.
  */
 async function turnOnSafely({ instance, prove, currentToken }: EnforcementSetup): Promise<string | undefined> {
   const token = await currentToken()

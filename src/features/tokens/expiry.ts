@@ -1,4 +1,4 @@
-// Ingest tokens that expire soon, as conditions that people may be notified about.
+// Watches for ingest tokens that expire soon, as conditions that people may be notified about.
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { ownInstance, tokenNotice, type Condition } from '../../model/condition.ts'
 import { reasonOf } from '../../lib/fault.ts'
@@ -6,17 +6,17 @@ import type { ListedToken } from './listed-token.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The interval at which the instance is asked, ms. */
+/** The interval at which the instance is asked for its tokens, ms. */
 const lookEvery = 600_000
 
 type WatchedToken = Pick<ListedToken, 'id' | 'name' | 'valid' | 'expiresAt'>
 
-/** The function returns no conditions before the interval has passed, and if the instance does not answer. */
+/** The returned function returns no conditions until the interval has passed, or if the instance does not answer. */
 export function watchExpiry(
   list: () => Promise<readonly WatchedToken[]>,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): (now: Millis) => Promise<readonly Condition[]> {
-  /** The watched tokens by id, with their expiry. They are remembered because a revoked token may be missing in the list. */
+  /** The watched tokens by id, with their expiry. They are remembered because the instance may not list a revoked token. */
   const expiries = new Map<string, WatchedToken>()
   let askedAt = -Infinity
 
@@ -34,14 +34,14 @@ export function watchExpiry(
     return [...expiries].flatMap(([id, { expiresAt = Infinity, ...token }]) => {
       if (listed.some(one => one.id === id && one.valid)) return conditionOf(token, expiresAt, now)
       if (now < expiresAt) return conditionOf(token, Infinity, now)
-      // A token that has expired was not replaced in time.
+      // An expired token was not replaced in time, so its condition stays broken and it is no longer watched.
       expiries.delete(id)
       return []
     })
   }
 }
 
-/** `expiresAt`: infinite for a token that was revoked in time. */
+/** `expiresAt` is infinite for a token that was revoked in time. */
 function conditionOf(
   { id, name = id }: { readonly id: string; readonly name?: string | undefined },
   expiresAt: Millis,

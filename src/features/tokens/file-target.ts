@@ -1,4 +1,4 @@
-// A target that is a file. Its value is replaced by an atomic rename; its journal and its lock are files beside it.
+// Stores an ingest token in a file. The token is replaced by an atomic rename; the journal and the lock are files beside it.
 import { realpath, rm } from 'node:fs/promises'
 import { Fault, reasonOf } from '../../lib/fault.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -7,11 +7,11 @@ import { tryLock, type FileLock } from '../../lib/file-lock.ts'
 import { parseJournal, RotationError } from './journal.ts'
 import { RotationBusy, type Target, type TargetContent } from './target.ts'
 
-/** `PATH` contains only the value. `PATH.rotation.json` is the journal, `PATH.rotation.lock` the lock. */
+/** The file `PATH` contains only the token. `PATH.rotation.json` is the journal, and `PATH.rotation.lock` is the lock. */
 export function createFileTarget(path: string): Target {
   const address = `file:${path}`
 
-  /** Follows links: the file behind a link is replaced, and several links to one file share its journal. */
+  /** Symbolic links are followed: the linked file is replaced, and several links to one file share its journal. */
   const real = async () => await realpath(path).catch(() => path)
 
   async function read(file: string): Promise<TargetContent> {
@@ -41,7 +41,7 @@ export function createFileTarget(path: string): Target {
         const file = await real()
         const lock = tryLock(`${file}.rotation.lock`)
         if (lock === undefined) throw new RotationBusy(address, 'it holds the lock beside the file')
-        // A rotation that was killed before the rename has left an unused value in this file.
+        // If a rotation was killed before the rename, this file still has its unused token.
         await rm(`${file}.new`, { force: true }).catch((error: unknown) => releaseAnd(lock, error))
         return {
           read: () => guarded(`read ${path}`, () => read(file)),

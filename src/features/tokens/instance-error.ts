@@ -1,12 +1,12 @@
-// Makes the errors of the observability instance's token API: the action that failed, the answer and a remedy.
+// The errors of the observability instance's token API, with the action that failed, the answer and a remedy.
 import { Fault } from '../../lib/fault.ts'
 import { wordsOf, type Answer } from './request.ts'
 
-/** The token API cannot be reached, refuses, or sends an unusable answer. The error never contains the API key or a token. */
+/** Thrown if the token API cannot be reached, refuses, or sends an unusable answer. The error never contains the API key or a token. */
 export class InstanceError extends Fault {
-  /** Undefined if there is no answer. */
+  /** The status of the answer; undefined if there is no answer. */
   readonly status: number | undefined
-  /** True if the instance may have performed the action although there is no usable answer. */
+  /** True if the instance may have performed the action although it sent no usable answer. */
   readonly uncertain: boolean
 
   constructor(
@@ -23,7 +23,7 @@ export class InstanceError extends Fault {
 const checkAddress =
   'Check PIPESPAN_OBSERVABILITY_URL: it must be the URL of the observability instance itself, not its OTLP endpoint, and not behind a login page.'
 
-/** The API key is missing, or invalid in a header. */
+/** The error for an API key that is missing or that cannot be sent in a header. */
 export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
   const [what, remedy] =
     problem === 'missing'
@@ -38,7 +38,10 @@ export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
   return new InstanceError(what, remedy, { uncertain: false })
 }
 
-/** The error for any answer but a 2xx. `action`: the failed action, such as "list the tokens". `key` is redacted in the instance's message. */
+/**
+ * Returns the error for any answer except a 2xx. `action` is the failed action, such as "list the tokens". `key` is redacted in the instance's
+ * message.
+ */
 export function errorOfAnswer(answer: Answer, action: string, key: string): InstanceError {
   if (answer.kind === 'failed') {
     const remedy = answer.certificate
@@ -54,7 +57,7 @@ export function errorOfAnswer(answer: Answer, action: string, key: string): Inst
   return new InstanceError(`Could not ${action}: ${what} (${said}).`, remedy, { status, uncertain: status >= 500 })
 }
 
-/** What an answer with this status means, and the remedy. */
+/** Returns the meaning of an answer with this status, and the remedy. */
 function reasonOf(status: number, isPage: boolean): readonly [what: string, remedy: string] {
   if (status === 401) {
     return [
@@ -76,7 +79,10 @@ function reasonOf(status: number, isPage: boolean): readonly [what: string, reme
   return ['the observability instance refused', remedy]
 }
 
-/** The error for a token that the instance still lists as valid after it was to be revoked. `status`: the answer to that. */
+/**
+ * Returns the error for a token that the instance still lists as valid after its revocation. `status` is the status of the instance's answer to the
+ * revocation.
+ */
 export function errorOfUnrevoked(id: string, status: number): InstanceError {
   return new InstanceError(
     `Could not revoke the ingest token ${id}: the answer was ${status}, but the token is still listed as valid.`,
@@ -85,7 +91,7 @@ export function errorOfUnrevoked(id: string, status: number): InstanceError {
   )
 }
 
-/** The error for a 2xx with an unusable body. The message does not show the body, because it may contain a token. */
+/** Returns the error for a 2xx with an unusable body. The message does not show the body, because it may contain a token. */
 export function errorOfBody(answer: Answer & { kind: 'answered' }, action: string, problem: string): InstanceError {
   const { status } = answer
   const html = isHtml(answer)

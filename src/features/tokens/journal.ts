@@ -18,7 +18,7 @@ export function blankJournal(target: string, instance: string): Journal {
   return { version: 1, revision: 0, target, instance, older: [] }
 }
 
-/** Parses a journal's JSON. Throws a RotationError that names `place` if this version cannot have written it. */
+/** Parses the JSON of a journal. Throws a RotationError that names `place` if this version cannot have written it. */
 export function parseJournal(text: string, place: string): Journal {
   try {
     return rotationJournal.parse(JSON.parse(text))
@@ -35,10 +35,10 @@ export function hasReached(rotation: RotationUnderWay, step: RotationStep): bool
   return rotationSteps.indexOf(rotation.step) >= rotationSteps.indexOf(step)
 }
 
-/** Maximum difference between the clocks of two hosts, ms. */
+/** The maximum difference between the clocks of two hosts, ms. */
 const maxSkew = 600_000
 
-/** A token's age, ms. Infinity if `since` is too far in the future: the clock was wrong then, so the token may have any age. */
+/** Returns the age of a token, ms. It is Infinity if `since` is too far in the future: the clock was wrong then, so the token may have any age. */
 export function ageOf(since: number, now: number): number {
   return since > now + maxSkew ? Infinity : now - since
 }
@@ -47,12 +47,12 @@ interface Beginning {
   readonly id: string
   readonly name: string
   readonly at: number
-  /** The IDs of the tokens of this name that are listed now. */
+  /** The ids of the tokens of this name that are listed now. */
   readonly before: readonly string[]
   readonly shared: boolean
 }
 
-/** The operator has declared that these tokens belong to this target. */
+/** Records that the operator has declared these tokens to belong to this target. */
 export function adopted(journal: Journal, ids: readonly string[], at: number): Journal {
   return { ...journal, older: [...journal.older, ...ids.map(id => ({ id, since: at }))] }
 }
@@ -77,14 +77,14 @@ export function created(journal: Journal, token: NewToken, at: number): Journal 
   return rotation === undefined ? journal : { ...journal, rotation: { ...rotation, token } }
 }
 
-/** The new token is in the target. The previous token becomes an older one. */
+/** Records that the new token was written to the target. The previous token becomes an older one. */
 export function written(journal: Journal, at: number): Journal {
   const { rotation } = stepped(journal, 'written', at)
   if (rotation?.token === undefined) return journal
   return { ...retired(journal), current: rotation.token, rotation: { ...rotation, writtenAt: at } }
 }
 
-/** The rotation has reached a step without further changes. */
+/** Records that the rotation has reached a step, without further changes. */
 export function stepped(journal: Journal, step: RotationStep, at: number): Journal {
   const { rotation } = journal
   if (rotation === undefined) return journal
@@ -95,18 +95,21 @@ export function revoked(journal: Journal, id: string): Journal {
   return { ...journal, older: journal.older.filter(token => token.id !== id) }
 }
 
-/** The rotation is over: it is done or completely rolled back. */
+/** Records that the rotation is over: it is done or completely rolled back. */
 export function over(journal: Journal): Journal {
   const { rotation: _, ...rest } = journal
   return rest
 }
 
-/** The rotation is rolled back, but its token could not be revoked yet. The next rotation revokes it. */
+/** Records that the rotation is rolled back, but its token could not be revoked yet. The next rotation revokes it. */
 export function deferred(journal: Journal, token: HeldToken): Journal {
   return { ...over(journal), older: [...journal.older, token] }
 }
 
-/** Ends the rotation if another writer has changed the target or its token was revoked. The token joins the older ones, which the next rotation revokes. */
+/**
+ * Ends the rotation because another writer has changed the target, or because its token was revoked. The token joins the older ones, which the next
+ * rotation revokes.
+ */
 export function disowned(journal: Journal): Journal {
   return over(retired(journal))
 }
@@ -116,5 +119,5 @@ function retired(journal: Journal): Journal {
   return current === undefined ? rest : { ...rest, older: [...journal.older, current] }
 }
 
-/** A rotation cannot start or continue. Nothing is lost: the next run finishes it or rolls it back. The error never contains a token. */
+/** Thrown if a rotation cannot start or continue. Nothing is lost: the next run finishes it or rolls it back. The error never contains a token. */
 export class RotationError extends Fault {}

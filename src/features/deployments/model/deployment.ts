@@ -1,5 +1,5 @@
-// A deployment, as webhook events and the job that deploys report it. Its key is the job's id, whoever reports it; a deployment without a
-// job has its own id. Merging is pure and commutative.
+// A deployment, as webhook events and the deploying job report it. It is identified by its job's id, whichever source reports it; a deployment
+// without a job is identified by its own id. Merging reports is pure and commutative.
 import { deploys } from '../../../model/job.ts'
 import { globs } from '../../../lib/chooser.ts'
 import type { Chunk } from '../../../model/chunk.ts'
@@ -10,12 +10,12 @@ import { later, second, type Millis } from '../../../model/instant.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 import type { JobSpan } from '../../../model/trace-context.ts'
 
-/** What the newest event reports. */
+/** The fields of the newest webhook event about a deployment. */
 export interface DeploymentEvent {
-  /** As the platform names it. */
+  /** The status of the deployment, as the platform names it. */
   readonly status: string
   readonly at: Millis
-  /** When it was reported as running. */
+  /** When an event reported the deployment as running. */
   readonly beganAt?: Millis | undefined
   readonly environment?: string | undefined
   readonly tier?: string | undefined
@@ -23,7 +23,7 @@ export interface DeploymentEvent {
   readonly user?: string | undefined
 }
 
-/** What the latest snapshot of its job contains. */
+/** The fields of a deployment that come from the latest snapshot of its job. */
 export interface DeploymentJob {
   readonly status: string
   readonly environment?: string | undefined
@@ -32,13 +32,13 @@ export interface DeploymentJob {
   readonly finishedAt?: Millis | undefined
   readonly user?: string | undefined
   readonly revision?: string | undefined
-  /** When the revision was committed. */
+  /** When the deployed revision was committed. */
   readonly committedAt?: Millis | undefined
   readonly ref?: string | undefined
   readonly span: JobSpan
 }
 
-/** One report of a deployment, or all reports merged. At least one of `jobId` and `deploymentId` is known. */
+/** One report of a deployment, or all its reports merged. At least one of `jobId` and `deploymentId` is set. */
 export interface Deployment {
   readonly instance: string
   readonly project: ProjectFacts
@@ -48,16 +48,16 @@ export interface Deployment {
   readonly job?: DeploymentJob | undefined
 }
 
-/** The deployment as all other code reads it. */
+/** The deployment in the form that all other code reads. */
 export interface DeploymentView {
   readonly environment?: string | undefined
   readonly tier?: string | undefined
-  /** As the platform names it. */
+  /** The status of the deployment, as the platform names it. */
   readonly status: string
-  /** Undefined while it is under way, and if it was canceled or skipped. */
+  /** Undefined while the deployment is in progress, and if it was canceled or skipped. */
   readonly outcome?: 'succeeded' | 'failed' | undefined
   readonly startedAt?: Millis | undefined
-  /** Only set for a deployment that succeeded or failed. */
+  /** The end of the deployment. It is only set if the deployment succeeded or failed. */
   readonly finishedAt?: Millis | undefined
   readonly revision?: string | undefined
   readonly committedAt?: Millis | undefined
@@ -67,7 +67,7 @@ export interface DeploymentView {
 
 const outcomes: Readonly<Record<string, DeploymentView['outcome']>> = { success: 'succeeded', failed: 'failed' }
 
-/** Undefined if no event is known and the job did not succeed: the job may have failed before it began to deploy. */
+/** Returns undefined if no event is known and the job did not succeed, because the job may have failed before it began to deploy. */
 export function viewDeployment({ event: reported, job }: Deployment): DeploymentView | undefined {
   const event = reported?.facts
   const hasDeployed = hasSucceeded(job?.status)
@@ -91,7 +91,7 @@ export function viewDeployment({ event: reported, job }: Deployment): Deployment
   }
 }
 
-/** Commutative, associative and idempotent, except for the project: it may be renamed, so the last report wins. */
+/** Merging is commutative, associative and idempotent, except for the project: a project may be renamed, so its last report wins. */
 export function mergeDeployment(known: Deployment, reported: Deployment): Deployment {
   return knownOf({
     instance: known.instance,
@@ -103,7 +103,7 @@ export function mergeDeployment(known: Deployment, reported: Deployment): Deploy
   })
 }
 
-/** The deployments that the finished jobs of a chunk made. */
+/** Returns the deployments that the finished jobs of a chunk made. */
 export function deploymentsOfChunk(chunk: Chunk): Deployment[] {
   const { key, project, trace, pipeline, jobs } = chunk
   const { sha, committedAt, ref } = pipeline.facts
@@ -127,27 +127,33 @@ export function deploymentsOfChunk(chunk: Chunk): Deployment[] {
 /** Whether an environment with this name and tier is production. */
 export type IsProduction = (view: Pick<DeploymentView, 'environment' | 'tier'>) => boolean
 
-/** Decided by the tier, or by the environment's name if the tier is unknown. */
+/** Whether an environment is production. Its tier decides, or its name if the tier is unknown. */
 export function isProduction({ environment = '', tier }: Parameters<IsProduction>[0]): boolean {
   return tier === undefined ? /^prod(?:uction)?$/i.test(environment) : tier === 'production'
 }
 
 const tierPrefix = 'tier:'
 
-/** `patterns`: globs of environment names, or `tier:` and a glob of tiers. Undefined: the platform's tier decides, or else the name. */
+/**
+ * Returns the test for production environments. `patterns` are globs of environment names, or `tier:` followed by a glob of tiers. Without patterns,
+ * the platform's tier decides, or the name if the tier is unknown.
+ */
 export function productionBy(patterns: readonly string[] | undefined): IsProduction {
   if (patterns === undefined) return isProduction
   const [tiers, names] = [true, false].map(ofTier => {
     const own = patterns.filter(pattern => pattern.toLowerCase().startsWith(tierPrefix) === ofTier)
     const texts = own.map(pattern => (ofTier ? pattern.slice(tierPrefix.length).trim() : pattern))
-    // `tier:` alone matches no tier: its glob is empty, and picomatch throws on an empty glob.
+    // `tier:` without a glob matches no tier. It is left out because picomatch throws on an empty glob.
     return globs(texts.filter(text => text !== ''))
   })
   return ({ environment, tier }) =>
     (tier !== undefined && tiers?.(tier) === true) || (environment !== undefined && names?.(environment) === true)
 }
 
-/** Some times come as whole seconds. Of two events in the same second, that with the later stage is the newer one. */
+/**
+ * Versions an event by its time in whole seconds, because some events have no finer time. If two events have the same second, the one with the later
+ * stage is newer.
+ */
 export function observedEvent(facts: DeploymentEvent): Versioned<DeploymentEvent> {
   return versioned(versionOf(second(facts.at), rankOf(facts.status), Math.round(facts.at)), facts)
 }
@@ -170,7 +176,7 @@ function rankOf(status: string): number {
   return ends.has(status) ? ended : (ranks[status] ?? 1)
 }
 
-/** The longer revision: events have short ones, jobs have full ones. */
+/** Returns the longer of two revisions: events have short revisions, jobs have full ones. */
 function longer(a: string | undefined, b: string | undefined): string | undefined {
   return (b?.length ?? 0) > (a?.length ?? 0) ? b : a
 }

@@ -1,41 +1,41 @@
-// An incident, as webhook events and the platform's list of issues report it. Its key is its project and its number (iid) there. Merging is
-// pure and commutative.
+// An incident, as webhook events and the platform's list of issues report it. It is identified by its project and its number (iid) in the project.
+// Merging reports is pure and commutative.
 import { earliest, later, second, type Millis } from '../../../model/instant.ts'
 import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from '../../../model/versioned.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 
-/** What the newest report contains. */
+/** The fields of the newest report of an incident. */
 export interface IncidentFacts {
-  /** `retyped`: the issue has another type now, so it is no longer an incident. */
+  /** `retyped` means that the issue's type was changed, so it is no longer an incident. */
   readonly state: 'opened' | 'closed' | 'retyped'
   readonly at: Millis
   readonly severity?: string | undefined
 }
 
-/** One report of an incident, or all reports merged. */
+/** One report of an incident, or all its reports merged. */
 export interface Incident {
   readonly instance: string
   readonly project: ProjectFacts
   readonly iid: number
   readonly facts: Versioned<IncidentFacts>
   readonly openedAt?: Millis | undefined
-  /** When it was last reported as open. */
+  /** When the incident was last reported as open. */
   readonly lastOpenAt?: Millis | undefined
-  /** When it was last closed, if that was reported. */
+  /** When the incident was last closed, if a report contained that time. */
   readonly closedAt?: Millis | undefined
 }
 
-/** The incident as all other code reads it. */
+/** The incident in the form that all other code reads. */
 export interface IncidentView {
   readonly state: IncidentFacts['state']
   readonly severity?: string | undefined
   readonly openedAt?: Millis | undefined
-  /** Undefined while it is open. */
+  /** Undefined while the incident is open. */
   readonly closedAt?: Millis | undefined
   readonly changedAt: Millis
 }
 
-/** What one metric point counts: that it was opened, how long it was open, or both. */
+/** What one metric point counts about an incident: that it was opened, how long it was open, or both. */
 export interface IncidentFigures {
   readonly severity?: string | undefined
   readonly isOpening: boolean
@@ -46,18 +46,18 @@ export interface IncidentFigures {
 export interface ReportedIssue extends Pick<Incident, 'instance' | 'project' | 'iid'> {
   readonly state: string | undefined
   readonly severity?: string | undefined
-  /** When it was in this state. */
+  /** A time at which the issue was in this state. */
   readonly at: Millis
   readonly openedAt?: Millis | undefined
   readonly closedAt?: Millis | undefined
 }
 
-/** Undefined for an unknown state. */
+/** Returns the incident of a reported issue, or undefined if the issue's state is unknown. */
 export function reportedIncident({ instance, project, iid, ...issue }: ReportedIssue): Incident | undefined {
   const { state, at, openedAt, closedAt } = issue
   if (state !== 'opened' && state !== 'closed' && state !== 'retyped') return undefined
   const isClosed = state === 'closed'
-  // Some times come as whole seconds. Of two reports in the same second, the one that says open is the older one.
+  // Some reports have times in whole seconds. If two reports have the same second, the one with the state `opened` is older.
   const version = versionOf(second(at), state === 'opened' ? 0 : 1, Math.round(at))
   return knownOf({
     ...{ instance, project, iid, openedAt },
@@ -67,7 +67,7 @@ export function reportedIncident({ instance, project, iid, ...issue }: ReportedI
   })
 }
 
-/** Commutative, associative and idempotent, except for the project: it may be renamed, so the last report wins. */
+/** Merging is commutative, associative and idempotent, except for the project: a project may be renamed, so its last report wins. */
 export function mergeIncident(known: Incident, reported: Incident): Incident {
   const { instance, iid } = known
   return knownOf({
@@ -81,22 +81,22 @@ export function mergeIncident(known: Incident, reported: Incident): Incident {
 
 export function viewIncident({ facts: { facts }, openedAt, lastOpenAt, closedAt }: Incident): IncidentView {
   const { state, severity, at } = facts
-  // The incident may have been reopened after this close, and closed again.
+  // The known close is outdated if the incident was reopened after it and closed again.
   const isOfNow = closedAt !== undefined && (lastOpenAt === undefined || second(closedAt) >= second(lastOpenAt))
   const end = state === 'closed' ? (isOfNow ? closedAt : at) : undefined
   return { state, changedAt: at, ...knownOf({ severity, openedAt, closedAt: end }) }
 }
 
-/** A time that is longer than this before the first report, ms, is not counted: the daemon was not running yet. */
+/** The maximum age of an incident's opening or close at its first report, ms. Older ones are not counted, because the daemon was not running yet. */
 export const incidentLookback = 7 * 24 * 3_600_000
 
-/** The parts that were counted, or are too old to be counted. */
+/** Which parts of an incident (its opening, its close) are done: they were counted, or are too old to be counted. */
 export interface CountedIncident {
   readonly opening: boolean
   readonly closing: boolean
 }
 
-/** The parts to count now; undefined: none. */
+/** Returns the parts of an incident that are to be counted now, or undefined if there are none. */
 export function incidentFigures(
   { severity, openedAt, closedAt }: IncidentView,
   counted: CountedIncident,

@@ -1,4 +1,4 @@
-// The lists of the page of changes: projects with their figures, and the latest changes.
+// The lists on the page of changes: projects with their figures, and the latest changes.
 import { z } from 'zod'
 import { addressWith } from '../../../console/layout/address.ts'
 import { changeStates, type ChangeView } from '../model/change.ts'
@@ -10,9 +10,9 @@ import { scopeAddress, type Scope } from '../../../console/layout/scope-heading.
 import type { Millis } from '../../../model/instant.ts'
 import type { RequestContext } from '../../../console/layout/frame.ts'
 
-/** `project`: the one that is shown; undefined: all. */
+/** `project` is the project that the page shows; if undefined, it shows all projects. */
 interface ChangesContext extends RequestContext, Pick<Scope, 'span' | 'project'> {
-  /** Whether any row has been in a merge train. */
+  /** Whether any listed change has been in a merge train. */
   readonly hasTrain: boolean
 }
 
@@ -150,7 +150,7 @@ function projectLink(project: string, { base, span }: Pick<ChangesContext, 'base
   return html`<a href="${scopeAddress(`${base}/changes`, { span, project })}">${pathText(project)}</a>`
 }
 
-/** The branches of a change, with a link to the pipelines of its source branch. */
+/** The branches of a change. The source branch links to its pipelines. */
 function branches(base: string, project: string, head: string | undefined, target: string | undefined): Content {
   if (head === undefined) return target ?? '–'
   const pipelines = addressWith(`${base}/pipelines`, { project, ref: head })

@@ -12,14 +12,14 @@ import type { Scope } from '../../../console/layout/scope-heading.ts'
 import type { DeploymentSources } from './sources.ts'
 
 interface AskedChanges extends Scope {
-  /** The maximum number of projects, and of listed changes. */
+  /** The maximum number of projects and of listed changes. */
   readonly limit: number
-  /** A sort key of projects or of changes. The listed changes are the latest ones, whatever the key. */
+  /** The sort key for the list of projects or of changes. Whatever the key, the listed changes are the latest ones. */
   readonly sort?: string | null | undefined
 }
 
 const timesShape = changeProjects.shape.omit({ instance: true, projectId: true, project: true, open: true })
-/** Medians over the period. */
+/** The medians of a period's merge request times. */
 type ChangeTimes = Shaped<typeof timesShape>
 
 export const changesShape = z.object({
@@ -36,7 +36,7 @@ export const changesShape = z.object({
 })
 export type ChangesShown = Shaped<typeof changesShape>
 
-/** Figures are computed from the latest changes, up to this number. */
+/** The maximum number of changes that figures are computed from; the latest changes are used. */
 const maxCounted = 5_000
 
 export async function changesOf(

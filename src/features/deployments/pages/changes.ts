@@ -1,4 +1,5 @@
-// The page of changes (merge requests): times to merge, to first approval and to first pipeline; the latest changes with their pipelines.
+// The page of changes (merge requests): the times to merge, to the first approval and to the first pipeline, and the latest changes with their
+// pipelines.
 import { askedScope, scopeHeading } from '../../../console/layout/scope-heading.ts'
 import { card, empty, howCounted, tiles, type Page, type RequestContext } from '../../../console/layout/frame.ts'
 import { after, changeList, changeProjects } from './change-columns.ts'
@@ -12,7 +13,7 @@ import { runsLink } from '../../../console/charts/plot.ts'
 import { stackedBars } from '../../../console/charts/stacked-bars.ts'
 import type { DeploymentSources } from './sources.ts'
 
-/** Rows of each list. */
+/** The maximum number of rows in each list. */
 const maxRows = 100
 
 export async function changesPage(
@@ -72,7 +73,7 @@ function totals({ total, span }: ChangesShown): Html {
   ])
 }
 
-/** Merges and the median time to merge of each day. */
+/** The charts of merges and of the median time to merge, day by day. */
 function changeCharts({ days, span, project, own }: ChangesShown, { base, now }: RequestContext): Html {
   const frame = chartDays(span, now)
   const href = ({ at }: { readonly at: number }): string => runsLink(base, at, frame, { project, own })

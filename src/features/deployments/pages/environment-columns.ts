@@ -1,4 +1,4 @@
-// The lists of the page of environments: the latest deployments, and incidents by project.
+// The lists on the page of environments: the latest deployments, and incidents by project.
 import { z } from 'zod'
 import { badge } from '../../../console/layout/status.ts'
 import { duration, figure, number, shortSha, since } from '../../../console/layout/format.ts'
@@ -9,7 +9,7 @@ import { millis, ms, place, type Shaped } from '../../../console/layout/shape.ts
 import { scopeAddress, type Scope } from '../../../console/layout/scope-heading.ts'
 import type { RequestContext } from '../../../console/layout/frame.ts'
 
-/** `project`: the one that is shown; undefined: all. */
+/** `project` is the project that the page shows; if undefined, it shows all projects. */
 export interface ShownContext extends RequestContext, Pick<Scope, 'span' | 'project'> {}
 
 export const incidentList = listOf()({
@@ -107,7 +107,7 @@ interface Named {
   readonly project: string
 }
 
-/** The environment, with its project if all projects are shown. */
+/** The name of an environment, preceded by its project if the page shows all projects. */
 export function environmentName(
   { environment = '', tier, isProduction, project }: Named,
   { base, span, project: chosen }: ShownContext,

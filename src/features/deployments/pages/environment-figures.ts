@@ -1,4 +1,4 @@
-// Figures about environments, for the page and the JSON API: what is deployed, and the four key metrics of deployments.
+// Figures about environments, for the page and the JSON API: the deployed revisions, and the four key metrics of deployments.
 import { z } from 'zod'
 import { deploymentList, incidentList, type IncidentSummary, type ListedDeployment } from './environment-columns.ts'
 import { fourKeys, keysOverTime, keysOverTimeShape, keysShape } from './keys.ts'
@@ -14,18 +14,18 @@ import type { ShownDeployment } from '../sql/deployment-reads.ts'
 import type { ShownIncident } from '../sql/incidents.ts'
 import type { DeploymentSources } from './sources.ts'
 
-// Incidents by project, with their ratio to deployments to production.
+// Counts incidents by project, and divides them by the project's deployments to production.
 interface Known {
-  /** Opened in this period. */
+  /** The incidents that were opened in this period. */
   readonly opened: readonly ShownIncident[]
-  /** Open now. */
+  /** The incidents that are open now. */
   readonly open: readonly ShownIncident[]
-  /** The deployments of this period. */
+  /** The deployments that were made in this period. */
   readonly made: readonly ShownDeployment[]
   readonly isProduction: IsProduction
 }
 
-/** `limit`: the maximum number of projects. */
+/** `limit` is the maximum number of projects. */
 function incidentsOf({ opened, open, made, isProduction }: Known, limit: number): readonly IncidentSummary[] {
   const keyOf = ({ incident: { instance, project: of } }: ShownIncident): string => JSON.stringify([instance, of.id])
   const [openedOf, openOf] = [Map.groupBy(opened, keyOf), Map.groupBy(open, keyOf)]
@@ -53,7 +53,7 @@ function incidentsOf({ opened, open, made, isProduction }: Known, limit: number)
 }
 
 interface AskedEnvironments extends Scope {
-  /** The maximum number of environments, and of listed deployments. */
+  /** The maximum number of environments and of listed deployments. */
   readonly limit: number
 }
 
@@ -82,7 +82,7 @@ export const environmentsShape = z.object({
 })
 export type Environments = Shaped<typeof environmentsShape>
 
-/** Figures are computed from the latest deployments, up to this number. */
+/** The maximum number of deployments that figures are computed from; the latest deployments are used. */
 const maxCounted = 5_000
 
 export async function environmentsOf(

@@ -1,4 +1,4 @@
-// The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
+// The page of environments: what is deployed to each one, since when and by whom; deployment metrics; incidents; the latest deployments.
 import { addressWith } from '../../../console/layout/address.ts'
 import { environmentsOf, type EnvironmentFigures, type Environments } from './environment-figures.ts'
 import { deploymentList, environmentName, incidentList } from './environment-columns.ts'
@@ -14,9 +14,9 @@ import { spans } from '../../../console/layout/trend-spans.ts'
 import type { PagesSettings } from '../../../console/ports.ts'
 import type { DeploymentSources } from './sources.ts'
 
-/** The maximum number of environments and of deployments that are read. */
+/** The maximum number of environments, and of deployments, that the page reads. */
 const maxRows = 100
-/** Rows of the latest deployments. */
+/** The maximum number of rows in the list of the latest deployments. */
 const maxDeployments = 30
 
 export async function environmentsPage(
@@ -112,7 +112,7 @@ function deployedTable(
   return sortedTable('What is deployed', columns, environments, context)
 }
 
-/** The number is behind a link, because it takes a request to the platform. */
+/** The page does not show the number of commits, but a link to it, because the number takes a request to the platform. */
 function behindLink({ instance, projectId, project, environment }: EnvironmentFigures, { base }: RequestContext): Html {
   return html`<a
     href="${addressWith(`${base}/environments/behind/${projectId}`, { environment, instance })}"

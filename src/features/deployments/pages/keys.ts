@@ -1,4 +1,5 @@
-// The four key metrics of some deployments: their figures over a period and over time, the columns that show them, and their charts, with incidents marked.
+// The four key metrics of a list of deployments: their figures over a period and over time, the columns that show them, and their charts, which mark
+// incidents.
 import { z } from 'zod'
 import { counted, duration, figure, minute, number, percent, utc } from '../../../console/layout/format.ts'
 import { day, spans, type Span } from '../../../console/layout/trend-spans.ts'
@@ -28,7 +29,7 @@ export const keysShape = z.object({
 })
 export type FourKeys = Shaped<typeof keysShape>
 
-/** `days`: the length of the period. */
+/** Computes the four key metrics. `days` is the length of the period. */
 export function fourKeys(made: readonly ShownDeployment[], days: number): FourKeys {
   const all = made.flatMap(({ figures }) => figures ?? [])
   const failed = all.filter(({ outcome }) => outcome === 'failed').length
@@ -51,7 +52,7 @@ function timesOf(all: readonly DeploymentFigures[]): Pick<FourKeys, 'leadTime' |
   }
 }
 
-/** The columns that show the four key metrics. */
+/** The table columns that show the four key metrics. */
 export function keyColumns<Row extends { readonly keys: FourKeys }>(): Record<string, ShownColumn<Row>> {
   return {
     deployments: figures('Deployments', ({ keys }) => keys.deployments, number),
@@ -95,12 +96,12 @@ export const keysOverTimeShape = z.object({
 })
 export type KeysOverTime = Shaped<typeof keysOverTimeShape>
 
-/** The maximum of marked incidents: more marks would hide the bars. */
+/** The maximum number of incidents that a chart marks: more marks would hide the bars. */
 const maxIncidents = 40
 
 interface Known {
   readonly made: readonly ShownDeployment[]
-  /** The latest first. */
+  /** The incidents that were opened in the period, latest first. */
   readonly opened: readonly ShownIncident[]
   readonly isProduction: IsProduction
 }
@@ -128,7 +129,7 @@ export function keysOverTime({ made, opened, isProduction }: Known, span: Span, 
   }
 }
 
-/** The charts; empty without deployments. */
+/** The charts of the four key metrics; empty if there are no deployments. */
 export function keyCharts(
   keys: KeysOverTime,
   { project, own }: Pick<Scope, 'project' | 'own'>,

@@ -1,4 +1,4 @@
-// What the pages of deployments and changes read, within the scope of the user.
+// The data that the pages of deployments and changes read, limited to the projects that the user may see.
 import { changeReads } from '../sql/changes.ts'
 import { deploymentReads } from '../sql/deployment-reads.ts'
 import { incidentReads } from '../sql/incidents.ts'
@@ -6,7 +6,7 @@ import type { countBehindWith } from '../count-behind.ts'
 import type { IsProduction } from '../model/deployment.ts'
 import type { PagesParts } from '../../../console/ports.ts'
 
-/** What is the same for all users. */
+/** The data sources that are the same for all users. */
 export interface Shared {
   readonly isProduction: IsProduction
   readonly countBehind: ReturnType<typeof countBehindWith>

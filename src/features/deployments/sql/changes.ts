@@ -1,4 +1,4 @@
-// Changes (merge requests), for both databases.
+// Stores changes (merge requests) in SQLite and PostgreSQL.
 import { countable, listed, lockOfNumber, ownByNumber, writeReported } from './counted.ts'
 import type { CountedTable, Reported } from './counted.ts'
 import { changeStates, mergeChange, viewChange, uncounted } from '../model/change.ts'
@@ -33,7 +33,7 @@ const changeTable: CountedTable<Change, CountedTimes> = {
   pruned: { where: 'd.happened_at < ?1 AND d.known_at < ?1', by: 'happened_at' },
 }
 
-/** Which times were counted. If that is damaged, all times are taken as counted, because none may be counted twice. */
+/** Returns which times of a change were counted. If that column is damaged, all times are taken as counted, because none may be counted twice. */
 function countedOf(row: Row, damaged: DamagedRows): CountedTimes {
   const all = { at: 0, took: 0 }
   const lost: CountedTimes = { pipeline: all, approval: all, merge: all, train: all }
@@ -47,12 +47,12 @@ export const changeReporter: Reporter<Reported<Change>> = {
   owner: ({ report }) => ownerOfReport(report, report.event),
 }
 
-/** A change as pages show it. */
+/** A change in the form that pages show. */
 export interface ShownChange {
   readonly id: number
   readonly change: Change
   readonly view: ChangeView
-  /** The time of its last event. */
+  /** The time of the last event about this change. */
   readonly at: Millis
   readonly counted: CountedTimes
 }
@@ -61,12 +61,12 @@ export interface ShownChange {
 export interface ProjectChanges {
   readonly instance: string
   readonly project: ProjectFacts
-  /** The start of this count: when the first of them became known. */
+  /** The start of this count: when the first of the project's changes was reported. */
   readonly since: Millis
   readonly states: Readonly<Partial<Record<ChangeState, number>>>
 }
 
-/** The operations on stored changes. `prune` deletes changes without an event since the given time. */
+/** The operations on stored changes. `prune` deletes changes that have had no event since the given time. */
 export function changes(sql: Statements) {
   return { ...countable(sql, changeTable), ...changeReads(unbounded(sql)) }
 }
@@ -75,7 +75,7 @@ export function changeReads(reading: Reading) {
   const { ask, damaged } = reading
   const changeOf = (row: Row | undefined): Change | undefined => damaged.row('changes', row, content)
   return {
-    /** Changes with an event within a period, the latest first. */
+    /** Returns the changes with an event within a period, latest first. */
     list: async ({ since, until, ...filter }: PeriodFilter) => {
       const where = 'happened_at >= ?1 AND happened_at < ?2 AND state IS NOT NULL'
       return listed(
@@ -107,7 +107,7 @@ export function changeReads(reading: Reading) {
       }
       return found
     },
-    /** The open ones of a project, including drafts, the oldest first. */
+    /** Returns the open changes of a project, including drafts, oldest first. */
     open: async ({ instance, projectId }: { readonly instance: string; readonly projectId: number }, limit: number) =>
       (await ask(selectOpen, [instance, projectId, limit])).flatMap(row => {
         const change = changeOf(row)

@@ -1,6 +1,6 @@
-// Deployments, changes and incidents, which are reported many times and counted once, for both databases. Reports are written with the delivery or run
-// that contained them, merged into one row for each thing. A thing is counted after a delay, in which late reports may arrive. Each kind declares its table
-// (`CountedTable`); merging reports, and counting due rows, are written here.
+// Stores items that are reported many times but counted once (deployments, changes and incidents), in SQLite and PostgreSQL. A report is written
+// together with the delivery or run that contained it, and is merged into the item's row. The item is counted after a delay, because later reports
+// may arrive. Each kind declares its table (`CountedTable`); this file merges the reports and counts the due rows.
 import type { Reading } from '../../../core/store/sql/reading.ts'
 import { concurrently, forUpdate, lockNames } from '../../../core/store/sql/steps.ts'
 import type { StepOf, Steps, StepValue, Within } from '../../../core/store/sql/steps.ts'
@@ -17,77 +17,88 @@ import type { Statements, Value } from '../../../core/store/sql/statements.ts'
 
 export interface Reported<Of> {
   readonly report: Of
-  /** The delay before it is counted, ms: in that time, later reports may arrive, also about the rows that it is compared with. */
+  /**
+   * The delay before the item is counted, ms. During the delay, later reports may arrive about the item and about the rows that it is compared with.
+   */
   readonly countIn: Millis
 }
 
-/** What is written when something is counted. */
+/** The data that is written when an item is counted. */
 export interface Counted {
   readonly totals?: ProjectIncrements | undefined
-  /** For destinations with delta metrics: an event with one point for each thing. */
+  /** For destinations with delta metrics: an event that has one metric point for each counted item. */
   readonly sent?: ReceivedEvent | undefined
-  /** What features report about it. */
+  /** Reports to other features about the counted item. */
   readonly reports?: readonly Reports[] | undefined
 }
 
-/** A thing that is to be counted. `State`: what was counted of it. */
+/** An item that is to be counted. `State` describes what was already counted of it. */
 export interface Due<Of, State> {
   readonly id: number
-  /** All its reports, merged. */
+  /** All reports of this item, merged. */
   readonly of: Of
-  /** When the fact to be counted was first reported. */
+  /** When the fact that is to be counted was first reported. */
   readonly knownAt: Millis
   readonly counted: State | undefined
 }
 
 export interface Decision<State> {
-  /** What is counted of it, now and earlier. Undefined: it is never counted. */
+  /** Everything that is counted of the item, now and earlier. Undefined if the item is never counted. */
   readonly counted: State | undefined
   readonly written: readonly Counted[]
-  /** The daemon's counters to increase. */
+  /** The names of the daemon's counters to increment. */
   readonly measures: readonly string[]
 }
 
-/** `Around`: what it is compared with. `apart`: it waits for its commits, and is counted separately. `skip`: another replica has counted it. */
+/**
+ * Decides what to count of an item. `Around` describes the rows that it is compared with. `apart` means that its commits must be requested first, so
+ * it is counted separately. `skip` means that another replica has counted it.
+ */
 export type Decide<Of, State, Around = undefined> = (
   due: Due<Of, State>,
   around: Around,
 ) => Decision<State> | 'apart' | 'skip'
 
-/** `damaged`: it will never be counted. */
+/** `damaged` means that the stored item cannot be read and will never be counted. */
 export type Decided<State> = Decision<State> | 'apart' | 'damaged'
 
-/** Rows have `id`, `content` (the merged reports), `due_at` and `known_at`. `State`: what was counted. */
+/**
+ * Describes a table whose rows are counted once. Its columns include `id`, `content` (the merged reports), `due_at` and `known_at`. `State` describes
+ * what was counted.
+ */
 export interface CountedTable<Of, State, Around = undefined> {
   readonly table: 'deployments' | 'changes' | 'incidents'
-  /** Throws DataError if it is damaged. */
+  /** Reads the merged reports from a row; throws DataError if they are damaged. */
   readonly content: Column<Of>
   readonly merge: (known: Of, reported: Of) => Of
-  /** The locked row of a reported thing. */
+  /** Selects and locks the row of a reported item. */
   readonly own: (report: Of, within: Within) => Steps<Row | undefined>
   /** The columns that are written with each report. */
   readonly columns: readonly string[]
   readonly values: (of: Of, now: Millis) => readonly StepValue[]
-  /** What is to be counted, given its row: nothing if empty. The delay begins again when this changes. */
+  /** Returns what is still to be counted of an item, given its row; empty if nothing is. When the result changes, the delay begins again. */
   readonly uncounted: (of: Of, row: Row | undefined, damaged: DamagedRows) => readonly unknown[]
-  /** True for a report that is not written while nothing else is known about the thing. */
+  /** Returns true for a report that is not written unless the item already has a row. */
   readonly isNothing?: (report: Of) => boolean
-  /** `known_at` is the time when there was first something to count, not the time of the first report. */
+  /** If set, `known_at` is the time when the item first had something to count, instead of the time of its first report. */
   readonly isKnownLater?: true
   readonly state: (row: Row, damaged: DamagedRows) => State | undefined
-  /** The columns of what was counted: an assignment with values from `?2` on. */
+  /** An SQL assignment to the columns that record what was counted. Its values begin at `?2`. */
   readonly setCounted: string
   readonly countedValues: (state: State | undefined, now: Millis) => readonly StepValue[]
-  /** Finds the rows to compare with. Only such a table has `apart` and `leased`. `lock`: a name; one replica at a time counts things with that lock. */
+  /**
+   * Finds the rows to compare an item with. Only a table with this field has the columns `apart` and `leased`. `lock` returns the name of a lock;
+   * only one replica at a time counts items with the same lock.
+   */
   readonly compared?: {
     readonly lock: (row: Row) => string
     readonly around: (row: Row, damaged: DamagedRows) => Steps<Around>
   }
-  /** Which rows `d` of the table `prune` deletes, and in which order. `?1`: the time before which they are deleted. */
+  /** An SQL condition for the rows `d` that `prune` deletes, and the column that orders them. `?1` is the time before which rows are deleted. */
   readonly pruned: { readonly where: string; readonly by: string }
 }
 
-/** Merges reports into their rows, in order. */
+/** Merges reports into the rows of their items, in the given order. */
 export function* writeReported<Of, State, Around>(
   kind: CountedTable<Of, State, Around>,
   reported: readonly Reported<Of>[],
@@ -97,7 +108,7 @@ export function* writeReported<Of, State, Around>(
   for (const { report, countIn } of reported) {
     const row = yield* kind.own(report, within)
     if (row === undefined && kind.isNothing?.(report) === true) continue
-    // A damaged row is replaced: it then has only what is reported from now on.
+    // A damaged row is replaced, so it then contains only what is reported from now on.
     const known = damaged.row(kind.table, row, kind.content)
     const of = known === undefined ? report : kind.merge(known, report)
     if (known !== undefined && JSON.stringify(of) === JSON.stringify(known)) continue
@@ -111,7 +122,7 @@ export function* writeReported<Of, State, Around>(
   }
 }
 
-/** Things with a number in their project. */
+/** An item that is identified by its number (iid) in its project. */
 interface Numbered {
   readonly instance: string
   readonly project: ProjectFacts
@@ -152,7 +163,7 @@ export function updateRow<Of, Around>(
     'due_at = CAST(?1 AS bigint)',
     'known_at = coalesce(known_at, ?2)',
     ...['content', ...columns].map((column, at) => `${column} = ?${at + 3}`),
-    // A new due time ends the lease.
+    // A new due time ends the lease of the row.
     ...(compared === undefined ? [] : ['leased = CASE WHEN due_at = CAST(?1 AS bigint) THEN leased ELSE 0 END']),
   ]
   return [
@@ -176,26 +187,28 @@ export function countable<Of, State, Around>(sql: Statements, kind: CountedTable
       return yield* countRows(kind, yield select(within), decide, within)
     })
   return {
-    /** Counts due rows, the longest due first, in one transaction: all of them, or none if it throws. Rows that another replica counts are skipped. */
+    /**
+     * Counts due rows, earliest due first, in one transaction: if it throws, nothing is counted. Rows that another replica is counting are skipped.
+     */
     countDue: async (limit: number, decide: Decide<Of, State, Around>) =>
-      // Usually nothing is due, and a SELECT needs no transaction.
+      // Usually no row is due. Checking that with a SELECT needs no transaction.
       (await due(1)).length === 0
         ? []
         : count(({ now }) => [`SELECT * FROM ${table} WHERE ${isDue} ${sql.skipLocked}`, [now, limit]], decide),
-    /** The ids of the rows that `countDue` would count. */
+    /** Returns the ids of the rows that `countDue` would count. */
     due,
-    /** Counts one row in a transaction. Undefined: it was already counted, or is skipped. */
+    /** Counts one row in a transaction. Returns undefined if the row was already counted or is skipped. */
     count: async (id: number, decide: Decide<Of, State, Around>): Promise<Decided<State> | undefined> => {
       const own = `SELECT * FROM ${table} WHERE id = ?1 AND due_at IS NOT NULL`
       return (await count(within => [`${own} ${forUpdate(within)}`, [id]], decide))[0]
     },
-    /** Makes a row due again in `ms`. `counted`: whether this counts as a try. */
+    /** Makes a row due again in `ms`. If `counted` is true, the row's number of tries is incremented. */
     defer: async (id: number, ms: number, counted: boolean): Promise<void> => {
       const set = `${compared === undefined ? '' : ', leased = 0'}${counted ? ', tries = tries + 1' : ''}`
       const values = [(await sql.now()) + ms, id]
       await sql.change(`UPDATE ${table} SET due_at = ?1${set} WHERE id = ?2 AND due_at IS NOT NULL`, values)
     },
-    /** Deletes old rows; returns how many. */
+    /** Deletes old rows and returns the number of deleted rows. */
     prune: async (before: Millis, limit: number): Promise<number> =>
       sql.change(
         `DELETE FROM ${table} WHERE id IN (SELECT d.id FROM ${table} d WHERE ${pruned.where} ORDER BY d.${pruned.by} LIMIT ?2)`,
@@ -204,7 +217,7 @@ export function countable<Of, State, Around>(sql: Statements, kind: CountedTable
   }
 }
 
-/** Counts rows. It locks the rows first, then the rows to compare with, then totals: the same order as in all other transactions. */
+/** Counts rows. It locks the rows first, then the rows that they are compared with, then the totals: all transactions lock in this order. */
 function* countRows<Of, State, Around>(
   kind: CountedTable<Of, State, Around>,
   rows: readonly Row[],
@@ -249,7 +262,7 @@ function* writeDecided<Of, State, Around>(
   }
 }
 
-/** The rows for pages, the latest first, without damaged ones. `where`: a condition with `values`. */
+/** Returns rows for the pages, latest first, without damaged rows. `where` is an SQL condition, and `values` are its parameters. */
 export async function listed<T>(
   { ask, damaged }: Reading,
   table: CountedTable<never, never>['table'],

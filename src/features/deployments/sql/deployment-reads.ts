@@ -1,4 +1,4 @@
-// Reads the stored reports of deployments, for both databases: lists of deployments, and the span of a deployment's job.
+// Reads stored reports of deployments from SQLite and PostgreSQL: lists of deployments, and the span of a deployment's job.
 import { json, number, optional, type Row } from '../../../core/store/sql/columns.ts'
 import { listed } from './counted.ts'
 import { storedJson } from '../../../core/store/sql/stored-json.ts'
@@ -10,7 +10,7 @@ import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 import type { Reading } from '../../../core/store/sql/reading.ts'
 import type { Steps, Within } from '../../../core/store/sql/steps.ts'
 
-/** A deployment; only its essential fields are checked. Throws DataError. */
+/** Reads a deployment from its row. It checks only the essential fields, and throws DataError if they are damaged. */
 export function deploymentOf({ content }: Row): Deployment {
   const deployment = storedJson<Partial<Deployment> | null>(content)
   const { instance, project, event } = deployment ?? {}
@@ -20,31 +20,31 @@ export function deploymentOf({ content }: Row): Deployment {
   return isWhole ? (deployment as Deployment) : storedJson('')
 }
 
-/** The job's span, if a snapshot has reported it. An event about the job is sent with it. */
+/** Returns the span of a job, if a snapshot of the job has been reported. Events about the job are exported with this span. */
 export function* jobSpanOf(instance: string, jobId: number, { damaged }: Within): Steps<JobSpan | undefined> {
   const [row] = yield ['SELECT id, content FROM deployments WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
   return damaged.row('deployments', row, one => deploymentOf(one).job?.span)
 }
 
-/** A deployment as pages show it. */
+/** A deployment in the form that pages show. */
 export interface ShownDeployment {
   readonly id: number
   readonly deployment: Deployment
   readonly view: DeploymentView
-  /** Its end, or when it was last reported. */
+  /** When the deployment ended, or when it was last reported if it has not ended. */
   readonly at: Millis
   readonly figures?: DeploymentFigures | undefined
 }
 
 export function deploymentReads(reading: Reading) {
   return {
-    /** The deployments of a period, the latest first. */
+    /** Returns the deployments of a period, latest first. */
     list: async ({ since, until, ...filter }: PeriodFilter) => {
       const where = 'happened_at >= ?1 AND happened_at < ?2 AND environment IS NOT NULL'
       const query = { ...filter, where, values: [since, until], by: 'happened_at' }
       return listed(reading, 'deployments', query, shownDeployment)
     },
-    /** The last success of each environment, the latest first. */
+    /** Returns the last successful deployment of each environment, latest first. */
     current: async ({ project, limit }: Pick<PeriodFilter, 'project' | 'limit'>) =>
       listed(
         reading,
@@ -55,7 +55,7 @@ export function deploymentReads(reading: Reading) {
   }
 }
 
-/** One pass through the index of environments finds them, so only the rows that are shown are read. */
+/** The subquery finds the current deployments in one pass through the index of environments, so only rows that are shown are read from the table. */
 const isCurrent = `d.id IN (
   SELECT id FROM (
     SELECT id, lead(id) OVER (PARTITION BY instance, project_id, environment ORDER BY finished_at, id) AS later
@@ -66,7 +66,7 @@ const idOf = number('id')
 const happenedAt = number('happened_at')
 export const figuresColumn = optional(json<DeploymentFigures>, 'figures')
 
-/** Undefined if nothing is known that could be shown. */
+/** Returns a deployment for the pages, or undefined if its reports contain nothing to show. */
 export function shownDeployment(row: Row): ShownDeployment | undefined {
   const deployment = deploymentOf(row)
   const view = viewDeployment(deployment)

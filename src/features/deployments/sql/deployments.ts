@@ -1,4 +1,4 @@
-// Deployments, for both databases: writes their reports, and compares them when they are counted.
+// Stores reports of deployments in SQLite and PostgreSQL, and compares deployments when they are counted.
 import { countable, updateRow, writeReported, type CountedTable, type Reported } from './counted.ts'
 import { deploymentOf, deploymentReads, figuresColumn } from './deployment-reads.ts'
 import { each, forRows, forUpdate, type Steps, type Within } from '../../../core/store/sql/steps.ts'
@@ -15,10 +15,10 @@ import type { Millis } from '../../../model/instant.ts'
 import type { Reporter, RunChange } from '../../../core/store/ports/runs.ts'
 import type { Run } from '../../../model/run.ts'
 
-/** The platform's limit for the name of an environment. */
+/** The platform's limit for the length of an environment name. */
 const maxName = 255
 
-/** A later success in the environment of `d`. */
+/** Selects later successful deployments to the environment of deployment `d`. */
 const laterSuccess = `
   SELECT 1 FROM deployments l WHERE l.instance = d.instance AND l.project_id = d.project_id AND l.environment = d.environment
     AND l.outcome = 'succeeded' AND l.finished_at > d.finished_at`
@@ -63,7 +63,7 @@ const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> =
   },
 }
 
-/** An event without a job and the job itself make two rows. Once an event names both, they are joined into one. */
+/** Joins two rows of one deployment. An event without a job and the job's own report create two rows; they are joined once an event names both. */
 function* joined(row: Row, twin: Row, { now, damaged }: Within): Steps<Row> {
   yield ['DELETE FROM deployments WHERE id = ?1', [idOf(twin)]]
   const known = damaged.row('deployments', row, deploymentTable.content)
@@ -82,7 +82,7 @@ function name(given: string | undefined): string | null {
   return given === undefined ? null : plainText(given).slice(0, maxName)
 }
 
-/** Writes reports. Events that wait for a job's span get it here. */
+/** Writes reports of deployments. If a report has the job's span, the events that waited for that span get it here. */
 function* writeDeployments(reported: readonly Reported<Deployment>[], within: Within): Steps<void> {
   yield* writeReported(deploymentTable, reported, within)
   for (const { report } of reported) {
@@ -96,7 +96,7 @@ function namesOfDeployment({ instance, jobId, deploymentId }: Deployment): strin
   return jobId === undefined ? own : [...own, nameOfJob(instance, jobId)]
 }
 
-/** Adds to a run's chunks the platform's ids of the deployments that its jobs made, if earlier events have reported them, or `earlier` has them. */
+/** Adds deployment ids to the jobs in a run's chunks. The ids come from earlier events about the jobs' deployments, or from `earlier`. */
 function* withDeploymentIds(
   change: RunChange,
   own: readonly Reported<Deployment>[],
@@ -123,7 +123,7 @@ function* withDeploymentIds(
   return { ...change, run, pending }
 }
 
-/** The run, with the deployment ids set on the jobs whose spans are pending. */
+/** Returns the run with deployment ids set on those jobs whose spans are pending. */
 function withIds(
   run: Run,
   pending: NonNullable<RunChange['pending']>,
@@ -153,22 +153,22 @@ export const deploymentReporter: Reporter<Reported<Deployment>> = {
   complete: withDeploymentIds,
 }
 
-/** A deployment whose commits are requested before it is counted. */
+/** A deployment whose commits must be requested before it is counted. */
 export interface DueDeployment {
   readonly id: number
   readonly deployment: Deployment
-  /** How often the request for its commits failed. */
+  /** How often the request for the commits of this deployment has failed. */
   readonly tries: number
 }
 
 interface KeptEarly {
-  /** Deployments before this are deleted even if they are the last of their environment. */
+  /** Deployments before this time are deleted even if they are the last of their environment. */
   readonly lastSince: Millis
-  /** Deployments since then that only events have reported are kept: the pipeline of their job would report them again. */
+  /** Deployments after this time are kept if only events have reported them, because the pipeline of their job would report them again. */
   readonly withoutJobSince: Millis
 }
 
-/** Deployments that a job has reported are recognised by the span in their content. */
+/** Deletes deployments early. If the content of a row contains a span, a job has reported that deployment. */
 const deleteEarly = `
   DELETE FROM deployments AS d WHERE d.id > ?1 AND d.id <= ?2 AND d.due_at IS NULL AND coalesce(d.known_at, d.happened_at) < ?3
     AND (coalesce(d.known_at, d.happened_at) < ?5 OR d.content LIKE '%"span":{%')
@@ -176,7 +176,10 @@ const deleteEarly = `
 
 export type Deployments = ReturnType<typeof deployments>
 
-/** The operations on stored deployments. `prune` deletes older ones that are not (or no longer) to be counted, except each environment's last success. */
+/**
+ * The operations on stored deployments. `prune` deletes old deployments that need not be counted (any more), except the last success of each
+ * environment.
+ */
 export function deployments(sql: Statements) {
   const queue = leasedQueue(sql, 'deployments', '*')
   const { damaged } = sql
@@ -184,8 +187,8 @@ export function deployments(sql: Statements) {
     ...countable(sql, deploymentTable),
     ...deploymentReads(unbounded(sql)),
     /**
-     * Looks at the next `limit` rows by id after `from`, and deletes those first reported before `before` that may be deleted early: they need not, or no
-     * longer, be counted, and their environment has a later success that was counted. `next`: undefined at the end.
+     * Reads the next `limit` rows by id after `from`, and deletes rows that were first reported before `before`, need not be counted (any more), and
+     * whose environment has a later success that was counted. `next` is undefined at the end.
      */
     pruneEarly: async (
       before: Millis,
@@ -202,7 +205,7 @@ export function deployments(sql: Statements) {
       const pruned = await sql.change(deleteEarly, [from, idOf(last), before, lastSince, withoutJobSince])
       return { pruned, next: rows.length < limit || (knownAtOf(last) ?? 0) >= before ? undefined : idOf(last) }
     },
-    /** Leases due deployments that wait for commits, the longest due first. Damaged ones are skipped for good. */
+    /** Leases due deployments that wait for their commits, earliest due first. Damaged rows are never taken again. */
     take: async (limit: number, leaseMs: number) => {
       const { rows } = await queue.take(limit, leaseMs, () => ['apart = 1', []])
       const due: DueDeployment[] = []
@@ -213,11 +216,11 @@ export function deployments(sql: Statements) {
       }
       return due.sort((a, b) => a.id - b.id)
     },
-    /** Extends the leases to `leaseMs` from now; 0: the deployments are due at once. */
+    /** Extends the leases of these deployments to `leaseMs` from now. If `leaseMs` is 0, they are due at once. */
     extend: async (ids: readonly number[], leaseMs: number) => {
       if (ids.length > 0) await queue.extend([`id IN (${places(ids)})`, ids], leaseMs)
     },
-    /** The other deployments of its environment. Undefined if it is not, or no longer, to be counted. */
+    /** Returns the other deployments to the same environment, or undefined if the deployment need not be counted (any more). */
     around: async (id: number): Promise<Neighbours | undefined> =>
       sql.transaction(function* () {
         const [own] = yield ['SELECT * FROM deployments WHERE id = ?1 AND due_at IS NOT NULL', [id]]

@@ -1,4 +1,4 @@
-// Incidents, for both databases.
+// Stores incidents in SQLite and PostgreSQL.
 import { countable, listed, lockOfNumber, ownByNumber, writeReported } from './counted.ts'
 import type { CountedTable, Reported } from './counted.ts'
 import { json, number, optional, plainText, type Row } from '../../../core/store/sql/columns.ts'
@@ -10,7 +10,7 @@ import { unbounded, type Reading } from '../../../core/store/sql/reading.ts'
 import type { Reporter } from '../../../core/store/ports/runs.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
 
-/** The platform's limit for the path of a project. */
+/** The platform's limit for the length of a project path. */
 const maxPath = 512
 
 const incidentTable: CountedTable<Incident, CountedIncident> = {
@@ -52,12 +52,12 @@ export const incidentReporter: Reporter<Reported<Incident>> = {
   owner: ({ report }) => ownerOfReport(report, report.facts),
 }
 
-/** The operations on stored incidents. `prune` deletes those that have not changed since the given time. */
+/** The operations on stored incidents. `prune` deletes incidents that have not changed since the given time. */
 export function incidents(sql: Statements) {
   return { ...countable(sql, incidentTable), ...incidentReads(unbounded(sql)) }
 }
 
-/** An incident as pages show it. */
+/** An incident in the form that pages show. */
 export interface ShownIncident {
   readonly incident: Incident
   readonly view: IncidentView
@@ -77,10 +77,10 @@ export function incidentReads(reading: Reading) {
       },
     )
   return {
-    /** The incidents opened within a period, the latest first. */
+    /** Returns the incidents that were opened within a period, latest first. */
     opened: async ({ since, until, ...filter }: PeriodFilter) =>
       list('opened_at >= ?1 AND opened_at < ?2', [since, until], filter),
-    /** The open incidents, the latest first. */
+    /** Returns the open incidents, latest first. */
     open: async (filter: Chosen) => list(`state = 'opened' AND opened_at IS NOT NULL`, [], filter),
   }
 }

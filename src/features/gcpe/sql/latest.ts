@@ -1,5 +1,5 @@
-// Runs with their versions, which change when they do, and deployments; for both databases. They are read by primary key, so they need no index: `newest.ts`
-// remembers which one is the newest, and reads the rows that were added since.
+// Reads runs, the versions by which a change of a run is noticed, and deployments, from SQLite and PostgreSQL. All rows are read by primary key, so
+// no index is needed: `newest.ts` remembers which row is the newest, and reads the rows that were added since.
 import { loadRuns } from '../../../core/store/sql/run-reads.ts'
 import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
 import { places, type Statements } from '../../../core/store/sql/statements.ts'
@@ -9,26 +9,26 @@ import type { JobInside } from '../../../model/inside.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { StoredRun } from '../../../core/store/ports/runs.ts'
 
-/** What decides whether a run is the newest of its ref. */
+/** The fields that decide whether a run is the newest of its ref. */
 export interface ListedRun {
-  /** The id of its row. */
+  /** The id of the run's row. */
   readonly id: number
   readonly instance: string
   readonly projectId: number
   readonly pipelineId: number
-  /** Empty if unknown; so is the source. */
+  /** The ref of the run; empty if unknown. The source is also empty if unknown. */
   readonly ref: string
   readonly source: string
 }
 
 export interface LatestRuns {
-  /** Runs whose rows were added after the row `after`, in the order of their rows. */
+  /** Returns runs whose rows were added after the row with the id `after`, in the order of their ids. */
   after(after: number, limit: number): Promise<readonly ListedRun[]>
-  /** The version of each run: it changes when the run, its jobs or what was read about its jobs changes. A deleted run has none. */
+  /** Returns the version of each run. It changes when the run, its jobs, or anything read about its jobs changes. A deleted run has no version. */
   versions(ids: readonly number[]): Promise<ReadonlyMap<number, string>>
-  /** Runs by the ids of their rows, with their jobs; without those that are damaged or deleted. */
+  /** Returns runs with their jobs by the ids of their rows. Damaged and deleted runs are left out. */
   byId(ids: readonly number[]): Promise<ReadonlyMap<number, StoredRun>>
-  /** The totals of the test reports of at most `limit` jobs of a run, in the order in which they were read. */
+  /** Returns the totals of the test reports of at most `limit` jobs of a run, in the order in which the reports were read. */
   testTotals(id: number, limit: number): Promise<readonly JobInside[]>
 }
 
@@ -36,7 +36,7 @@ const selectRunsAfter = `
   SELECT run_id, instance, project_id, pipeline_id, ref, source FROM listed_runs WHERE run_id > ?1
   ORDER BY run_id LIMIT ?2`
 
-/** `LIKE` skips the chunks of logs and of further failures: only the first chunk of a report has its totals. */
+/** The `LIKE` condition leaves out the chunks of logs and of further failures, because only the first chunk of a report has its totals. */
 const selectTests = `
   SELECT id, content FROM chunks
   WHERE run_id = ?1 AND inside IS NOT NULL AND content LIKE '%,"tests":{"summary":%' ORDER BY attempt, number LIMIT ?2`
@@ -75,20 +75,20 @@ const listedRun: (row: Row) => ListedRun = record({
   source: text('source'),
 })
 
-/** What decides whether a deployment is the newest of its environment. */
+/** The fields that decide whether a deployment is the newest of its environment. */
 export interface ListedDeployment {
   readonly id: number
   readonly instance: string
   readonly projectId: number
-  /** Undefined if it is not known yet. */
+  /** Undefined if the deployment's environment is not known yet. */
   readonly environment?: string | undefined
   readonly at: Millis
 }
 
 export interface LatestDeployments {
-  /** Deployments whose row was added after the row `after`, in the order of their rows. */
+  /** Returns deployments whose rows were added after the row with the id `after`, in the order of their ids. */
   after(after: number, limit: number): Promise<readonly ListedDeployment[]>
-  /** Deployments by the ids of their rows; without those that are damaged or deleted. */
+  /** Returns deployments by the ids of their rows. Damaged and deleted deployments are left out. */
   byId(ids: readonly number[]): Promise<readonly ShownDeployment[]>
 }
 

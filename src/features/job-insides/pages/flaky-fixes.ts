@@ -1,15 +1,15 @@
-// Flaky tests on the list of what to fix first.
+// Adds flaky tests to the list of what to fix first.
 import { counted } from '../../../console/layout/format.ts'
 import { fixSources, type FoundFix } from '../../../console/overview/overview-shape.ts'
 import { jobAddress } from '../../../console/pipelines/run-rows.ts'
 import { testsIn, type TestFigures } from '../test-reads.ts'
 
-/** How many of the most expensive tests are read. */
+/** The maximum number of flaky tests that are read; the most expensive ones are used. */
 const maxRead = 20
 
 export const flakyFixes = fixSources.with({
   kind: 'flaky_test',
-  // Only the most expensive test of each job: tests that fail together cost the same time.
+  // Only the most expensive flaky test of each job is listed, because tests that fail in the same run of a job cost the same time.
   read: async (parts, since) => {
     const flaky = await testsIn(parts).figures('flaky', { since, limit: maxRead })
     const byJob = Map.groupBy(flaky, ({ instance, projectId, job }) => JSON.stringify([instance, projectId, job]))

@@ -13,7 +13,7 @@ import type { InsideOptions } from '../options.ts'
 import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
 import type { ShownJob, ShownLine, ShownLog } from '../../../platform/port/inside.ts'
 
-/** `jobLog`: undefined if logs are not shown. */
+/** `jobLog` is undefined if logs are not shown. */
 export interface LogSources extends Pick<PagesParts, 'views' | 'clock' | 'now'> {
   readonly jobLog: JobLogs | undefined
 }
@@ -24,12 +24,12 @@ interface JobLog {
   readonly read: ShownLog
 }
 
-/** Maximum length of the searched text, in UTF-16 code units. */
+/** The maximum length of the searched text, in UTF-16 code units. */
 export const maxFindLength = 200
-/** How many matching lines are shown. */
+/** The maximum number of matching lines that are shown. */
 const maxFound = 1_000
 
-/** The log in the JSON API. */
+/** The shape of a job's log in the JSON API. */
 export const jobLogShape = z.discriminatedUnion('as', [
   z.strictObject({
     as: z.literal('log'),
@@ -56,13 +56,13 @@ export const jobLogShape = z.discriminatedUnion('as', [
   }),
 ])
 
-/** Undefined if there is no such job. */
+/** Returns undefined if there is no such job. */
 export async function jobLogOf(
   { views, jobLog, clock, now }: LogSources,
   { adminToken }: Pick<PagesSettings, 'adminToken'>,
   asked: AskedJob,
 ): Promise<JobLog | NotShown | undefined> {
-  // Without an admin token, every user of this machine could read logs with the daemon's permissions.
+  // Logs are not shown without an admin token: every user of this machine could read them with the daemon's permissions.
   if (jobLog === undefined || adminToken() === undefined) {
     const own = jobLog === undefined ? ['PIPESPAN_PAGES_LOGS=true', needed.platform] : []
     return NotShown.without('Job logs are not shown', [...own, needed.adminToken])
@@ -95,7 +95,7 @@ async function readLog(
 
 interface FoundLines {
   readonly count: number
-  /** The first matching lines, up to the maximum. */
+  /** The first matching lines, up to the maximum number. */
   readonly lines: readonly ShownLine[]
 }
 
@@ -109,7 +109,10 @@ export function textOf({ runs }: ShownLine): string {
   return runs.map(({ text }) => text).join('')
 }
 
-/** The log for the JSON API, without colours. `find`: only lines that contain it. Undefined and `NotShown` as in `jobLogOf`. */
+/**
+ * Returns the log for the JSON API, without colours. With `find`, only lines that contain this text are returned. Returns undefined and throws
+ * `NotShown` like `jobLogOf`.
+ */
 export async function jobLogView(
   sources: LogSources,
   settings: Pick<PagesSettings, 'adminToken'>,
@@ -129,11 +132,11 @@ export async function jobLogView(
   }
 }
 
-// Logs for people are read from the API of the platform that the job ran on, if the configuration allows it.
+// Logs are read for users from the API of the platform that the job ran on, if the configuration allows it.
 
 const noToken = 'The job ran on a platform for which the daemon has no token.'
 
-/** `path`: of the job's project, if it is known. */
+/** `path` is the path of the job's project, if it is known. */
 interface LogOwner extends ShownJob {
   readonly instance: string
   readonly path?: string | undefined
@@ -141,7 +144,7 @@ interface LogOwner extends ShownJob {
 
 type JobLogs = (job: LogOwner) => Promise<ShownLog>
 
-/** The function returns undefined unless logs are to be shown and the platform can be asked. */
+/** Returns a function that gives access to job logs. It returns undefined if logs are not to be shown or no platform token is configured. */
 export function logsForPeople({ pages, job }: InsideOptions, context: PartContext): () => JobLogs | undefined {
   let known: JobLogs | undefined
   return () => {

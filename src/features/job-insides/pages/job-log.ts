@@ -1,4 +1,4 @@
-// The page of a job's log.
+// The page that shows a job's log.
 import { hasFailed } from '../../../model/status.ts'
 import { card, crumbs, empty, type Page, type RequestContext } from '../../../console/layout/frame.ts'
 import { foundLines, wholeLog } from './log-lines.ts'
@@ -12,7 +12,7 @@ import type { JobCard, RunCard } from '../../../console/pipelines/run-card.ts'
 import type { PagesSettings } from '../../../console/ports.ts'
 import type { ShownLog } from '../../../platform/port/inside.ts'
 
-/** Undefined if there is no such job. */
+/** Returns undefined if there is no such job. */
 export async function jobLogPage(
   sources: LogSources,
   settings: Pick<PagesSettings, 'adminToken'>,

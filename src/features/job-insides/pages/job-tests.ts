@@ -38,10 +38,10 @@ export const jobReportShape = z.object({
   left: z.number().describe('Number of further failed tests.'),
   flaky: z.array(z.object({ suite: z.string(), name: z.string(), within: z.enum(['report', 'revision']) })),
 })
-/** Up to 100 failures are kept, with their messages. */
+/** A job's test report contains at most 100 failures with their messages. */
 export type JobReport = Shaped<typeof jobReportShape>
 
-/** The report of the job's last run: a manual job that is run again keeps its id. Undefined if nothing was read. */
+/** Returns the test report of the job's last run, because a manual job that is run again keeps its id. Returns undefined if no report was read. */
 export function reportOf(insides: readonly JobInside[]): JobReport | undefined {
   const parts = insides.flatMap(({ tests }) => tests ?? [])
   const begin = parts.findLastIndex(({ summary }) => summary !== undefined)
@@ -97,7 +97,7 @@ function failedTest(
   isOpen: boolean,
 ): Html {
   const place = file === undefined ? undefined : `${file}${line === undefined ? '' : `:${line}`}`
-  // The stack traces of most frameworks begin with the message, so it is not shown twice.
+  // In most frameworks a stack trace begins with the message, so the message is not shown twice.
   const words = stack !== undefined && message !== undefined && stack.includes(message) ? undefined : message
   const about = [
     suite,
@@ -115,7 +115,7 @@ function failedTest(
   </details>`
 }
 
-/** The template is one line, because line breaks within `pre` would be shown. */
+/** The template is one line, because a browser would show line breaks within `pre`. */
 function printed(text: Content, description: string): Html {
   return html`<div class="scroll printed" tabindex="0" role="region" aria-label="${description}">
     <pre>${text}</pre>

@@ -1,4 +1,4 @@
-// The lines of a job's log, with their sections and colours.
+// Renders the lines of a job's log, with their sections and colours.
 import { counted, number, size } from '../../../console/layout/format.ts'
 import { findLines } from './job-log-detail.ts'
 import { html, type Content, type Html } from '../../../console/layout/html.ts'
@@ -6,7 +6,7 @@ import type { ShownLine, ShownLog } from '../../../platform/port/inside.ts'
 
 type Log = Extract<ShownLog, { as: 'log' }>
 
-/** Consecutive lines of the same section. */
+/** A group of consecutive lines in the same section. */
 interface Group {
   readonly section: number | undefined
   readonly lines: ShownLine[]
@@ -14,7 +14,7 @@ interface Group {
   readonly isAfterGap: boolean
 }
 
-/** The whole log. The failed section is expanded. If a job failed without a failed section, its last lines are expanded. */
+/** Renders the whole log. The failed section is expanded. If a job failed without a failed section, the last lines are expanded. */
 export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean): Content {
   const known = new Map(sections.map(section => [section.ordinal, section]))
   const groups = groupsOf(lines, missing?.number)
@@ -41,7 +41,7 @@ export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean):
   })
 }
 
-/** `gap`: the number of the first line that is left out. */
+/** `gap` is the number of the first line that is left out. */
 function groupsOf(lines: readonly ShownLine[], gap = Infinity): Group[] {
   const groups: Group[] = []
   let before = 0
@@ -62,7 +62,7 @@ export function foundLines(lines: readonly ShownLine[], find: string): Content {
     ${found.count > found.lines.length && html`<p class="dim">The first ${number(found.lines.length)} are shown.</p>`}`
 }
 
-/** The template is one line, because line breaks within `pre` would be shown. */
+/** The template is one line, because a browser would show line breaks within `pre`. */
 export function printed(lines: readonly ShownLine[], description: string): Html {
   const content = lines.map(({ number: at, runs }) => [
     html`<span class="log-number">${String(at).padStart(6)}</span>`,

@@ -1,4 +1,4 @@
-// The last lines of a failed job's log, on the job's page: those of the failed section, or else of the whole log.
+// Shows the last lines of a failed job's log on the job's page: the end of the failed section, or the end of the log if no section failed.
 import { card, type RequestContext } from '../../../console/layout/frame.ts'
 import { counted } from '../../../console/layout/format.ts'
 import { hasFailed } from '../../../model/status.ts'
@@ -14,12 +14,12 @@ import type { ShownLine, ShownLog } from '../../../platform/port/inside.ts'
 
 type Log = Extract<ShownLog, { as: 'log' }>
 
-/** How many lines are shown. */
+/** The maximum number of log lines that are shown. */
 const maxLines = 20
-/** How long the page waits for the platform at most, ms. */
+/** The maximum time that the page waits for the platform, ms. */
 const timeoutMs = 3_000
 
-/** Empty unless the job failed and its log may be shown. */
+/** Returns nothing unless the job failed and its log may be shown. */
 export async function logTail(
   sources: LogSources,
   settings: Pick<PagesSettings, 'adminToken'>,

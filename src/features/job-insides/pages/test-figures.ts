@@ -1,4 +1,4 @@
-// Figures about tests, for the pages and the JSON API: flaky tests, those that fail most often, and the slowest.
+// Figures about tests, for the pages and the JSON API: flaky tests, the tests that fail most often, and the slowest tests.
 import { given } from '../../../console/layout/address.ts'
 import { groupsOf, groupsShape } from '../../../console/layout/groups.ts'
 import { z } from 'zod'
@@ -9,16 +9,16 @@ import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
 import type { Scope } from '../../../console/layout/scope-heading.ts'
 import { testsIn, type FlakyDay, type TestFigures, type TestQuestion } from '../test-reads.ts'
 
-/** Test results are stored for 30 days. */
+/** The periods end at 30 days, because test results are stored for that long. */
 export const testSpanNames = ['24h', '7d', '30d'] as const
 type TestSpanName = (typeof testSpanNames)[number]
 
-/** The maximum of flaky tests that are added up. */
+/** The maximum number of flaky tests that are summed. */
 export const maxSummed = 5_000
 
 export interface AskedTests extends Scope {
   readonly span: TestSpanName
-  /** The maximum of rows in each list. */
+  /** The maximum number of rows in each list. */
   readonly limit: number
 }
 
@@ -48,7 +48,7 @@ const flakyLineShape = z.object({ name: z.string(), ...flakySums })
 type FlakyLine = Shaped<typeof flakyLineShape>
 type FlakySum = Omit<FlakyLine, 'name'>
 
-/** Most expensive first. */
+/** The shape of the list of flaky tests. The most expensive test is first. */
 export const flakyTestsShape = z.object({
   ...ofShape,
   flaky: figuresShape,
@@ -83,7 +83,7 @@ export async function flakyTests(
     testsIn(parts).flakyTime({ project: of.project, since: of.since }),
     testsIn(parts).flakyDays({ project: of.project, since: chartDays(asked.span, now).since }),
   ])
-  // The times of the tests must not be added up: one job may have failed with several of them.
+  // The times of tests cannot be summed, because one job may have failed with several flaky tests.
   const summed: readonly FlakyPart[] = [
     ...flaky.map(({ project }) => ({ project, tests: 1, jobs: 0, lostMs: 0 })),
     ...times.map(time => ({ ...time, tests: 0 })),
@@ -126,7 +126,7 @@ function questions(parts: Sources, { span, project, own, limit }: AskedTests, no
   return { of, figures }
 }
 
-/** Parses a query. Default: 30 days of all projects. */
+/** Parses the parameters of a request. By default, the figures cover 30 days of all projects. */
 export function askedTests(query: URLSearchParams, limit: number): AskedTests {
   const span = testSpanNames.find(name => name === query.get('span')) ?? '30d'
   return { span, project: given(query, 'project'), own: given(query, 'own'), limit }

@@ -1,4 +1,4 @@
-// The pages of tests: flaky tests, those that fail most often, and the slowest.
+// The pages of tests: flaky tests, the tests that fail most often, and the slowest tests.
 import { scopeAddress, scopeHeading } from '../../../console/layout/scope-heading.ts'
 import {
   alternatives,
@@ -21,11 +21,11 @@ import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
 import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
 import type { FlakyDay, TestFigures } from '../test-reads.ts'
 
-/** The maximum of rows in each list. */
+/** The maximum number of rows in each list. */
 const maxRows = 50
 
 type Sources = Pick<PagesSources, 'on' | 'views'>
-/** `readsTests`: whether test reports are read. */
+/** `readsTests` is true if the daemon reads test reports. */
 type Settings = Pick<PagesSettings, 'groupBy'> & { readonly readsTests: boolean }
 
 export async function flakyTestsPage(parts: Sources, settings: Settings, context: RequestContext): Promise<Page> {
@@ -69,7 +69,7 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, context
   }
 }
 
-/** Empty without flaky tests. */
+/** The chart of flaky tests by day; empty if there are none. */
 function flakyChart(days: readonly FlakyDay[], asked: AskedTests, { base, now }: RequestContext): Content {
   if (days.length === 0) return ''
   const frame = chartDays(asked.span, now)
@@ -126,7 +126,7 @@ export async function costlyTestsPage(parts: Sources, settings: Settings, contex
   }
 }
 
-/** `description` begins the sentence about an empty list. */
+/** Returns the text that replaces an empty list. `description` is the beginning of the sentence. */
 function noneOf(description: string, { readsTests }: Settings, { span, project }: AskedTests): Content {
   if (!readsTests) {
     return html`Test reports are not read. Set <code>PIPESPAN_TESTS=true</code>, with a
@@ -149,11 +149,11 @@ async function heading(
   return scopeHeading({ title, path, names: testSpanNames, aside }, asked, parts, context)
 }
 
-/** The headings of a list's columns. */
+/** The column headings of a list of tests. */
 interface FigureNames {
   readonly times: string
   readonly cost: string
-  /** Absent: the list does not have this column. */
+  /** The heading of an optional column. If it is not set, the list does not have this column. */
   readonly each?: string
 }
 

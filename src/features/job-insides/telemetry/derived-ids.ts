@@ -1,4 +1,5 @@
-// The ids that Pipespan derives for spans of a run, by both schemes. A job's own spans must not have them: they would look like spans of Pipespan.
+// The span ids that Pipespan derives for a run, by both schemes. A job's own spans must not have them, because they would look like spans of
+// Pipespan.
 import {
   jobSpanId,
   parentOfPipeline,
@@ -9,14 +10,14 @@ import {
 import type { Identified, IdentifiedJob } from '../../../core/telemetry/otlp/ids.ts'
 import type { Run } from '../../../model/run.ts'
 
-/** The maximum ordinals of sections and tests: of the job itself, and of each other job. */
+/** The highest ordinals of sections and tests for which ids are derived, for the job itself and for each other job. */
 const maxOrdinals = { own: { sections: 1_000, tests: 10_000 }, others: { sections: 200, tests: 1_000 } }
-/** The maximum of ids of sections and tests of other jobs: a run with thousands of jobs would have millions. */
+/** The maximum number of derived ids for sections and tests of other jobs: a run with thousands of jobs would have millions. */
 const maxOfOthers = 300_000
 
 type Given = Identified & { readonly jobs: readonly IdentifiedJob[] }
 
-/** `run`: the run with all its jobs, if it is still known. `jobId`: the job that made the spans. */
+/** Yields the derived ids. `run` is the run with all its jobs, if it is still stored. `jobId` is the job that made the spans. */
 export function* derivedSpanIds(chunk: Given, run: Run | undefined, jobId: number): Generator<string, void> {
   const attempts = Math.max(chunk.attempt, run?.attempts.at(-1)?.attempt ?? 1)
   const jobs = [...new Map([...chunk.jobs, ...jobsOf(run)].map(job => [`${job.id} ${job.salt ?? ''}`, job])).values()]
@@ -51,7 +52,7 @@ function* insideIds(
   }
 }
 
-/** Each job, once for each salt that its spans may have. */
+/** Returns each job once for each salt that its spans may have. */
 function jobsOf(run: Run | undefined): IdentifiedJob[] {
   return [...(run?.jobs.values() ?? [])].flatMap(({ id, record, snapshot }) => {
     const { kind } = record.facts

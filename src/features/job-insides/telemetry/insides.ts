@@ -1,5 +1,6 @@
-// Turns what was read about the inside of a job into telemetry: a span for each section of its log, each suite and test, and each span that it made itself;
-// a log record for each line of its log, its test report, each failure and flaky test, and its dotenv report; and metrics.
+// Turns what was read about the inside of a job into telemetry. Each section of its log, each suite and test, and each span that the job made itself
+// becomes a span. Each line of its log, its test report, each failure and flaky test, and its dotenv report become log records. Also produces
+// metrics.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import {
   attributesOf,
@@ -37,7 +38,7 @@ import type { OwnAttributes, OwnSpan, OwnValue } from '../../../model/own-span.t
 
 export const insideTelemetry: InsideTelemetry = { spans: insideSpans, records: insideRecords, metrics: insideMetrics }
 
-/** The spans of a job's sections in order, or of its tests, or those that the job made itself. */
+/** Returns the spans of a job's sections in order, or of its tests, or the spans that the job made itself. */
 function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): Span[] {
   const { job, ranOn, sections = [], tests, ownSpans } = inside
   const context = insideContext(chunk, job, settings)
@@ -54,7 +55,7 @@ function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySetting
   )
 }
 
-/** The records of a job's log lines in order, or of its tests, or of a report. */
+/** Returns the log records of a job's log lines in order, or of its tests, or of another report. */
 function insideRecords(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): LogRecord[] {
   const { job, ranOn, lines = [], tests, report } = inside
   const context = insideContext(chunk, job, settings)
@@ -74,7 +75,7 @@ function insideRecords(chunk: Chunk, inside: JobInside, settings: TelemetrySetti
     )
 }
 
-/** One record for a dotenv report. Other reports, except test reports, only become metrics. */
+/** Returns one log record for a dotenv report. Other reports, except test reports, only become metrics. */
 function reportRecords(context: InsideContext, { dotenv }: JobReport): LogRecord[] {
   const { job, style } = context
   if (dotenv === undefined || !isInstant(job.end)) return []
@@ -88,12 +89,12 @@ function reportRecords(context: InsideContext, { dotenv }: JobReport): LogRecord
   return [reportEvent(context, dotenvEvent, body, attributes)]
 }
 
-/** The span id of a section, by its ordinal, or of the job itself. */
+/** Returns the span id of the section with this ordinal, or of the job itself if there is no ordinal. */
 function spanIdWithin(chunk: Chunk, job: JobInside['job'], ordinal: number | undefined): string {
   return ordinal === undefined ? jobSpanId(chunk, job) : sectionSpanId(chunk, job, ordinal)
 }
 
-/** The record of the report, if the chunk has it, then those of failures and flaky tests, all linked to the job's span. */
+/** Returns the log record of the test report, if the chunk has it, then the records of failures and flaky tests. All are linked to the job's span. */
 function testRecords(context: InsideContext, { summary, failures = [], flaky = [] }: JobTests): LogRecord[] {
   const { job, style } = context
   if (!isInstant(job.end)) return []
@@ -114,7 +115,7 @@ function testRecords(context: InsideContext, { summary, failures = [], flaky = [
   ]
 }
 
-/** The spans of suites, whose parent is the job's span, and of cases, whose parents are their suites. */
+/** Returns the spans of test suites, whose parent is the job's span, and of test cases, whose parents are their suites. */
 function testSpansOf(context: InsideContext, { spans = [] }: JobTests): Span[] {
   const { chunk, job, style } = context
   return spans.filter(isTimed).map(span =>
@@ -135,7 +136,9 @@ function bodyOf(
   return `Tests of ${name ?? id}: ${total} in all, ${failed} failed, ${errored} in error, ${skipped} skipped`
 }
 
-/** Prefixes of attributes that Pipespan sets: a span with one of these could look like a span of another pipeline. */
+/**
+ * Prefixes of attributes that only Pipespan sets. They are removed from a job's own spans, which could otherwise look like spans of another pipeline.
+ */
 const reservedPrefixes = ['cicd.', 'vcs.', 'platform.', 'pipeline.', 'job.']
 
 function ownSpansOf({ chunk, job, style, traceId }: InsideContext, spans: readonly OwnSpan[]): Span[] {
@@ -201,7 +204,7 @@ interface SpanParts extends Pick<Span, 'spanId' | 'parentSpanId' | 'name' | 'att
   readonly failed: boolean
 }
 
-/** The span of a section or a test. Its parent is the job's span, or another span of the same inside. */
+/** Builds the span of a section or a test. Its parent is the job's span, or another span that was read from the same log or report. */
 function insideSpan({ traceId, custom }: InsideContext, parts: SpanParts): Span {
   const { spanId, parentSpanId, name, start, end, attributes, failed } = parts
   return {
@@ -229,7 +232,7 @@ function insideRecord({ traceId, custom }: InsideContext, parts: RecordParts): L
   const { at, severityNumber, severityText = '', body, attributes, spanId, eventName } = parts
   return {
     timeUnixNano: at,
-    // Not the time of sending, because repeated exports must be identical.
+    // The observed time is not the time of sending, because repeated exports must be identical.
     observedTimeUnixNano: at,
     ...{ severityNumber, severityText },
     body: body.toWellFormed(),
@@ -240,7 +243,10 @@ function insideRecord({ traceId, custom }: InsideContext, parts: RecordParts): L
   }
 }
 
-/** An event about a report of the job. Its time is the end of the job, when the report was complete. `event`: its name in the table. */
+/**
+ * Returns an event about a report of the job. Its time is the end of the job, when the report was complete. `event` is the name of the event in the
+ * table.
+ */
 function reportEvent(
   context: InsideContext,
   event: string,

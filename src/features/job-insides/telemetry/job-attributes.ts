@@ -1,4 +1,4 @@
-// The attributes that name the job, on everything that is read about a job after its span was exported.
+// The attributes that identify the job in all telemetry that is read about a job after its span was exported.
 import {
   ATTR_CICD_PIPELINE_TASK_NAME,
   ATTR_CICD_PIPELINE_TASK_RUN_ID,
@@ -26,8 +26,8 @@ export const taskName: AttributeRow<OfJob> = {
 
 /** The event name of the log record of a job's dotenv report, and the prefix of each key. */
 export const dotenvEvent = 'platform.report.dotenv'
-/** Its attributes, in addition to the allowed keys of the report. */
+/** The attributes of a dotenv report's log record, in addition to the allowed keys of the report. */
 export const dotenvAttributes = [runId, taskName]
 
-/** The attributes that are added to spans which a job made itself. */
+/** The attributes that are added to the spans a job made itself. */
 export const ownSpanAttributes = [runId]

@@ -1,10 +1,10 @@
-// The attributes of the spans of a log's sections, and of the records of its lines.
+// The attributes of the spans of log sections and of the records of log lines.
 import { ATTR_HOST_NAME, ATTR_K8S_NODE_NAME, ATTR_K8S_POD_NAME } from '../../../core/telemetry/mapping/semconv.ts'
 import { runId, taskName, type OfJob } from './job-attributes.ts'
 import type { AttributeRow } from '../../../core/telemetry/mapping/row.ts'
 import type { LogLine, RanOn, Section } from '../../../model/inside.ts'
 
-/** Something read from a job's log. The first lines of the log say where the job ran. */
+/** A section or line of a job's log. The first lines of the log report where the job ran. */
 interface OfLog extends OfJob {
   readonly ranOn?: RanOn | undefined
 }
@@ -35,12 +35,12 @@ export const sectionAttributes: readonly AttributeRow<OfLog & { readonly section
   ...ranOnAttributes,
 ]
 
-/** The name for the runner's own sections; for others the title, which is written for people. */
+/** Returns the span name of a section: the section's name if the runner made it, otherwise its title, which is written for people. */
 export function sectionSpanName({ kind, name, title }: Section): string {
   return (kind === 'runner' ? name : `section: ${title ?? name}`).toWellFormed()
 }
 
-/** The section's name for metrics: only that of the runner's own sections, because these are few. */
+/** Returns the section's name for metrics: the name of a section that the runner made, otherwise `custom`. This bounds the number of series. */
 export function sectionSeries({ kind, name }: Section): string {
   return kind === 'runner' ? name : 'custom'
 }

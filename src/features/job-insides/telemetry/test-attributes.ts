@@ -1,4 +1,4 @@
-// The attributes of a job's tests: of the log records of its report, failures and flaky tests, and of the spans of suites and cases.
+// The attributes of a job's tests: for the log records of its report, failures and flaky tests, and for the spans of suites and cases.
 import {
   ATTR_CODE_FILE_PATH,
   ATTR_CODE_LINE_NUMBER,
@@ -18,7 +18,7 @@ import type { FlakyTest, TestSummary } from '../../../model/job-tests.ts'
 import type { TestFailure, TestResult } from '../../../model/test-report.ts'
 import type { TestSpan } from '../../../model/test-layout.ts'
 
-/** The event names of these records; `platform.` stands for the profile's namespace. */
+/** The event names of test records. `platform.` is replaced by the profile's namespace. */
 export const testEvents = {
   report: 'platform.test.report',
   failure: 'platform.test.case.failure',
@@ -89,7 +89,7 @@ export function testSpanName({ suite, name }: TestSpan): string {
   return `${suite === undefined ? 'test suite' : 'test'}: ${name}`.toWellFormed()
 }
 
-/** The semantic conventions only define pass and fail. */
+/** The status of a test as an attribute. The semantic conventions only define pass and fail. */
 function statusOf(result: TestResult): 'pass' | 'fail' | undefined {
   if (result === 'skip') return undefined
   return result === 'pass' ? 'pass' : 'fail'

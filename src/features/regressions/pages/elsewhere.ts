@@ -1,4 +1,4 @@
-// What other pages show about regressions: the overview, trends, and the list of what to fix first.
+// Shows regressions on other pages: the overview, trends, and the list of what to fix first.
 import { z } from 'zod'
 import { addressWith } from '../../../console/layout/address.ts'
 import { card } from '../../../console/layout/frame.ts'
@@ -11,7 +11,7 @@ import { regressionShape, regressionsOf } from '../documents.ts'
 import { fixSources } from '../../../console/overview/overview-shape.ts'
 import { onTrends, trendsIn } from '../../trends/port.ts'
 
-/** `listed`: how many regressions the overview lists. `costs`: for how many the cost is read. */
+/** `listed` is the maximum number of regressions that the overview lists. `costs` is the maximum number for which the cost is read. */
 const max = { listed: 5, costs: 20 }
 
 export const onOtherPages = [

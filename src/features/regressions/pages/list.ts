@@ -1,4 +1,4 @@
-// Lists of regressions: a table for their page and trends, and short rows for the overview.
+// The lists of regressions: a table for the page of regressions and for trends, and short rows for the overview.
 import { addressWith } from '../../../console/layout/address.ts'
 import { branchNames } from '../../../model/pipeline.ts'
 import { duration, number, percent, since, minute } from '../../../console/layout/format.ts'
@@ -11,9 +11,9 @@ import type { PagesSettings } from '../../../console/ports.ts'
 import type { ShownRegression } from '../documents.ts'
 
 interface TableOptions {
-  /** Unique on its page. */
+  /** The label of the list, unique on its page. */
   readonly label?: string
-  /** An attribute of the operator, which gets a column. */
+  /** An attribute that the operator has configured. It gets a column. */
   readonly groupBy?: PagesSettings['groupBy']
 }
 
@@ -59,7 +59,7 @@ export function regressionTable(
   return sortedTable(label, columns, regressions, reader)
 }
 
-/** Short rows of unresolved regressions, for the overview. */
+/** Short rows with unresolved regressions, for the overview. */
 export function regressionRows(
   regressions: readonly ShownRegression[],
   { base, now }: Pick<TableReader, 'base' | 'now'>,
@@ -80,7 +80,9 @@ export function regressionRows(
   </ul>`
 }
 
-/** The subject as text. A section that only explains its job's regression is not named here, because it is part of the cause. */
+/**
+ * Returns the subject of a regression as text. A section that only explains the regression of its job is left out, because it is part of the cause.
+ */
 export function subjectOf({ job, section, ofSection }: ShownRegression): string {
   const name = job === '' ? 'Pipeline' : job
   return ofSection === true && section !== undefined ? `${name} › ${section}` : name
