@@ -1,4 +1,5 @@
-// The recipes for backends: the lines of docs/recipes.md, sent to a stand-in that takes what the vendor's documentation says and nothing else.
+// Tests the recipes for backends: the commands of docs/recipes.md are run against a stand-in server that accepts exactly what the vendor's
+// documentation describes.
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -23,7 +24,7 @@ interface Asked {
 const signal = /^\/v1\/(traces|metrics|logs)$/
 const basic = `Basic ${Buffer.from('123456:glc_the-token').toString('base64')}`
 
-/** What each vendor takes: the status that it answers. */
+/** Returns, for each vendor, the status with which the vendor's endpoint answers a request. */
 const vendors: Record<string, (asked: Asked) => number> = {
   collector: ({ path }) => (signal.test(path) ? 200 : 404),
   jaeger: ({ path }) => (path === '/v1/traces' ? 200 : 404),
@@ -64,7 +65,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** The variables that the block sets, as the reader's shell has them then. */
+/** Runs a block of a recipe in a shell and returns the variables that it sets. */
 function variablesOf(script: string): Record<string, string> {
   const { status, stdout } = spawnSync('sh', ['-eu', '-c', `${script}\nenv -0`], {
     env: { PATH: process.env.PATH },
@@ -78,7 +79,7 @@ function variablesOf(script: string): Record<string, string> {
   return Object.fromEntries(pairs)
 }
 
-/** The same with the stand-in in the place of every host; which one it was goes in front of the path. */
+/** Returns the variables with every host replaced by the stand-in server. The original host becomes the first part of the path. */
 function atStandIn(env: Record<string, string>): Record<string, string> {
   const { port } = server.address() as AddressInfo
   return Object.fromEntries(
@@ -89,15 +90,15 @@ function atStandIn(env: Record<string, string>): Record<string, string> {
   )
 }
 
-describe('the recipes', () => {
+describe('recipes for backends', () => {
   const recipes = docBlocks().filter(({ marker }) => marker?.kind === 'recipe')
 
-  it('exist for every simulated backend', () => {
+  it('documents a recipe for every simulated backend', () => {
     expect(recipes.map(({ marker }) => marker?.description).toSorted()).toEqual(Object.keys(vendors).toSorted())
   })
 
   it.each(recipes.map(({ marker, script }) => ({ name: marker?.description ?? '', script })))(
-    'for $name configure exports that the backend accepts',
+    'documents a recipe for $name whose exports the backend accepts',
     async ({ name, script }) => {
       const folder = temporaryFolder()
       const [port = 0] = await freePorts(1)
@@ -123,7 +124,7 @@ describe('the recipes', () => {
 describe('the systemd unit', () => {
   const unit = readFileSync(path.join(repository, 'deploy/systemd/pipespan.service'), 'utf8')
 
-  it('sets existing variables, and allows enough time to stop', () => {
+  it('sets only variables that exist in the systemd unit, and allows enough time to stop', () => {
     const env = Object.fromEntries(
       [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = '', value]) => [name, value]),
     )
@@ -138,11 +139,14 @@ describe('the systemd unit', () => {
   })
 
   const installed = spawnSync('systemd-analyze', ['--version']).status === 0
-  it.skipIf(!installed)('is valid for systemd, and isolated from the rest of the machine', () => {
-    const folder = temporaryFolder()
-    const file = path.join(folder, 'pipespan.service')
-    writeFileSync(file, unit.replace('/usr/bin/node', process.execPath))
-    const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
-    expect([verified.status, verified.stderr]).toEqual([0, ''])
-  })
+  it.skipIf(!installed)(
+    'ships a systemd unit that systemd accepts, and that is isolated from the rest of the machine',
+    () => {
+      const folder = temporaryFolder()
+      const file = path.join(folder, 'pipespan.service')
+      writeFileSync(file, unit.replace('/usr/bin/node', process.execPath))
+      const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
+      expect([verified.status, verified.stderr]).toEqual([0, ''])
+    },
+  )
 })

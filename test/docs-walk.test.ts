@@ -1,5 +1,5 @@
-// A stranger's walk: the blocks of docs/getting-started.md as they stand and in the order in which they are read, to a trace at a
-// receiver. Only the ports are others, since a machine's usual ones may be taken.
+// Follows docs/getting-started.md like a new user: runs its blocks unchanged, in the order of the page, until a trace arrives at a receiver. Only the
+// ports are replaced, because the usual ones may be in use.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -13,10 +13,10 @@ import { isFull } from './full.ts'
 import { OtlpReceiver } from './support/otlp-receiver.ts'
 
 const page = 'docs/getting-started.md'
-/** Without what needs more than this machine. */
+/** The steps of the page, without those that need more than this machine. */
 const steps = docBlocks().filter(({ page: of, marker }) => of === page && marker?.kind !== 'outside')
 
-/** Follows the steps; answers what each printed, by its name. */
+/** Runs the steps. Returns the output of each step by its name. */
 async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.ProcessEnv): Promise<Map<string, string>> {
   const receiver = await OtlpReceiver.start({ keep: false })
   const [port = 0, adminPort = 0] = await freePorts(2)
@@ -42,7 +42,7 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
       const script = asRead
         .replaceAll('localhost:8080', `localhost:${port}`)
         .replaceAll('http://localhost:4318', receiver.url)
-      // Each block has a shell of its own.
+      // Each block runs in its own shell, so a changed PATH is passed to the next ones.
       if (name === 'command') own.PATH = [path.join(cwd, 'node_modules/.bin'), own.PATH].join(path.delimiter)
       else if (name === 'daemon') {
         daemon = spawn('sh', ['-eu', '-c', `exec ${script}`], { cwd, env: own, stdio: 'ignore', detached: true })
@@ -55,7 +55,7 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
     }
     await expect.poll(() => [...spans.keys()].filter(name => name.startsWith('job: ')).length).toBe(4)
     expect([...spans.keys()].filter(name => name.startsWith('pipeline: '))).toHaveLength(1)
-    // It ended a moment ago, and not in the year of the example.
+    // The pipeline ended a moment ago, not in the year of the example.
     expect(Math.max(...spans.values())).toBeGreaterThan(Date.now() - 3_600_000)
     const ended = once(daemon!, 'exit')
     process.kill(-daemon!.pid!, 'SIGTERM')
@@ -67,24 +67,24 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
   }
 }
 
-it('the getting-started page leads from nothing to a trace in a backend', async () => {
+it('leads a reader of the getting-started page from nothing to a trace in a backend', async () => {
   using folder = docFolder()
   const [clone, ...others] = steps
   expect(clone?.marker?.description).toBe('clone')
   const printed = await walk(others, folder.path, folder.env)
   expect(printed.get('configuration')).toMatch(/^[0-9a-f]{48}\nThe configuration is valid\.\n$/)
-  // The picture in words is what the command prints.
+  // The drawing on the page is exactly the output of the command.
   expect(readFileSync(path.join(repository, page), 'utf8')).toContain(printed.get('map'))
 })
 
 it.runIf(isFull)(
-  'every block of the getting-started page passes in a fresh clone, in the order of the page',
+  'passes every block of the getting-started page in a fresh clone, in the order of the page',
   async () => {
     const folder = temporaryFolder()
     const { status } = spawnSync('git', ['clone', '-q', '--no-hardlinks', repository, folder])
     expect(status).toBe(0)
     using shell = docFolder()
-    // Nothing of this checkout: neither its program nor its packages.
+    // The PATH has nothing of this checkout: neither its program nor its packages.
     const own = (shell.env.PATH ?? '')
       .split(path.delimiter)
       .filter(one => !one.includes('node_modules') && !one.includes(shell.path))

@@ -1,4 +1,4 @@
-// Pages and schemas that are made from tables in the code: `npm run docs` writes them, a drift fails here.
+// Tests that pages and schemas generated from tables in the code are up to date. `npm run docs` writes them.
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -33,13 +33,13 @@ type Generated = readonly [file: string, content: () => string]
 
 interface Reference {
   readonly pages?: readonly Generated[]
-  /** Its part of docs/EVENTS.md. */
+  /** Returns the feature's part of docs/EVENTS.md. */
   readonly events?: () => string
-  /** Its part of docs/ATTRIBUTES.md. */
+  /** Returns the feature's part of docs/ATTRIBUTES.md. */
   readonly attributes?: () => string
 }
 
-/** What `test/features/NAME/reference.ts` has, of each feature. */
+/** The exports of `test/features/NAME/reference.ts` of each feature. */
 const ofFeatures = await Promise.all(
   features.map(async ({ name }): Promise<Reference> => {
     const file = path.join(import.meta.dirname, 'features', name, 'reference.ts')
@@ -77,7 +77,7 @@ const generated: readonly Generated[] = [
 ]
 
 it.each([...generated, ...ofFeatures.flatMap(({ pages = [] }) => pages)])(
-  '%s agrees with the code',
+  'keeps %s up to date with the code',
   async (file, content) => {
     await expect(content()).toMatchFileSnapshot(`../${file}`)
   },

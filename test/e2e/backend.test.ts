@@ -1,4 +1,5 @@
-// Backends that are absent, overloaded, refuse the token, refuse a pipeline, or are one of several: all pipelines arrive, none twice.
+// Tests backends that are unavailable or overloaded, that refuse the token or a pipeline, or that are one of several. All pipelines arrive, none
+// twice.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,11 +18,11 @@ async function send(daemon: Daemon, { deliveries }: Load): Promise<void> {
   await sender.close()
 }
 
-/** The backend's answer to a pipeline that it refuses. */
+/** The answer with which the backend refuses a pipeline. */
 const refusal = { kind: 'status', status: 400, message: 'attribute too long' } as const
 
-describe('a backend', () => {
-  it('that is absent, then answers 503, 429 and 401, gets everything exactly once when it answers 200', async () => {
+describe('export to a failing backend', () => {
+  it('delivers everything exactly once to a backend that is first unavailable, and then answers 503, 429 and 401', async () => {
     const load = makeLoad({ seed: 40, pipelines: isFull ? 20 : 8, webhooks: 0 })
     const [port = 0] = await freePorts(1)
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` })
@@ -42,14 +43,14 @@ describe('a backend', () => {
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(differences(load.truths, receiver.spans)).toEqual([])
 
-    // The daemon obeyed the backend's Retry-After: it sent nothing within that second.
+    // The daemon obeys the backend's Retry-After: it sends nothing within that second.
     for (const [index, { status, at }] of receiver.requests.entries()) {
       const next = receiver.requests[index + 1]
       if ((status === 503 || status === 429) && next !== undefined) expect(next.at - at).toBeGreaterThan(990)
     }
   })
 
-  it('that is down, then refuses the token, delays no other destination, and gets everything pending as soon as the file has a new token', async () => {
+  it('delays no other destination while a backend is down or refuses the token, and sends everything pending once the token file is replaced', async () => {
     const load = makeLoad({ seed: 42, pipelines: 5, webhooks: 0 })
     const [well, [port = 0]] = await Promise.all([startReceiver({ token: 'second' }), freePorts(1)])
     const folder = temporaryFolder()
@@ -74,7 +75,7 @@ describe('a backend', () => {
     expect(differences(load.truths, late.spans)).toEqual([])
   })
 
-  it('that refuses one pipeline for good causes a dead letter, which can be listed, shown, retried and dropped', async () => {
+  it('stores a permanently refused pipeline as a dead letter, which can be listed, shown, retried and dropped', async () => {
     const { deliveries, truths } = makeLoad({ seed: 43, pipelines: 12, webhooks: 0, scenarios: ['small'] })
     const [first, refused, given] = truths
     const receiver = await startReceiver()

@@ -1,4 +1,4 @@
-// A daemon whose clock was a year ahead, and is now right: nothing waits until that year has passed.
+// Tests a daemon whose clock was a year ahead and is now correct: nothing is postponed by a year.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ describe('a clock that was a year ahead', () => {
     expect(answer.status).toBe(202)
   }
 
-  /** Exports are postponed, and a run still waits for its settle delay. */
+  /** At the start of each test, exports are postponed, and a run is still in its settle delay. */
   beforeEach(async () => {
     file = path.join(temporaryFolder(), 'off')
     setClock(year)
@@ -36,7 +36,7 @@ describe('a clock that was a year ahead', () => {
     await post(2)
   })
 
-  it('delays nothing after the next start', async () => {
+  it('delays no export after a restart with a corrected clock', async () => {
     await daemon.kill()
     setClock(0)
     stopOutage()
@@ -44,7 +44,7 @@ describe('a clock that was a year ahead', () => {
     await receiver.until(() => pipelines() === 2)
   })
 
-  it('delays nothing after it is corrected while the daemon runs', async () => {
+  it('delays no export after the clock is corrected while the daemon runs', async () => {
     setClock(0)
     stopOutage()
     await post(3)

@@ -1,5 +1,5 @@
-// The shipped daemon as tests start it: a child process on free ports with a folder of its own. All of its output is kept. It can be stopped by a signal,
-// killed, and started again on the same store. Also runs the command line beside it.
+// Starts the shipped daemon for tests, as a child process on free ports with its own folder. All of its output is kept. The daemon can be stopped by
+// a signal, killed, and started again on the same store. Also runs commands of the program with the same variables.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,22 +20,22 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null
 }
 
-/** All variables of a process: it inherits none that would configure it. */
+/** Returns the environment of a process: it inherits no variable that would configure Pipespan. */
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, HOME: tmpdir(), TZ: 'UTC', NODE_COMPILE_CACHE: compiled, ...env }
 }
 
-/** A process of the program, with its output as text and its end as a promise. */
+/** A process of the program, with its output as text and a promise for its end. */
 export class ProgramProcess {
   readonly ended: Promise<Ended>
   readonly child: ChildProcess
   stdout = ''
   stderr = ''
   readonly #log: LogLine[] = []
-  /** The index in `stderr` up to which its output is in `#log`. */
+  /** The index in `stderr` up to which the output was parsed into `#log`. */
   #logEnd = 0
 
-  /** `openFiles`: maximum number of files that it may open, if the system's limit does not apply. */
+  /** `openFiles` is the maximum number of open files of the process. By default the system's limit applies. */
   constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = [], openFiles?: number) {
     const [command, before] =
       openFiles === undefined
@@ -54,9 +54,9 @@ export class ProgramProcess {
     void this.ended.then(() => process.off('exit', orphaned))
   }
 
-  /** The lines that it has logged so far. Lines that are not JSON are left out. */
+  /** Returns the lines that the process has logged so far. Lines that are not JSON are left out. */
   get log(): readonly LogLine[] {
-    // This is called after each piece of output, so parsed lines are kept.
+    // Parsed lines are cached, because this getter is called after each piece of output.
     const end = this.stderr.lastIndexOf('\n') + 1
     for (const line of this.stderr.slice(this.#logEnd, end).split('\n')) {
       if (line.startsWith('{')) this.#log.push(JSON.parse(line) as LogLine)
@@ -65,7 +65,7 @@ export class ProgramProcess {
     return this.#log
   }
 
-  /** Resolves with the first log line for which `holds`. Rejects if the process ends, or after `timeout` ms. */
+  /** Resolves with the first log line that `holds` matches. Rejects if the process ends, or after `timeout` ms. */
   async logged(holds: string | ((line: LogLine) => boolean), timeout = 180_000): Promise<LogLine> {
     const isIt = typeof holds === 'string' ? ({ msg }: LogLine) => msg.includes(holds) : holds
     return new Promise((resolve, reject) => {
@@ -94,7 +94,7 @@ export class ProgramProcess {
   }
 }
 
-/** Runs a command to its end. */
+/** Runs a command until it exits. */
 export async function run(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
@@ -109,9 +109,9 @@ export const webhookToken = 'a-token-that-only-tests-know'
 export class Daemon {
   readonly folder: string
   readonly env: NodeJS.ProcessEnv
-  /** The process of this life. */
+  /** The current process of the daemon. Each restart creates a new one. */
   process: ProgramProcess
-  /** The output of earlier lives. */
+  /** The output of the daemon's earlier processes. */
   #past = ''
   #url = ''
   #adminUrl = ''
@@ -136,7 +136,7 @@ export class Daemon {
     this.process = new ProgramProcess(['serve'], this.env, nodeArgs, openFiles)
   }
 
-  /** Starts a daemon that ends with the test, and waits until it is ready. An undefined variable is left out. */
+  /** Starts a daemon that is stopped when the test ends, and waits until it is ready. Variables with the value undefined are removed. */
   static async start(
     env: NodeJS.ProcessEnv = {},
     nodeArgs: readonly string[] = [],
@@ -147,25 +147,25 @@ export class Daemon {
     return daemon
   }
 
-  /** Starts a daemon for all tests of a group: `beforeAll` returns its `dispose`. */
+  /** Starts a daemon for all tests of a group. `beforeAll` must return its `dispose`. */
   static async startForAll(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = []): Promise<Daemon> {
     const daemon = new Daemon(mkdtempSync(path.join(tmpdir(), 'pipespan-e2e-')), env, nodeArgs)
     await daemon.#ready()
     return daemon
   }
 
-  /** Ends the daemon and removes its files. */
+  /** Stops the daemon and deletes its files. */
   async dispose(): Promise<void> {
     await this.kill()
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  /** Starts a daemon without waiting for anything, for tests in which it must not become ready. */
+  /** Starts a daemon without waiting for it, for tests in which it must not become ready. */
   static launch(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = [], openFiles?: number): Daemon {
     return closeAfterTest(new Daemon(temporaryFolder(), env, nodeArgs, openFiles))
   }
 
-  /** The URL without `/webhooks` and with the base path. */
+  /** Returns the webhook listener's URL with the base path but without `/webhooks`. */
   get url(): string {
     return this.#url
   }
@@ -178,17 +178,17 @@ export class Daemon {
     return this.#adminUrl
   }
 
-  /** The whole output of all its lives. */
+  /** Returns the output of all processes of this daemon. */
   get output(): string {
     return this.#past + this.process.stdout + this.process.stderr
   }
 
-  /** The store's main file. */
+  /** Returns the path of the store's main file. */
   get storeFile(): string {
     return path.join(this.folder, 'store', 'pipespan.db')
   }
 
-  /** Its current memory, and its maximum so far, bytes. Linux only. */
+  /** Returns the daemon's current memory and its maximum so far, bytes. Works on Linux only. */
   memory(): { now: number; peak: number } {
     const status = readFileSync(`/proc/${this.process.child.pid}/status`, 'utf8')
     const bytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1024
@@ -199,26 +199,26 @@ export class Daemon {
     this.process.child.kill(name)
   }
 
-  /** Sends it a stop signal and waits for its end. */
+  /** Sends the daemon a stop signal and waits until it exits. */
   async stop(): Promise<Ended> {
     this.signal('SIGTERM')
     return this.process.ended
   }
 
-  /** Sends SIGKILL: it ends at once and writes nothing more. */
+  /** Sends SIGKILL: the process ends at once and writes nothing more. */
   async kill(): Promise<void> {
     this.signal('SIGKILL')
     await this.process.ended
   }
 
-  /** Starts a next life on the same store, with these variables changed. */
+  /** Starts a new process on the same store, with these variables changed, and waits until it is ready. */
   async restart(env: NodeJS.ProcessEnv = {}): Promise<void> {
     Object.assign(this.env, env)
     await this.#next()
     await this.#ready()
   }
 
-  /** Waits until this life is ready. Resolves to false if it ends before. */
+  /** Waits until the current process is ready. Resolves to false if it exits before. */
   async lives(): Promise<boolean> {
     return this.#ready().then(
       () => true,
@@ -230,14 +230,14 @@ export class Daemon {
     )
   }
 
-  /** Starts a next life on the same store, with these variables changed. Resolves to true if it becomes ready. */
+  /** Starts a new process on the same store, with these variables changed. Resolves to true if it becomes ready. */
   async revive(env: NodeJS.ProcessEnv): Promise<boolean> {
     Object.assign(this.env, env)
     await this.#next()
     return this.lives()
   }
 
-  /** Starts a next life on the same store, with these variables changed, and kills it after this many ms, whether it is ready or not. */
+  /** Starts a new process on the same store, with these variables changed, and kills it after this many ms, whether it is ready or not. */
   async stillborn(ms: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
     Object.assign(this.env, env)
     await this.#next()
@@ -245,12 +245,12 @@ export class Daemon {
     await this.kill()
   }
 
-  /** Runs another command with this daemon's variables, even while the daemon runs. */
+  /** Runs another command with the daemon's variables. The daemon may be running. */
   async command(...args: string[]): Promise<Command> {
     return runCommand(args, this.env)
   }
 
-  /** Posts one delivery, by default of a pipeline event. */
+  /** Posts one delivery to the daemon. By default it is a pipeline event. */
   async post(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(this.webhooks, {
       method: 'POST',

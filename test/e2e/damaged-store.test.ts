@@ -1,4 +1,4 @@
-// The shipped daemon on a damaged file: it ends with one sentence that says what to do, and so do the commands beside it.
+// Tests the shipped daemon with a damaged database file: the daemon and the commands exit with one sentence that names the remedy.
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -17,7 +17,7 @@ describe('a damaged SQLite file', () => {
   let receiver: OtlpReceiver
   let id = 0
 
-  /** All data is in the main file of the store, and none in the WAL beside it. */
+  /** All data is moved to the main file of the store, so that none is in the WAL. */
   beforeEach(async () => {
     receiver = closeAfterTest(await OtlpReceiver.start())
     daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1ms' })
@@ -43,7 +43,7 @@ describe('a damaged SQLite file', () => {
   it.each([
     ['the first page', 0, 1],
     ['all other pages', 1, undefined],
-  ])('of which %s was overwritten, stops the start, and commands', async (_what, from, to) => {
+  ])('refuses to start and to run commands if %s of the database file was overwritten', async (_what, from, to) => {
     overwrite(from, to)
     expect(await daemon.revive({})).toBe(false)
     expect(await daemon.process.ended).toEqual({ code: 1, signal: null })
@@ -61,9 +61,9 @@ describe('a damaged SQLite file', () => {
     expect(await post()).toBe(202)
   })
 
-  it('that is overwritten while the daemon runs, ends it; what it has not committed is not acknowledged', async () => {
+  it('exits if the database file is overwritten while the daemon runs, and acknowledges nothing uncommitted', async () => {
     await daemon.restart()
-    // After a commit of another connection, the daemon reads its pages again.
+    // After another connection commits, the daemon reads its cached pages again.
     const other = new DatabaseSync(daemon.storeFile)
     other.exec("INSERT INTO counters (name, value) VALUES ('foreign', 1)")
     overwrite(1)

@@ -1,4 +1,4 @@
-// The queries of the shipped dashboards and of the documentation, answered by a real Prometheus that scrapes a busy daemon.
+// Runs the queries of the shipped dashboards and of the documentation on a real Prometheus that scrapes a busy daemon.
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -10,11 +10,11 @@ import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
-/** Rows of the dashboard of pipelines that have data if pipelines have run, and one is running now. */
+/** The rows of the pipeline dashboard that have data if some pipelines have run and one is running now. */
 const filled = ['Overview', 'Duration and results', 'Jobs', 'Runners']
 
 it.skipIf(!hasPrometheus)(
-  'all are valid, and those about pipelines, jobs and runners have answers',
+  'ships dashboard queries that are all valid, and returns data for those about pipelines, jobs and runners',
   async () => {
     const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
     const house = closeAfterTest(
@@ -41,7 +41,7 @@ it.skipIf(!hasPrometheus)(
     }
     for (const promql of documented()) {
       const count = await prometheus.count(promql)
-      // These queries have no result, because nothing is broken, and nothing waits for ten minutes.
+      // The excluded queries have no result, because nothing is broken and nothing waits for ten minutes.
       if (!/(== 1|> 600)$/.test(promql)) expect(count, promql).toBeGreaterThan(0)
     }
     const [, pipelines] = dashboards.find(([name]) => name === 'pipelines.json')!
@@ -52,7 +52,7 @@ it.skipIf(!hasPrometheus)(
       if (!filled.includes(row)) continue
       for (const { expr = '' } of targets) {
         checked += 1
-        // It is not certain that anything fails.
+        // Queries about errors and failures may have no result, because it is not certain that anything fails.
         if (!/errors|failing/i.test(title)) expect(await prometheus.count(promqlOf(expr)), title).toBeGreaterThan(0)
       }
     }
@@ -61,7 +61,7 @@ it.skipIf(!hasPrometheus)(
   30_000,
 )
 
-/** The deliveries of a running pipeline, up to the moment when its last job waits for a runner. */
+/** Returns the deliveries of a running pipeline, up to the moment when its last job waits for a runner. */
 function unfinished(): readonly Delivery[] {
   const firstIds = { pipeline: 900_000, job: 9_000_000 }
   const start = Date.now() - 60_000
@@ -71,7 +71,7 @@ function unfinished(): readonly Delivery[] {
   return deliveries.slice(0, waits + 1)
 }
 
-/** The queries on the documentation's page about numbers. */
+/** Returns the queries on the documentation page about numbers. */
 function documented(): string[] {
   const text = readFileSync(new URL('../../docs/numbers.md', import.meta.url), 'utf8')
   return [...text.matchAll(/```promql\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n\n'))

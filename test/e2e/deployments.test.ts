@@ -1,5 +1,5 @@
-// Deployments on the shipped daemon: the events of two hooks report them beside their jobs, repeated and in another order. Each record has the trace and
-// span of its job.
+// Tests deployments on the shipped daemon. Two hooks send events about them beside the events about their jobs, repeated and in a different order.
+// Each record has the trace and span of its job.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon, webhookToken } from './daemon.ts'
@@ -9,13 +9,13 @@ import { Random } from '../../src/simulator/platform/random.ts'
 import { resend } from './resending-sender.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
-it('exports every event of a deployment once, with the trace and span of the job that deploys', async () => {
+it('exports every event of a deployment once, with the trace and span of the deploying job', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
     PIPESPAN_SETTLE: '100ms',
-    // The snapshot of a job's pipeline is taken before this, however slow the machine is.
+    // However slow the machine is, the snapshots of the pipelines are taken before this deadline.
     PIPESPAN_ENRICH_DEADLINE: '10m',
   })
   const sent: Delivery[] = []
@@ -25,7 +25,7 @@ it('exports every event of a deployment once, with the trace and span of the job
     onSent: delivery => void sent.push(delivery),
   })
   await platform.finished()
-  // Everything is sent again, and through a second hook, in another order.
+  // All events are sent again through a second hook, in a different order.
   const bySecondHook = sent.map(one => ({ ...one, key: `${one.key} of another hook` }))
   await resend(new Random(3).shuffle([...sent, ...bySecondHook]), { url: daemon.webhooks, token: webhookToken })
   const deployed = [...platform.state.pipelines.values()]

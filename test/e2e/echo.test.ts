@@ -1,4 +1,5 @@
-// A backend and a platform that repeat what they were sent, encoded: no secret appears in the log, on a page, in a command's output or in the store.
+// Tests a backend and a platform that repeat, in some encoding, what they were sent. No secret appears in the log, on a page, in a command's output
+// or in the store.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -18,7 +19,10 @@ const secrets = {
 const fixtures = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks')
 const fixture = readFileSync(path.join(fixtures, 'pipeline-failed.json'), 'utf8')
 
-/** `said`: the encoded text. `core`: the part of it from which a person with the usual tools can decode the text; default: all of it. */
+/**
+ * `said` is the encoded text. `core` is the part from which a person with common tools can decode the secret; by default it is the whole encoded
+ * text.
+ */
 const encodings: Readonly<Record<string, (text: string) => { said: string; core?: string }>> = {
   plain: text => ({ said: text }),
   percent: text => ({ said: encodeURIComponent(text) }),
@@ -30,7 +34,7 @@ const encodings: Readonly<Record<string, (text: string) => { said: string; core?
   'base64 behind two': text => base64('xy', text),
 }
 
-/** The text before and after it changes the first and the last characters of the encoding. */
+/** `core` leaves out the first and last characters of the encoding, because they depend on the text before and after the secret. */
 function base64(before: string, text: string): { said: string; core: string } {
   const said = Buffer.from(`${before}${text}`).toString('base64')
   return { said, core: said.slice(4, -4) }
@@ -88,9 +92,9 @@ it('never shows secrets that a backend or a platform repeats, in any encoding', 
     await daemon.post(fixture.replaceAll('23904', String(id)), { 'x-service-event': 'Pipeline Hook' })
   }
   await post(1)
-  // The daemon's own spans are sent there, too.
+  // The condition names a pipeline span, because the daemon sends its own spans to the same backend.
   await refusing.until(spans => spans.some(({ name }) => name.startsWith('pipeline: ')))
-  // The daemon does not believe the refusals of a backend that has accepted nothing yet.
+  // Until a backend has accepted something, the daemon does not treat its refusals as permanent.
   refusing.misbehave(repeats(400))
   await post(2)
   await daemon.process.logged('a dead letter')

@@ -1,5 +1,5 @@
-// Events other than those of pipelines on the shipped daemon, sent by a project's hook and a group's hook at once, resent, shuffled, through kills and
-// while the clock is set. Each event is exported once, and events without a time of their own are exported in order.
+// Tests events other than those of pipelines on the shipped daemon. A project's hook and a group's hook both send them, resent and shuffled, while
+// the daemon is killed and the clock is set. Each event is exported once, and events without their own time are exported in order.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { writeFileSync } from 'node:fs'
@@ -15,21 +15,21 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
-/** `stories`: number of objects whose events have no version; `rounds`: number of announcements of each token. */
+/** `stories` is the number of objects whose events have no version. `rounds` is the number of announcements for each token. */
 const size = isFull
   ? { events: 100_000, stories: 2_000, tokens: 100, rounds: 4, kills: 20 }
   : { events: 150, stories: 15, tokens: 3, rounds: 3, kills: 2 }
 const timeoutMs = isFull ? 3_600_000 : 900_000
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 7
 const minute = 60_000
-/** Maximum memory of each life of the daemon, bytes, however many events there are. */
+/** The maximum memory of each process of the daemon, bytes, however many events there are. */
 const maxMemory = 512 * 1024 * 1024
 
 interface Sent extends EventBody {
   readonly key: string
 }
 
-/** Sends it until it is acknowledged: if the daemon was killed, its next life accepts it. */
+/** Sends a delivery until it is acknowledged. If the daemon is killed, its next process accepts the delivery. */
 async function send(daemon: Daemon, { event, body, key }: Sent): Promise<void> {
   for (;;) {
     const headers = {
@@ -49,18 +49,18 @@ async function send(daemon: Daemon, { event, body, key }: Sent): Promise<void> {
   }
 }
 
-/** What distinguishes a record from all others. A record that is sent again has the same time. */
+/** Returns a name that distinguishes a record from all others. If a record is sent again, its time is the same. */
 function nameOf(record: ReceivedLogRecord): string {
   return JSON.stringify([record.eventName, markOfRecord(record), record.body, record.time])
 }
 
-describe('events', () => {
+describe('export of events', () => {
   it(
-    'are exported once each despite two hooks, resends, kills and a clock that is set; every change of a flag and every announcement of a token counts',
+    'exports each event once despite two hooks, resends, kills and clock changes, including every change of a flag and every token announcement',
     async () => {
       const random = new Random(seed)
       const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
-      /** For each mark the bodies of its records, by their times. */
+      /** For each mark, the bodies of the received records by their times. */
       const arrived = new Map<string, Map<number, string>>()
       const names = new Set<string>()
       let records = 0
@@ -87,7 +87,7 @@ describe('events', () => {
           OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
           SERVICE_OBSERVABILITY_EXPORT: 'logs',
           PIPESPAN_EVENTS: 'all',
-          // No job of these events is known, so an event that waits for its job in vain is exported after this time.
+          // An event that waits for an unknown job is exported after this deadline. No job of these events is known.
           PIPESPAN_ENRICH_DEADLINE: '1s',
         },
         ['--import', path.join(import.meta.dirname, 'set-clock.ts')],
@@ -110,7 +110,7 @@ describe('events', () => {
         for (let hook = 0; hook < 2; hook += 1) await send(daemon, { ...one, key: random.uuid() })
       }
       const stories = Array.from({ length: size.stories }, (_, n) => n)
-      /** Sends the announcements of a round, and its stories one after the other. */
+      /** Sends the announcements of a round, then its stories one after the other. */
       const tellRound = async (round: number): Promise<void> => {
         for (let n = 0; n < size.tokens; n += 1) await throughBoth(announced(n))
         for (const n of stories.filter(one => one % size.rounds === round)) {
@@ -126,7 +126,7 @@ describe('events', () => {
         while (sent < due) await sleep(5)
         const at = Math.floor((kill * size.rounds) / (size.kills + 1))
         const isNext = at > Math.floor(((kill - 1) * size.rounds) / (size.kills + 1))
-        // The next announcements must come more than ten minutes later. Within a round the clock is set back and forth by less.
+        // The next announcements must come more than ten minutes later. Within a round, the clock is set back and forth by less than that.
         if (isNext) await round
         peak = Math.max(peak, daemon.memory().peak)
         await daemon.kill()
@@ -151,7 +151,7 @@ describe('events', () => {
       for (let n = 0; n < versioned; n += 1) expect([n, inOrder(markOf(n)).length]).toEqual([n, 1])
       for (const n of stories) expect([n, inOrder(story(n).mark)]).toEqual([n, story(n).bodies])
       for (let n = 0; n < size.tokens; n += 1) expect([n, inOrder(`t${n}`).length]).toEqual([n, size.rounds])
-      // Only a send that a kill cut off is repeated.
+      // Records are repeated only if a kill interrupted their request.
       const repeated = records - size.events
       expect(repeated).toBeLessThanOrEqual(size.kills * 1_000)
       expect(peak).toBeLessThan(maxMemory)
@@ -160,7 +160,7 @@ describe('events', () => {
     timeoutMs,
   )
 
-  it("of every selected kind reach the backend as named log records in their own scope, with the project's resource", async () => {
+  it("exports events of every selected kind as named log records in their own scope, with the project's resource", async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,

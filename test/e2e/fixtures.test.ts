@@ -1,4 +1,4 @@
-// Every file of a real payload is posted to the running daemon, and shown by `pipespan map`.
+// Posts every file with a real payload to the running daemon, and shows it with `pipespan map`.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ const bodyOf = (file: string): Buffer => readFileSync(path.join(folder, file))
 const payloadOf = (file: string): Payload => JSON.parse(bodyOf(file).toString()) as Payload
 const over = new Set(['success', 'failed', 'canceled', 'skipped'])
 
-/** The event header that the platform sends with the payload in this file. */
+/** Returns the event header that the platform sends with the payload in this file. */
 function eventOf(file: string): string {
   const [kind = ''] = file.split(/[-.]/)
   return kind === 'system' ? 'System Hook' : `${kind.charAt(0).toUpperCase()}${kind.slice(1)} Hook`
@@ -41,10 +41,10 @@ const allEnded = (spans: readonly ReceivedSpan[]): boolean => {
 }
 
 describe('every documented webhook', () => {
-  it('is answered 2xx; finished pipelines become traces with all their jobs, others wait; repetitions in another order change nothing', async () => {
+  it('answers every documented webhook with 2xx, exports finished pipelines with all their jobs, and ignores repetitions in any order', async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
-    /** Posts a pipeline with an ID of its own, and waits until it arrives after all others. */
+    /** Posts a pipeline with its own id, and waits until it arrives after all others. */
     const postLast = async (id: number): Promise<void> => {
       const body = bodyOf('pipeline-no-jobs.json').toString().replaceAll('24103', String(id))
       await daemon.post(body)
@@ -58,7 +58,7 @@ describe('every documented webhook', () => {
     }
     await postLast(90_001)
     await receiver.until(allEnded)
-    // On a busy machine a pipeline may have ended twice by then, so the test waits until nothing of it is pending.
+    // On a busy machine, a pipeline may have ended twice by then, so the test waits until none of its exports is pending.
     const pending = /^pipespan_export_queue_size\{.*signal="traces".*\} (\d+)/m
     const metrics = async (): Promise<string> => (await fetch(`${daemon.adminUrl}/metrics`)).text()
     await expect.poll(async () => pending.exec(await metrics())?.[1]).toBe('0')
@@ -90,7 +90,7 @@ describe('pipespan map', () => {
     return { code, output, errors }
   }
 
-  it.each(files)('shows what %s becomes', async file => {
+  it.each(files)('shows how pipespan map translates %s', async file => {
     const shown = await map(path.join(folder, file))
     expect(shown).toMatchObject({ code: 0, errors: '' })
     const { object_attributes: pipeline } = payloadOf(file)

@@ -1,4 +1,5 @@
-// If a destination's name gets another endpoint, its pending data is held for the former endpoint, until somebody confirms or drops it.
+// Tests what happens to pending data if a destination gets another endpoint under the same name. The data is held for the former endpoint until the
+// operator confirms or drops it.
 import { afterAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { writeFileSync } from 'node:fs'
@@ -13,7 +14,7 @@ const away = { fault: { kind: 'status', status: 503, message: 'away' } } as cons
 
 const wasRefused = (one: OtlpReceiver) => (): boolean => one.requests.some(({ status }) => status === 503)
 
-/** A finished pipeline of the project with the path `group/app`. */
+/** Returns a finished pipeline of the project with the path `group/app`. */
 function of(group: string, id: number): string {
   const event = JSON.parse(pipelineEvent({ id })) as { project: object }
   const project = { ...event.project, id: group.charCodeAt(0), path_with_namespace: `${group}/app` }
@@ -23,9 +24,9 @@ function of(group: string, id: number): string {
 const postgres = await startPostgres()
 afterAll(async () => postgres.dispose())
 
-describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine => {
+describe.each(['sqlite', 'postgres'] as const)('held data with the store in %s', engine => {
   it.each(['SIGHUP', 'a restart'])(
-    'holds what was pending for a backend whose entry was exchanged with another by %s, and sends no tenant what is of another',
+    'holds pending data when %s exchanges the endpoints of two destinations, and sends no tenant the data of another',
     async how => {
       const [a, b] = [await startReceiver(), await startReceiver()]
       const file = path.join(temporaryFolder(), 'pipespan.yaml')
@@ -66,11 +67,11 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
       await post('beta', 3)
       await a.until(() => pipelinesAt(a).includes(2))
       await b.until(() => pipelinesAt(b).includes(3))
-      // The data is confirmed by mistake: the entry does not take that tenant's project.
+      // The operator confirms the data by mistake. It is not sent, because the destination does not take that tenant's project.
       expect((await daemon.command('held', 'confirm', 'two')).stdout).toMatch(/^1 pending again/)
       await daemon.process.logged(({ reason }) => String(reason).includes('no longer takes this project'))
       expect([pipelinesAt(a), pipelinesAt(b)]).toEqual([[2], [3]])
-      // The dead letter is sent to the right tenant once its entry takes the project again.
+      // The dead letter is sent to the right tenant once its destination takes the project again.
       write(entry('one', a, 'alpha'), entry('two', b, 'beta'))
       await apply()
       expect((await daemon.command('dead-letters', 'retry', '--all')).stdout).toMatch(/^1 pending again/)
@@ -79,7 +80,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
     },
   )
 
-  it('sends what is held when the former endpoint is back, and drops it when it is told to', async () => {
+  it("sends held data when the former endpoint is configured again, and drops it on the operator's command", async () => {
     const [before, after] = [await startReceiver(), await startReceiver()]
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
     const write = ({ url }: OtlpReceiver): void =>

@@ -1,4 +1,4 @@
-// What the shipped daemon has loaded when it is ready, because it keeps the text and the objects of all loaded code in memory.
+// Tests which code the shipped daemon has loaded when it is ready, because the text and the objects of all loaded code stay in memory.
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { Daemon } from './daemon.ts'
 import { noteIntl, noteModules } from './loaded-modules.ts'
 import { shippedModules } from '../shipped.ts'
 
-/** The files of the bundle that a daemon has loaded when it is ready. */
+/** Returns the files of the bundle that a daemon has loaded when it is ready. */
 async function loadedFiles(): Promise<string[]> {
   const loaded = noteModules(temporaryFolder())
   await Daemon.start({}, loaded.nodeArgs)
@@ -16,7 +16,7 @@ async function loadedFiles(): Promise<string[]> {
     .map(name => path.join(shippedModules, name))
 }
 
-/** The packages whose code is in a file: each of their modules begins with a comment that has its path. */
+/** Returns the packages whose code is in a file. In the bundle, each of their modules begins with a comment that has its path. */
 function packagesIn(file: string): string[] {
   const modules = readFileSync(file, 'utf8').matchAll(
     /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/\n]+\/)?[^/\n]+)\//gm,
@@ -24,8 +24,8 @@ function packagesIn(file: string): string[] {
   return [...new Set([...modules].map(([, name = '']) => name))]
 }
 
-describe('a daemon that is ready', () => {
-  it('has loaded no schema compiler and no file that takes much memory to compile', async () => {
+describe('code loaded by a ready daemon', () => {
+  it('loads no schema compiler, and no file that takes much memory to compile, before it is ready', async () => {
     const files = await loadedFiles()
     const packages = files.flatMap(packagesIn)
     expect(packages).toEqual(expect.arrayContaining(['fastify', 'zod', 'undici']))
@@ -33,7 +33,7 @@ describe('a daemon that is ready', () => {
       expect(packages).not.toContain(other)
     expect(files.filter(file => statSync(file).size > 1_400_000)).toEqual([])
   })
-  it('has created no formatter, because the first one loads language tables; only pages need them', async () => {
+  it('creates no formatter before it is ready, because the first one loads language tables that only pages need', async () => {
     const made = noteIntl(temporaryFolder())
     const daemon = await Daemon.start({}, made.nodeArgs)
     expect(made.names()).toEqual([])

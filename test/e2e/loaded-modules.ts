@@ -1,16 +1,17 @@
-// Records which modules a shipped daemon loads, and what else takes its memory. The process itself records them, from before the program is loaded.
+// Records which modules a shipped daemon loads, and which other things use its memory. The recording code is loaded into the process before the
+// program.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { shipped } from '../shipped.ts'
 
 export interface LoadedModules {
-  /** Arguments for the process that records them. */
+  /** The Node.js arguments that load the recording code into a process. */
   readonly nodeArgs: readonly string[]
-  /** The names of what has been loaded so far. */
+  /** Returns the names of everything that was loaded so far. */
   names(): readonly string[]
 }
 
-/** `folder`: where they are recorded. */
+/** Records the loaded modules of a process in files in `folder`. */
 export function noteModules(folder: string): LoadedModules {
   const file = path.join(folder, 'loaded-modules')
   const preload = `
@@ -33,7 +34,10 @@ export function noteModules(folder: string): LoadedModules {
   }
 }
 
-/** The names of the formatters and other parts of `Intl` that a process has made, on each of its threads. The process records them as it records modules. */
+/**
+ * Records the names of the formatters and other parts of `Intl` that a process creates, on each of its threads. The names are recorded like those of
+ * modules.
+ */
 export function noteIntl(folder: string): LoadedModules {
   const file = path.join(folder, 'made-of-intl')
   const preload = `
@@ -52,7 +56,7 @@ export function noteIntl(folder: string): LoadedModules {
   }
 }
 
-/** The file of the bundle that contains this text. */
+/** Returns the file of the bundle that contains this text. */
 export function moduleWith(text: string): string {
   const folder = path.join(path.dirname(shipped), 'modules')
   const found = readdirSync(folder).filter(

@@ -1,4 +1,4 @@
-// Another process holds the write lock of the SQLite file, like a shell that an operator left open, while the shipped daemon serves it.
+// Tests a store whose SQLite write lock is taken by another process, such as a shell that an operator left open, while the shipped daemon serves it.
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -19,13 +19,13 @@ it('answers health checks and refuses webhooks while another process locks the d
   expect(await post(1)).toEqual([503, '30'])
   await daemon.process.logged(line => JSON.stringify(line).includes('database is locked'))
   const since = performance.now()
-  // A transaction that waits for the lock would delay each of these requests by 10 s.
+  // If a transaction waited for the lock, each of these requests would take 10 s.
   for (let count = 0; count < 20; count += 1) {
     for (const url of [daemon.url, daemon.adminUrl]) expect((await fetch(`${url}/healthz`)).status).toBe(200)
   }
   expect(await post(2)).toEqual([503, '30'])
   expect(performance.now() - since).toBeLessThan(9_000)
-  // The answer of `/readyz` is kept for some seconds.
+  // The daemon caches the answer of `/readyz` for some seconds.
   const ready = async (): Promise<number> => (await fetch(`${daemon.adminUrl}/readyz`)).status
   await expect.poll(ready).toBe(503)
   other.exec('ROLLBACK')

@@ -1,5 +1,5 @@
-// Metrics and logs from end to end: a backend that accepts no metrics, a real Prometheus, and the daemon's own telemetry. `totals.test.ts` has the totals
-// over restarts and replicas.
+// Tests metrics and logs from end to end, with a backend that accepts no metrics, a real Prometheus, and the daemon's own telemetry. `totals.test.ts`
+// tests the totals over restarts and replicas.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,12 +18,12 @@ async function post(daemon: Daemon, from: number, to: number): Promise<void> {
   for (let id = from; id <= to; id += 1) expect((await daemon.post(pipelineEvent({ id }))).status).toBe(202)
 }
 
-describe('one daemon', () => {
+describe('metrics of one daemon', () => {
   let folder: string
   let receiver: OtlpReceiver
   let daemon: Daemon
   let loaded: LoadedModules
-  /** Number of pipelines of acme/shop so far, whose IDs begin at 1, and number of all accepted deliveries. */
+  /** The number of pipelines of acme/shop so far, whose ids begin at 1, and the number of all accepted deliveries. */
   let [posted, accepted] = [0, 0]
   const postMore = async (count: number): Promise<void> => {
     await post(daemon, posted + 1, posted + count)
@@ -50,7 +50,7 @@ describe('one daemon', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('exports traces, metrics and logs of one pipeline, with times, costs, the critical path, and exemplars that name the trace', async () => {
+  it('exports traces, metrics and logs of one pipeline, with times, costs, the critical path, and exemplars that link to the trace', async () => {
     const body = JSON.parse(readFileSync('test/fixtures/webhooks/pipeline-merge-request.json', 'utf8')) as object
     const ran = (id: number, from: number, to: number, tags: readonly string[]) => ({
       ...{ id, name: `job ${id}`, stage: 'test', status: 'success', duration: to - from, queued_duration: 2 },
@@ -72,7 +72,7 @@ describe('one daemon', () => {
 
     const spanOf = (name: string) => receiver.spans.find(span => span.name === name)!
     const pipeline = receiver.spans.find(({ parentSpanId }) => parentSpanId === undefined)!
-    // Half a minute at 0.5 twice, and a quarter of a minute at 0.1 twice.
+    // The cost is half a minute at 0.5 with factor 2, and two quarters of a minute at 0.1.
     expect(pipeline.attributes).toMatchObject({
       'platform.cicd.pipeline.run.feedback_time': 119_000,
       'platform.cicd.pipeline.run.compute_time': 60_000,
@@ -97,7 +97,7 @@ describe('one daemon', () => {
     expect(newest(receiver, 'platform.cicd.compute.time')).toBe(60)
   })
 
-  it('shows each metric family once on loopback without an admin token, for the projects and for the daemon itself', async () => {
+  it('shows the metrics of projects and of the daemon on loopback without an admin token, each family once', async () => {
     await postMore(3)
     let text = ''
     const scraped = async (): Promise<string> => (text = await (await fetch(`${daemon.adminUrl}/metrics`)).text())
@@ -108,7 +108,7 @@ describe('one daemon', () => {
     await expect.poll(scraped).toMatch(count)
     const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
     expect(new Set(types).size).toBe(types.length)
-    // The daemon's own metrics are read in several scrapes, because each changes at its own moment.
+    // The daemon's own metrics are read in several scrapes, because they do not all change at the same time.
     for (const own of [
       new RegExp(`^pipespan_webhook_deliveries_total\\{outcome="accepted"\\} ${accepted}$`, 'm'),
       /^pipespan_store_operation_duration_count\{operation="runs.takeIn"\} [1-9]/m,
@@ -119,23 +119,23 @@ describe('one daemon', () => {
   })
 
   it.skipIf(!hasPrometheus)(
-    'answers the queries of a real Prometheus that scrapes it with the right numbers',
+    'returns correct figures to the queries of a real Prometheus that scrapes the daemon',
     async () => {
       const prometheus = await startPrometheus(daemon.adminUrl)
       const total = 'sum(pipeline_status_total{project_path="acme/shop"})'
-      // There must be a pipeline, and its count must be complete: that is the first sample.
+      // At least one pipeline must be counted completely before the first sample.
       if (posted === 0) await postMore(1)
       const first = posted
       await prometheus.until(total, first)
       await postMore(32)
       await prometheus.until(total, posted)
       await prometheus.until('up', 1)
-      // The increase of a counter between two of its samples, without rate()'s extrapolation to the ends of the window.
+      // This computes the increase of a counter between two of its samples, without the extrapolation of rate() to the ends of the window.
       await prometheus.until(
         'sum(max_over_time(pipeline_status_total[5m]) - min_over_time(pipeline_status_total[5m]))',
         32,
       )
-      // rate() extrapolates to the ends of its window: the increase is 32, and more if the scrapes were rarer.
+      // rate() extrapolates to the ends of its window, so the increase is 32, or more if the scrapes were rarer.
       const increase = async (): Promise<number> =>
         (await prometheus.query('sum(rate(pipeline_status_total[5m])) * 300')) ?? 0
       await expect.poll(increase).toBeGreaterThanOrEqual(32)
@@ -151,7 +151,7 @@ describe('one daemon', () => {
       const text = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
       const lint = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
       const complaints = `${lint.stdout}${lint.stderr}`.split('\n').filter(line => line !== '')
-      // Documented names of gauges that end in total.
+      // The documented names of gauges that end in `total`.
       const known = ['pipeline_jobs_total', 'cicd_pipeline_task_total'].map(
         name => `${name} non-counter metrics should not have "_total" suffix`,
       )
@@ -160,7 +160,7 @@ describe('one daemon', () => {
   )
   if (!hasPrometheus) process.stderr.write('Prometheus is not installed: /metrics is not scraped by a real one here.\n')
 
-  it('sends traces and logs to a backend that refuses cumulative metrics', async () => {
+  it('still sends traces and logs to a backend that refuses cumulative metrics', async () => {
     receiver.misbehave(refusingMetrics)
     await postMore(30)
     const all = accepted
@@ -176,7 +176,7 @@ describe('one daemon', () => {
   })
 })
 
-/** A text in the module that sends the daemon's own telemetry. */
+/** A text that only the module for the daemon's own telemetry contains. */
 const sdk = 'var NodeSDK = class'
 
 const refusingMetrics: Misbehaviour = {
@@ -187,7 +187,7 @@ const pipelines = (all: readonly { attributes: Readonly<Record<string, unknown>>
   new Set(all.map(({ attributes }) => attributes['pipeline.id']).filter(id => id !== undefined)).size
 
 describe('delta metrics', () => {
-  it('count each pipeline once, those of one moment in one point; a backend that refuses them still gets traces and logs', async () => {
+  it('counts each pipeline once in delta metrics, with one point for each moment, and still sends traces and logs if a backend refuses them', async () => {
     const receiver = await startReceiver()
     const daemon = await Daemon.start({
       ...everything,
@@ -207,7 +207,7 @@ describe('delta metrics', () => {
     await post(daemon, 21, 30)
     await receiver.until(spans => pipelines(spans) === 30 && pipelines(receiver.logs) === 30)
     await daemon.process.logged('an export was refused; it is now a dead letter')
-    // A stop sends everything that is still pending.
+    // Stopping the daemon sends everything that is still pending.
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(counted()).toBe(20)
     expect(new Set(counts().map(metric => metric.kind === 'sum' && metric.temporality))).toEqual(new Set(['delta']))
@@ -217,7 +217,7 @@ describe('delta metrics', () => {
 })
 
 describe("the daemon's telemetry about itself", () => {
-  it('goes to its own endpoint as the service pipespan, with its own headers, never together with pipelines', async () => {
+  it('sends its own telemetry to a separate endpoint as the service pipespan, with separate headers, never together with pipelines', async () => {
     const [pipelines, own] = [await startReceiver(), await startReceiver()]
     const loaded = noteModules(temporaryFolder())
     const env = {

@@ -1,5 +1,5 @@
-// Events of every shape as hooks send them, made one at a time: events whose content identifies them, in any order, and events without a version of their
-// own, in the order in which they happen. Each event has a mark by which its record is distinguished from all others.
+// Creates events of every shape that hooks send, one at a time: events that their content identifies, in any order, and events without a version, in
+// the order in which they happen. Each event has a mark that distinguishes its record from all others.
 import { eventFile } from '../fixtures/event-files.ts'
 import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
@@ -8,7 +8,7 @@ export interface EventBody {
   readonly body: string
 }
 
-/** The fixture with other values in these fields, such as `object_attributes.id`. */
+/** Returns the fixture with other values in these fields, such as `object_attributes.id`. */
 export function payload(name: string, changes: Readonly<Record<string, unknown>>): EventBody {
   const { event, text } = eventFile(name)
   const json = JSON.parse(text) as Record<string, unknown>
@@ -42,24 +42,24 @@ const keyed: readonly (readonly [string, Changes])[] = [
   ['emoji', ofObject],
 ]
 
-/** An event whose content identifies it, so that its order does not matter. */
+/** Returns an event that its content identifies, so its order does not matter. */
 export function mixed(n: number): EventBody {
   const [name, changes] = keyed[n % keyed.length] ?? ['deployment', ofObject]
   return payload(name, changes(n, new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString()))
 }
 
-/** The mark of the event that `mixed` makes. */
+/** Returns the mark of the event that `mixed` creates. */
 export const markOf = (n: number): string => `u${n}`
 
-/** What happens to one object, in this order. The platform gives none of these events a time or a version. */
+/** The events of one object, in the order in which they happen. The platform gives none of these events a time or a version. */
 export interface Story {
   readonly mark: string
   readonly reported: readonly EventBody[]
-  /** The bodies of its records. */
+  /** The bodies of the records that the story's events become. */
   readonly bodies: readonly string[]
 }
 
-/** An object that is changed back and forth: its first event and its third one are equal. */
+/** Returns the story of an object that is changed back and forth: its first event and its third one are equal. */
 export function story(n: number): Story {
   const mark = `s${n}`
   const alternating = (
@@ -101,12 +101,12 @@ export function story(n: number): Story {
   }
 }
 
-/** The event that announces that a token will expire: its text is the same each time. */
+/** Returns the event that announces that a token will expire. Its text is the same each time. */
 export function announced(n: number): EventBody {
   return payload('access_token', { [`${own}.id`]: n + 1, [`${own}.name`]: `t${n}` })
 }
 
-/** The mark of a record. */
+/** Returns the mark of a received record. */
 export function markOfRecord({ attributes }: ReceivedLogRecord): string {
   const carried = ['user.name', 'platform.access_token.name', 'platform.vulnerability.id'] as const
   return carried.map(key => attributes[key]).find(value => typeof value === 'string') ?? ''

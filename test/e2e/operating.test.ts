@@ -1,4 +1,4 @@
-// What an operator does beside a running daemon: inspects deliveries that could not be decoded, and puts the daemon behind a reverse proxy.
+// Tests operations beside a running daemon: an operator inspects deliveries that could not be decoded, and puts the daemon behind a reverse proxy.
 import { createServer, request as httpRequest } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest, listen } from '../support/after-test.ts'
@@ -8,7 +8,7 @@ import { complete, differences } from './truth.ts'
 import { makeLoad } from './load.ts'
 
 describe('pipespan inbox', () => {
-  it('lists, shows and retries deliveries that could not be decoded, beside the running daemon', async () => {
+  it('lists, shows and retries deliveries that could not be decoded while the daemon runs', async () => {
     const daemon = await Daemon.start()
     const listed = async () => {
       const { code, stdout } = await daemon.command('inbox', 'list', '--json')
@@ -36,7 +36,7 @@ describe('pipespan inbox', () => {
       code: 0,
       stdout: expect.stringMatching(/^1 to be decoded again/) as string,
     })
-    // A retry cannot decode it either, so it is quarantined again.
+    // The retry cannot decode the delivery either, so the delivery is quarantined again.
     const timesNotDecoded = (): number =>
       daemon.process.log.filter(({ msg }) => msg.includes('a delivery is quarantined')).length
     await daemon.process.logged(() => timesNotDecoded() === 2)
@@ -46,8 +46,8 @@ describe('pipespan inbox', () => {
   })
 })
 
-describe('behind a reverse proxy', () => {
-  it("serves only the base path and the health checks, and trusts the proxy's headers only if configured", async () => {
+describe('daemon behind a reverse proxy', () => {
+  it("serves only the base path and the health checks behind a proxy, and trusts the proxy's headers only if configured", async () => {
     const { deliveries, truths } = makeLoad({ seed: 60, pipelines: 3, webhooks: 0, scenarios: ['small'] })
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({
@@ -72,12 +72,12 @@ describe('behind a reverse proxy', () => {
   })
 })
 
-/** A proxy that passes everything on, as if it came from 203.0.113.7. */
+/** Starts a proxy that forwards every request as if it came from 203.0.113.7. */
 async function startProxy(port: string): Promise<string> {
   const server = createServer((incoming, outgoing) => {
     const { method, url: path } = incoming
     const headers = { ...incoming.headers, 'x-forwarded-for': '203.0.113.7' }
-    // Each request has its own connection, because the daemon might close a kept one meanwhile.
+    // Each request uses a new connection, because the daemon might close a kept-alive one meanwhile.
     const onward = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: false }, answer => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(outgoing)

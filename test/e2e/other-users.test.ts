@@ -1,4 +1,4 @@
-// What another user of the same machine may prepare or read in folders that everybody may write to.
+// Tests what another user of the same machine can prepare or read in folders that are writable for everybody.
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/after-test.ts'
 import { unlessErased } from '../support/stored-bytes.ts'
 import { Daemon, run } from './daemon.ts'
 
-it('serve uses no shared temporary folder; other users can neither read nor lock a file of the store, even in an open folder', async () => {
+it('uses no shared temporary folder, and lets no other user read or lock a file of the store, even in an open folder', async () => {
   const [folder, TMPDIR] = [temporaryFolder(), temporaryFolder()]
   chmodSync(folder, 0o777)
   const daemon = await Daemon.start({ TMPDIR, PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}` })
@@ -16,11 +16,11 @@ it('serve uses no shared temporary folder; other users can neither read nor lock
   const modeOf = (name: string): number => unlessErased(() => statSync(path.join(folder, name)).mode) ?? 0
   expect(files.filter(name => (modeOf(name) & 0o077) !== 0)).toEqual([])
   await daemon.stop()
-  // No compiled code is stored where others could replace it.
+  // No compiled code is stored where other users could replace it.
   expect(readdirSync(TMPDIR)).toEqual([])
 })
 
-it('serve keeps compiled code in the configured folder', async () => {
+it('stores compiled code in the configured folder', async () => {
   const cache = path.join(temporaryFolder(), 'compiled')
   mkdirSync(cache, { mode: 0o700 })
   expect((await run(['--help'], { NODE_COMPILE_CACHE: cache })).code).toBe(0)

@@ -1,5 +1,5 @@
-// A long outage of a backend, a slow backend, and a flood of webhooks, on the shipped daemon: the accepted amount is bounded and reported, what was
-// accepted arrives, and neither side ever waits for the other.
+// Tests a long outage of a backend, a slow backend, and a flood of webhooks on the shipped daemon. The amount of accepted data is bounded and
+// reported, all accepted data arrives, and neither receiving nor exporting waits for the other.
 import { EventEmitter, once } from 'node:events'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -23,7 +23,7 @@ async function post(daemon: Daemon, body: string): Promise<{ status: number; ret
   return { status: answer.status, retryAfter: answer.headers.get('retry-after') }
 }
 
-/** The IDs of pipelines in the order of their arrival, each as often as it arrived. */
+/** Returns the ids of pipelines in the order in which they arrived, each as often as it arrived. */
 function pipelines(spans: readonly ReceivedSpan[]): number[] {
   return spans
     .filter(({ attributes }) => attributes['cicd.pipeline.task.run.id'] === undefined)
@@ -35,7 +35,7 @@ async function metric(daemon: Daemon, line: RegExp): Promise<number> {
   return Number(line.exec(text)?.[1])
 }
 
-/** Sends `concurrency` posts at a time until `holds` is false. */
+/** Sends `concurrency` requests at a time until `holds` returns false. */
 async function flood(concurrency: number, send: (id: number) => Promise<unknown>, holds: () => boolean, first: number) {
   let id = first
   await Promise.all(
@@ -46,8 +46,8 @@ async function flood(concurrency: number, send: (id: number) => Promise<unknown>
   return id - first
 }
 
-describe('a backend that is away', () => {
-  it('fills the store up to its limit, is answered with 503 from then on, and gets everything when it is back', async () => {
+describe('outage of a backend', () => {
+  it('accepts deliveries during an outage until the store is full, then answers 503, and exports everything after the outage', async () => {
     const { daemon, receiver } = await start({ PIPESPAN_STORE_MAX_SIZE: isFull ? '8MiB' : '4MiB' })
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '1' } } })
     const taken: number[] = []
@@ -66,10 +66,10 @@ describe('a backend that is away', () => {
       expect(status).toBe(503)
       expect(Number(retryAfter)).toBeGreaterThan(0)
     }
-    // The content of the store is not in memory.
+    // The memory grows little, because the content of the store is not in memory.
     expect(after - before).toBeLessThan(120 * mebibyte)
 
-    // A flood can end before its first batch is refused, so the daemon reports these values only after the flood.
+    // A flood can end before its first batch is refused, so these values are only awaited after the flood.
     await expect.poll(async () => metric(daemon, /^pipespan_store_fullness (\S+)/m)).toBeGreaterThanOrEqual(0.9)
     const full = /^pipespan_webhook_deliveries_total{.*reason="full".*} (\d+)/m
     await expect.poll(async () => metric(daemon, full)).toBe(refused.length)
@@ -83,17 +83,18 @@ describe('a backend that is away', () => {
     const all = new Set(taken)
     await receiver.until(() => receiver.counts.spans >= all.size * 3)
     expect(pipelines(receiver.spans).toSorted((a, b) => a - b)).toEqual([...all].sort((a, b) => a - b))
-    // Delivered data makes room for new data.
+    // After the backlog is delivered, the store has room for new data.
     await expect.poll(async () => (await post(daemon, body(100_000))).status, { interval: 200 }).toBe(202)
     await receiver.until(spans => pipelines(spans).includes(100_000))
   })
 })
 
-describe('a backlog', () => {
-  it('is sent from both ends when the backend is back, so that new pipelines arrive before the backlog is empty', async () => {
+describe('export of a backlog', () => {
+  it('exports a backlog from both ends after an outage, so that new pipelines arrive before the backlog is empty', async () => {
     const { daemon, receiver } = await start(patient)
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '1' } } })
-    // The first request after the outage is answered. Later ones are answered only when the new pipelines are there, too, however slow the machine is.
+    // The first request after the outage is answered. Later ones are answered only when the new pipelines have arrived too, however slow the machine
+    // is.
     const held = new EventEmitter()
     receiver.misbehave({ fault: { kind: 'slow' }, delay: once(held, 'release'), when: () => receiver.counts.spans > 0 })
     const count = isFull ? 1_500 : 600
@@ -119,7 +120,7 @@ describe('a backlog', () => {
     expect(new Set(order).size).toBe(order.length)
     const places = fresh.map(id => order.indexOf(id))
     for (const place of places) expect(place).toBeLessThan(order.length * 0.9)
-    // Four requests are sent concurrently, and arrive in any order. What was refused in the outage is postponed, and arrives last.
+    // Four requests are sent concurrently, and may arrive in any order. Exports that were refused in the outage are postponed, and arrive last.
     const early = order.slice(0, count / 4).filter(id => id < 900_000)
     expect(early.filter(id => id < count / 3).length).toBeGreaterThan(count / 15)
     expect(early.filter(id => id > (count * 2) / 3).length).toBeGreaterThan(count / 15)
@@ -137,14 +138,14 @@ describe('a flood of webhooks', () => {
       await receiver.close()
     }
   })
-  // Each test has waited for everything that it sent.
+  // No load is left from an earlier test, because each test waits for everything that it sent.
   beforeEach(() => {
     receiver.behave()
     receiver.clear()
   })
 
-  it('does not stop the export', async () => {
-    // During the flood, only the export can end it.
+  it('keeps exporting during a flood of webhooks', async () => {
+    // The flood ends only when this many spans are exported during it.
     const wanted = isFull ? 20_000 : 300
     const most = 50_000
     let posted = 0
@@ -163,7 +164,7 @@ describe('a flood of webhooks', () => {
     expect(new Set(pipelines(receiver.spans)).size).toBe(sent)
   })
 
-  it('is answered completely while the backend does not answer at all', async () => {
+  it('answers all webhooks of a flood while the backend does not answer at all', async () => {
     const answered = async (count: number, first: number): Promise<number[]> => {
       const statuses: number[] = []
       let left = count

@@ -1,4 +1,4 @@
-// The shipped daemon with thousands of past pipelines to fetch, while webhooks report new ones.
+// Tests the shipped daemon with thousands of past pipelines to fetch, while webhooks report new ones.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
@@ -16,47 +16,50 @@ const hour = 3_600_000
 const count = 3_000
 
 describe('thousands of past pipelines that the poller found', () => {
-  it.each(['SQLite', 'PostgreSQL'])('do not delay pipelines that a webhook reports, on %s', async store => {
-    const state = new PlatformState()
-    const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' }))
-    const random = new Random(11)
-    const timeline = new Timeline(Date.now() - 3 * hour)
-    const reported: Delivery[] = []
-    let isReported = false
-    const lifecycle = new Lifecycle(state, timeline, random, news => {
-      if (isReported) reported.push(deliveryOf(news, { instance: api.url, newest: false }, random))
-    })
-    for (let at = 0; at < count; at++) lifecycle.create(scenarios.nightly(random))
-    timeline.runUntil(Date.now() - hour)
-    const receiver = closeAfterTest(await OtlpReceiver.start())
-    const daemon = await Daemon.start({
-      ...(store === 'PostgreSQL' && { PIPESPAN_STORE_URL: await newDatabase() }),
-      PIPESPAN_PLATFORM_URL: api.url,
-      PIPESPAN_PLATFORM_TOKEN: 'pat-1',
-      PIPESPAN_PLATFORM_BUDGET: '300',
-      PIPESPAN_POLL_PROJECTS: 'brightwater/data/reports',
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-    })
-    // All of them are in the queue: their requests take more than half an hour.
-    const lists = () =>
-      api.asked.filter(({ path, query }) => path.endsWith('/pipelines') && !query.has('source')).length
-    while (lists() < count / 100) await new Promise(resolve => setTimeout(resolve, 50))
-    isReported = true
-    const fresh = Array.from({ length: 5 }, () => lifecycle.create(scenarios.branch(random)))
-    timeline.runUntil(Date.now())
-    for (const delivery of reported) {
-      const headers = headersOf(delivery, { headerPrefix: 'X-Service-', instance: api.url }, Date.now(), random)
-      expect((await daemon.post(delivery.body, headers)).status).toBe(202)
-    }
-    const pipelines = () => receiver.spans.filter(({ kind }) => kind === 'server')
-    const ids = new Set(fresh.map(({ id }) => id))
-    const sent = () => pipelines().filter(({ attributes }) => ids.has(attributes['pipeline.id'] as number))
-    await receiver.until(() => sent().length === ids.size)
-    // The new pipelines arrive with all their details, and before nearly all past ones.
-    expect(sent().some(({ attributes }) => 'platform.cicd.pipeline.run.incomplete' in attributes)).toBe(false)
-    expect(pipelines().length).toBeLessThan(count / 10)
-    // The past pipelines continue meanwhile.
-    await receiver.until(() => pipelines().length > ids.size)
-    expect((await daemon.stop()).code).toBe(0)
-  })
+  it.each(['SQLite', 'PostgreSQL'])(
+    'exports pipelines from webhooks without delay while thousands of past ones are fetched, on %s',
+    async store => {
+      const state = new PlatformState()
+      const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' }))
+      const random = new Random(11)
+      const timeline = new Timeline(Date.now() - 3 * hour)
+      const reported: Delivery[] = []
+      let isReported = false
+      const lifecycle = new Lifecycle(state, timeline, random, news => {
+        if (isReported) reported.push(deliveryOf(news, { instance: api.url, newest: false }, random))
+      })
+      for (let at = 0; at < count; at++) lifecycle.create(scenarios.nightly(random))
+      timeline.runUntil(Date.now() - hour)
+      const receiver = closeAfterTest(await OtlpReceiver.start())
+      const daemon = await Daemon.start({
+        ...(store === 'PostgreSQL' && { PIPESPAN_STORE_URL: await newDatabase() }),
+        PIPESPAN_PLATFORM_URL: api.url,
+        PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+        PIPESPAN_PLATFORM_BUDGET: '300',
+        PIPESPAN_POLL_PROJECTS: 'brightwater/data/reports',
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      })
+      // All past pipelines are in the queue. Their requests take more than half an hour.
+      const lists = () =>
+        api.asked.filter(({ path, query }) => path.endsWith('/pipelines') && !query.has('source')).length
+      while (lists() < count / 100) await new Promise(resolve => setTimeout(resolve, 50))
+      isReported = true
+      const fresh = Array.from({ length: 5 }, () => lifecycle.create(scenarios.branch(random)))
+      timeline.runUntil(Date.now())
+      for (const delivery of reported) {
+        const headers = headersOf(delivery, { headerPrefix: 'X-Service-', instance: api.url }, Date.now(), random)
+        expect((await daemon.post(delivery.body, headers)).status).toBe(202)
+      }
+      const pipelines = () => receiver.spans.filter(({ kind }) => kind === 'server')
+      const ids = new Set(fresh.map(({ id }) => id))
+      const sent = () => pipelines().filter(({ attributes }) => ids.has(attributes['pipeline.id'] as number))
+      await receiver.until(() => sent().length === ids.size)
+      // The new pipelines arrive with all their details, and before nearly all past ones.
+      expect(sent().some(({ attributes }) => 'platform.cicd.pipeline.run.incomplete' in attributes)).toBe(false)
+      expect(pipelines().length).toBeLessThan(count / 10)
+      // Fetching the past pipelines continues meanwhile.
+      await receiver.until(() => pipelines().length > ids.size)
+      expect((await daemon.stop()).code).toBe(0)
+    },
+  )
 })

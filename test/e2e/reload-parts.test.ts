@@ -1,4 +1,4 @@
-// A reload reads all options from the new configuration that a start reads, and none of the previous configuration remains in use.
+// Tests that a reload reads every option of the new configuration that a start reads, and that no code keeps using the previous configuration.
 import { expect, it, vi } from 'vitest'
 import path from 'node:path'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
@@ -12,7 +12,8 @@ import { features } from '../../src/features.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'
 
 /**
- * Options that are used before the reloadable parts start, or beside them, and secrets, which are read at each use. Spelled as in the configuration:
+ * Options that a reload need not read: those that are used before or beside the reloadable parts, and secrets, which are read at each use. They are
+ * spelled as in the configuration:
  * `store.maxSize`.
  */
 const others = rowsOf(allOptions(profiles, features)).flatMap(({ path: place, option }) =>
@@ -21,7 +22,7 @@ const others = rowsOf(allOptions(profiles, features)).flatMap(({ path: place, op
     : [place.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())],
 )
 
-/** Calls `onRead` with the path of every value that is read. */
+/** Returns a proxy of the value that calls `onRead` with the path of every value that is read. */
 function watched<T extends object>(value: T, onRead: (path: string) => void, before = ''): T {
   return new Proxy(value, {
     get: (target, key) => {
@@ -42,7 +43,7 @@ function isPlain(value: unknown): boolean {
 it.each([
   ['one platform', whole],
   ['several platforms', several],
-])('with %s', async (_, tree: Tree) => {
+])('reads all options again at a reload, with %s', async (_, tree: Tree) => {
   const store = `sqlite:${path.join(temporaryFolder(), 'pipespan.db')}`
   const load = (): Config<ProfileName> => {
     const text = yamlOf({
@@ -72,7 +73,8 @@ it.each([
     place => !atReload.has(place) && !others.some(one => place === one || place.startsWith(`${one}.`)),
   )
   expect(missing).toEqual([])
-  // Code that still had the previous configuration would read it each time. A request that was being sent at the reload may end a moment later.
+  // Code that still used the previous configuration would read it at each request. A request that was being answered at the reload may end a moment
+  // later.
   await vi.waitFor(async () => {
     reads = new Set()
     const headers = { authorization: 'Bearer an-admin-token-of-tests' }

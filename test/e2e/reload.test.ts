@@ -1,4 +1,4 @@
-// A reload of the configuration: what changes, what does not, and that no data is lost or sent twice meanwhile.
+// Tests a reload of the configuration: which settings change, which do not, and that no data is lost or sent twice meanwhile.
 import { afterAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { appendFileSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ interface Live {
 const live = async ({ adminUrl }: Daemon): Promise<Live> =>
   fetch(`${adminUrl}/api/config`).then(
     async answer => (await answer.json()) as Live,
-    // The pages are being restarted.
+    // The request may fail while the pages are restarted.
     () => ({ digest: '', since: 0, restart: [], reloads: { applied: -1, refused: -1 } }),
   )
 
@@ -35,8 +35,8 @@ async function reloaded(daemon: Daemon, applied: number): Promise<void> {
 const postgres = await startPostgres()
 afterAll(async () => postgres.dispose())
 
-describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine => {
-  it('applies filters, attributes and destinations, and loses and doubles nothing meanwhile', async () => {
+describe.each(['sqlite', 'postgres'] as const)('reload with the store in %s', engine => {
+  it('applies changed filters, attributes and destinations at a reload, and loses or repeats nothing meanwhile', async () => {
     const [first, second] = [await startReceiver(), await startReceiver()]
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
     const write = (...lines: string[]): void =>
@@ -67,7 +67,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
     await reloaded(daemon, 1)
     const takenBySecond = id
     await second.until(() => pipelinesAt(second).length > 20)
-    // Pending data of a removed destination is not sent.
+    // Data that was pending for a removed destination is not sent.
     await first.until(() => posted.every(one => one > takenBySecond || pipelinesAt(first).includes(one)))
     write('destinations:', to('second', second), 'refs: { exclude: [none] }')
     await reloaded(daemon, 2)
@@ -91,7 +91,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
   })
 })
 
-it('changes nothing if the file is wrong, or if the daemon cannot start with it, and says why', async () => {
+it('changes nothing at a reload if the file is wrong or the daemon cannot start with it, and reports why', async () => {
   const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const good = `destinations: [{ name: a, endpoint: '${backend.url}', token: hunter2-hunter2 }]`
@@ -105,7 +105,7 @@ it('changes nothing if the file is wrong, or if the daemon cannot start with it,
   expect([after.digest, after.since]).toEqual([before.digest, before.since])
   expect(after.refused?.faults.join(' ')).toMatch(/settle.*unknown/s)
   expect(await (await fetch(daemon.adminUrl)).text()).toContain('The changed configuration was not applied')
-  // The file of the certificate is read when the exporter starts.
+  // The certificate file is only read when the exporter starts.
   writeFileSync(file, `${good}\notlp: { certificate: ${file} }\nadmin: { listen: '${new URL(daemon.url).host}' }`)
   daemon.signal('SIGHUP')
   await expect.poll(async () => (await live(daemon)).reloads.refused).toBe(2)
@@ -122,7 +122,7 @@ it('changes nothing if the file is wrong, or if the daemon cannot start with it,
   expect((await live(daemon)).refused).toBeUndefined()
 })
 
-it('keeps its secrets while a slow writer rewrites the file, and when the file is empty', async () => {
+it('keeps its secrets while the file is being rewritten slowly, and when the file is empty', async () => {
   const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const lines = [
@@ -160,7 +160,7 @@ it('keeps its secrets while a slow writer rewrites the file, and when the file i
   expect(await statuses()).toEqual([401, 401])
 })
 
-it('fills the templates that a reload brings, and uses a platform token from then on', async () => {
+it('fills in header templates that are new after a reload, and uses a platform token from then on', async () => {
   const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const write = (header: string, more = ''): void =>

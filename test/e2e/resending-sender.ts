@@ -1,5 +1,5 @@
-// A sender for daemons that do not die. A delivery that is not acknowledged, perhaps because the store could not write in time on a busy machine, is sent
-// again with its key, as by the platform's resend button.
+// Sends deliveries to a daemon that is not killed. A delivery that is not acknowledged, for example because the store could not write in time on a
+// busy machine, is sent again with the same key, like by the platform's resend button.
 import { expect } from 'vitest'
 import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/simulator/platform/sender.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
@@ -23,12 +23,12 @@ export class ResendingSender {
     })
   }
 
-  /** Number of sends, repeated ones included. */
+  /** Returns the number of sent requests, including repeated ones. */
   get sent(): number {
     return this.#sender.counts.sent
   }
 
-  /** Resolves when all deliveries are acknowledged. Rejects if one is refused for another reason than that the store cannot accept it now. */
+  /** Resolves when all deliveries are acknowledged. Rejects if one is refused, unless the reason is that the store cannot accept it now. */
   async sendAll(deliveries: Iterable<Delivery>): Promise<void> {
     await this.#sender.sendAll(deliveries)
     expect([200, 202, 503]).toEqual(expect.arrayContaining([...this.#statuses]))
@@ -40,7 +40,7 @@ export class ResendingSender {
   }
 }
 
-/** Sends the deliveries that another sender has sent and that were not acknowledged. */
+/** Sends the deliveries of another sender that were not acknowledged. */
 export async function resend(missed: Iterable<Delivery>, options: SendOptions): Promise<void> {
   const sender = new ResendingSender(options)
   await sender.sendAll(missed)

@@ -1,4 +1,5 @@
-// Several destinations that each take some projects: what is sent where, what is sent nowhere, and what is pending when destinations change.
+// Tests several destinations that each take some projects: which data each gets, which data no destination gets, and what happens to pending data
+// when destinations change.
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { writeFileSync } from 'node:fs'
@@ -7,17 +8,17 @@ import { Daemon } from './daemon.ts'
 import { type OtlpReceiver, pipelinesAt, startReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
-/** A finished pipeline of a project whose ID belongs to its group. */
+/** Returns a finished pipeline of a project whose id belongs to its group. */
 function ofProject(id: number, projectPath: string, projectId: number): string {
   const event = JSON.parse(pipelineEvent({ id })) as { project: object }
   return JSON.stringify({ ...event, project: { ...event.project, id: projectId, path_with_namespace: projectPath } })
 }
 
-/** Earlier metrics may be refused, too. */
+/** A trace must have been refused, because earlier refusals may have been of metrics. */
 const refusedTrace = (_: unknown, { requests }: OtlpReceiver): boolean =>
   requests.some(({ signal, status }) => signal === 'traces' && status === 503)
 
-it('sends each project to the destinations that take it, and says which goes to none', async () => {
+it('sends each project to the destinations that take it, and reports projects that no destination takes', async () => {
   const [payments, rest] = [await startReceiver(), await startReceiver()]
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const destinations = (others: string): string => `
@@ -57,7 +58,7 @@ ${others}`
     const { stdout, code: exit } = await daemon.command('doctor', '--project', project)
     expect([exit, stdout]).toEqual([code, expect.stringMatching(text)])
   }
-  // Pending data of a removed destination waits for it, and the page says so.
+  // Data that was pending for a removed destination stays in the store, and the page reports it.
   rest.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
   await post(5, 'web/shop', 2)
   await rest.until(refusedTrace)
@@ -77,7 +78,7 @@ ${others}`
   expect(pipelinesAt(rest)).toEqual([2, 5])
 })
 
-it('sends each tenant of one backend its own projects, by the headers', async () => {
+it('sends each tenant of one backend only its own projects, selected by the headers', async () => {
   const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(
@@ -97,7 +98,7 @@ destinations:
   )
   const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined }
   const daemon = await Daemon.start({ ...unset, PIPESPAN_CONFIG: file })
-  // Everything is pending at the same time, so that one lease has the entries of all tenants.
+  // Everything is made pending at the same time, so that one lease has the entries of all tenants.
   backend.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
   const projects = ['payments/api', 'web/shop', 'payments/api', 'web/cart', 'other/tool', 'web/shop']
   for (const [index, project] of projects.entries()) {

@@ -1,4 +1,5 @@
-// Secrets are planted in every input that may contain one: none of them appears in a log, an answer, an export, a command's output, or the store.
+// Tests that secrets do not leak. They are planted in every input that may contain one, and must not appear in a log, an answer, an export, a
+// command's output, or the store.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -32,7 +33,7 @@ function withVariable(value: string, change: Record<string, unknown> = {}): stri
   return JSON.stringify({ ...payload, variables })
 }
 
-it('shows a planted secret nowhere, even at log level trace, in any answer, command or failure', async () => {
+it('never shows a planted secret in any answer, command or failure, even at log level trace', async () => {
   const [receiver, second] = await Promise.all([OtlpReceiver.start(), OtlpReceiver.start()])
   onTestFinished(async () => {
     await Promise.all([receiver.close(), second.close()])
@@ -43,7 +44,7 @@ it('shows a planted secret nowhere, even at log level trace, in any answer, comm
     file,
     `destinations:\n  - { name: second, endpoint: "${second.url}", headers: ${headers}, token: ${secrets.secondBearer} }\n`,
   )
-  // Backends that return what they were sent, and refuse it.
+  // The backends refuse every request and repeat its content in their answer.
   const echo = {
     message: `${secrets.bearer} ${secrets.header}`,
     headers: { 'retry-after': '1', 'x-key': secrets.header },
@@ -117,7 +118,7 @@ it('shows a planted secret nowhere, even at log level trace, in any answer, comm
   expect(found).toEqual([])
 })
 
-/** Every row of every table as text. */
+/** Returns every row of every table as text. */
 function rowsOf(file: string): string {
   const database = new DatabaseSync(file, { readOnly: true })
   try {

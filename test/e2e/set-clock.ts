@@ -1,5 +1,5 @@
-// Sets the time of day of a process from outside while it runs: a file says by how many ms it is off. It is loaded before the program, in each of its
-// threads (`node --import`). Clocks that measure durations do not change, as when an operator sets the clock.
+// Changes the wall clock of a running process from outside: a file contains the offset in ms. The code is loaded before the program, in each of its
+// threads (`node --import`). As when an operator sets the clock, monotonic clocks do not change.
 import { readFileSync } from 'node:fs'
 
 const file = process.env.CLOCK_OFF_BY ?? ''

@@ -1,4 +1,5 @@
-// One shipped daemon for two simulated platforms with three tokens: pipelines of both are exported, and a token that is revoked stops only its own.
+// Tests one shipped daemon with two simulated platforms and three tokens. Pipelines of both platforms are exported, and a revoked token affects only
+// its own projects.
 import { afterAll, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { writeFileSync } from 'node:fs'
@@ -18,7 +19,7 @@ import { Timeline } from '../../src/simulator/platform/timeline.ts'
 
 const minute = 60_000
 
-/** A platform whose pipelines have ended before the daemon sees them. Both platforms of the test give their pipelines the same IDs. */
+/** Starts a platform whose pipelines end before the daemon sees them. Both platforms of the test give their pipelines the same ids. */
 async function openPlatform(headerPrefix: string) {
   const state = new PlatformState()
   const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), pushesAreActivity: true }))
@@ -41,7 +42,7 @@ async function openPlatform(headerPrefix: string) {
       timeline.runUntil(now)
       return id
     },
-    /** Sends the last webhook about a pipeline. Resolves to the status. */
+    /** Sends the last webhook about a pipeline, and resolves to the status of the answer. */
     post: async (webhooks: string, id: number, token: string): Promise<number> => {
       const delivery = deliveries.findLast(({ pipelineId }) => pipelineId === id)!
       const headers = headersOf(delivery, { headerPrefix, instance: api.url, token }, Date.now(), random)
@@ -50,7 +51,7 @@ async function openPlatform(headerPrefix: string) {
         await fetch(webhooks, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body })
       ).status
     },
-    /** The tokens of all requests about a project's pipelines. */
+    /** Returns the tokens of all requests about a project's pipelines. */
     tokensFor: ({ id }: SimProject): Set<string> =>
       new Set(api.asked.filter(one => one.path.startsWith(`/projects/${id}/pipelines/`)).map(tokenOf)),
   }
@@ -60,7 +61,7 @@ const postgres = await startPostgres()
 afterAll(async () => postgres.dispose())
 
 it.each(['sqlite', 'postgres'] as const)(
-  'serves two platforms with three tokens, of which one is revoked, with %s',
+  'exports from two platforms with three tokens, of which one is revoked, with %s',
   async engine => {
     const store = engine === 'sqlite' ? {} : { PIPESPAN_STORE_URL: await postgres.newDatabase() }
     const [cloud, onprem] = [await openPlatform('X-Service-'), await openPlatform('X-Gitlab-')]
@@ -106,7 +107,7 @@ enrich_deadline: 2s
       return pipelineSpans().find(isIt)!
     }
 
-    // Each project is polled with its own token.
+    // The daemon polls each project with the project's own token.
     const [shop, infra] = [cloud.run(projects.storefront), cloud.run(projects.infra)]
     const other = onprem.run(projects.storefront)
     expect(other).toBe(shop)
@@ -120,7 +121,7 @@ enrich_deadline: 2s
     expect(cloud.tokensFor(projects.storefront)).toEqual(new Set(['pat-shop']))
     expect(cloud.tokensFor(projects.infra)).toEqual(new Set(['pat-rest']))
 
-    // A secret is valid for its own platform only.
+    // A webhook secret is valid only for its own platform.
     expect(await onprem.post(daemon.webhooks, other, 'secret-of-cloud')).toBe(202)
     expect(await onprem.post(daemon.webhooks, other, 'guessed')).toBe(401)
     expect(await onprem.post(daemon.webhooks, other, 'secret-of-onprem')).toBe(202)
@@ -139,7 +140,8 @@ enrich_deadline: 2s
       onprem.run(projects.storefront),
     ]
     expect(await cloud.post(daemon.webhooks, late, 'secret-of-cloud')).toBe(202)
-    // What the webhook contains is exported at the deadline. The pipelines of other tokens are found and completed as before.
+    // Pipelines of the revoked token are exported at the deadline with what their webhooks contain. Pipelines of the other tokens are found and
+    // completed as before.
     await Promise.all([exported(late, cloud), exported(next, cloud), exported(third, onprem)])
     const problems = daemon.process.log.filter(({ level, kind }) => level >= 40 && kind === 'unauthorized')
     for (const { msg } of problems) expect(msg).toContain('Check `token` and `token_type`:')

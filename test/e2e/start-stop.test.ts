@@ -1,4 +1,4 @@
-// What the daemon promises when it starts, when it stops, and when a signal makes it read its secrets again.
+// Tests how the daemon starts, how it stops, and how it reads its secrets again on a signal.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
@@ -20,34 +20,34 @@ const { version } = JSON.parse(readFileSync(path.join(import.meta.dirname, '..',
 const tls = (name: string): string => path.join(import.meta.dirname, '..', 'fixtures', 'tls', name)
 const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
 
-describe('serve', () => {
-  /** A daemon that continues to run while others start and stop. */
+describe('start of the daemon', () => {
+  /** A daemon that keeps running while other daemons start and stop. */
   let first: Daemon
   beforeAll(async () => {
     first = await Daemon.startForAll({ PIPESPAN_WEBHOOK_TOKEN: '' })
     return async () => first.dispose()
   })
 
-  it('refuses a reachable address without a webhook secret, and names the remedy', async () => {
+  it('refuses to listen on a reachable address without a webhook secret, and names the remedy', async () => {
     const daemon = Daemon.launch({ PIPESPAN_WEBHOOK_TOKEN: '', PIPESPAN_LISTEN: '0.0.0.0:0' })
     expect(await daemon.process.ended).toEqual({ code: 2, signal: null })
     expect(daemon.output).toMatch(/there is no webhook secret.*PIPESPAN_WEBHOOK_TOKEN|webhook\.token.*loopback/s)
   })
 
-  it('starts on a loopback address without a webhook secret, and says so', async () => {
+  it('starts on a loopback address without a webhook secret, and logs that it is missing', async () => {
     const { level } = await first.process.logged('There is no webhook secret')
     expect(level).toBe(40)
     expect((await first.post('{}', { ...pipelineHook, 'x-service-token': '' })).status).toBe(202)
   })
 
-  it('exits with 1 and names the address if that is in use', async () => {
+  it('exits with 1 and names the address if the address is in use', async () => {
     const taken = new URL(first.url).host
     const second = Daemon.launch({ PIPESPAN_LISTEN: taken })
     expect(await second.process.ended).toEqual({ code: 1, signal: null })
     expect(second.output).toContain(taken)
   })
 
-  it('exits on a store that another daemon serves, naming its process and host; a killed daemon blocks nobody', async () => {
+  it('exits if another daemon serves the store, naming its process and host; a killed daemon blocks no other', async () => {
     const second = await run(['serve'], first.env)
     expect(second.code).toBe(1)
     const message = `process ${first.process.child.pid} on ${hostname()}`
@@ -61,7 +61,7 @@ describe('serve', () => {
 })
 
 describe('SIGHUP', () => {
-  it('loads a renewed certificate and changed secrets, says what needs a restart, and keeps the current values if the file is wrong', async () => {
+  it('loads a renewed certificate and changed secrets on SIGHUP, logs what needs a restart, and keeps its settings if the file is wrong', async () => {
     const folder = temporaryFolder()
     const [file, token] = [path.join(folder, 'pipespan.yaml'), path.join(folder, 'token')]
     const files = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') }
@@ -81,7 +81,7 @@ describe('SIGHUP', () => {
       PIPESPAN_TLS_KEY_FILE: files.key,
     })
     expect(daemon.url).toMatch(/^https:/)
-    /** Sends a request on a new connection to a server that proves its identity by this certificate. */
+    /** Sends a request on a new connection to a server that identifies itself with this certificate. */
     const ask = async (name: string, url: string, options: Parameters<typeof request>[1] = {}): Promise<number> => {
       const ca = readFileSync(tls(`${name}.cert.pem`))
       const dispatcher = new Agent({ connect: { ca, checkServerIdentity: () => undefined } })
@@ -123,9 +123,9 @@ describe('SIGHUP', () => {
   })
 })
 
-describe('a stop', () => {
+describe('stop of the daemon', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'by %s as soon as the daemon is ready, before the rest has started, keeps what was accepted',
+    'keeps accepted deliveries if %s stops the daemon as soon as it is ready, before everything has started',
     async signal => {
       const receiver = await startReceiver()
       const { deliveries, truths } = makeLoad({ seed: 53, pipelines: 2, webhooks: 0, scenarios: ['small'] })
@@ -155,7 +155,7 @@ describe('a stop', () => {
   )
 
   it.each([[['SIGTERM']], [['SIGHUP', 'SIGINT']]] as const)(
-    'during the start ends the process by itself (%j)',
+    'ends the process if it gets a stop signal during the start (%j)',
     async signals => {
       const daemon = Daemon.launch()
       await daemon.process.logged('pipespan starts')
@@ -164,7 +164,7 @@ describe('a stop', () => {
     },
   )
 
-  it('keeps unsettled runs in the store; the next daemon exports everything due, and exits with 0 when stopped', async () => {
+  it('keeps unsettled runs in the store over a restart, exports everything due, and exits with 0 when stopped', async () => {
     const { deliveries, truths } = makeLoad({ seed: 51, pipelines: 25, webhooks: 0, scenarios: ['small'] })
     const earlyIds = new Set(truths.slice(0, 5).map(({ id }) => id))
     const isEarly = ({ pipelineId }: Delivery): boolean => earlyIds.has(pipelineId)
@@ -181,7 +181,7 @@ describe('a stop', () => {
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(receiver.spans).toEqual([])
     writeFileSync(clock, String(2 * 3_600_000))
-    // Runs that are merged at the very end are due by then, too.
+    // With this setting, runs that are merged during the stop are due at once.
     await daemon.restart({ PIPESPAN_SETTLE: '0s' })
     await post(deliveries.filter(one => !isEarly(one)))
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
@@ -190,7 +190,7 @@ describe('a stop', () => {
     expect(daemon.process.log.at(-1)?.msg).toBe('stopped')
   })
 
-  it('waits for a slow backend, survives a SIGHUP meanwhile, and exits at once on a second signal', async () => {
+  it('waits for a slow backend when stopped, survives a SIGHUP meanwhile, and exits at once on a second signal', async () => {
     const { deliveries } = makeLoad({ seed: 52, pipelines: 1, webhooks: 0, scenarios: ['small'] })
     const receiver = await startReceiver()
     receiver.misbehave({ fault: { kind: 'hang' } })
@@ -206,7 +206,7 @@ describe('a stop', () => {
       )
     await expect.poll(answers).toBe(false)
     daemon.signal('SIGHUP')
-    // The second signal must come at least half a second after the first. An earlier one counts as the same signal, passed on by npm.
+    // The second signal must come at least half a second after the first. An earlier one is treated as the same signal, passed on by npm.
     let ended: { code: number | null; signal: string | null } | undefined
     void daemon.process.ended.then(how => (ended = how))
     const signalled = (): unknown => {
@@ -234,7 +234,7 @@ describe('the command line', () => {
     expect(ended.stderr).toContain('--help')
   })
 
-  it('prints its version on a Node.js that is too old; any other command names the version that it needs', async () => {
+  it('prints its version on a Node.js that is too old, and names the required version for any other command', async () => {
     const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.4' } })`
     const old = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`]
     const asked = new ProgramProcess(['--version'], {}, old)

@@ -1,5 +1,5 @@
-// The store's file is removed while the shipped daemon runs, and put back. Meanwhile the daemon is not ready, refuses webhooks, says what to do, and
-// exports what it has. What it acknowledged arrives.
+// Tests the shipped daemon while the store's file is removed and put back. Meanwhile the daemon is not ready, refuses webhooks, names the remedy, and
+// exports its pending data. Everything that it acknowledged arrives.
 import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -7,7 +7,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
-it('is not ready and refuses webhooks while its file is not in its place, and loses nothing that it acknowledged', async () => {
+it("is not ready and refuses webhooks while the store's file is missing, and loses nothing that it acknowledged", async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1ms' })
   const file = daemon.storeFile
@@ -33,11 +33,11 @@ it('is not ready and refuses webhooks while its file is not in its place, and lo
     const { msg, level } = await daemon.process.logged(`${name} was removed, replaced or emptied`)
     expect(level).toBe(50)
     expect(msg).toContain('restart the daemon')
-    // Another file in its place is not the store's file.
+    // A copy in the store's place is a different file, so the daemon does not use it.
     copyFileSync(`${name}-elsewhere`, name)
     expect(await both()).toEqual([503, 503])
     expect(await post()).toBe(503)
-    // Pending data is still exported.
+    // The daemon still exports its pending data.
     await expect.poll(() => [...acknowledged].filter(one => !arrived().has(one)), { timeout: 60_000 }).toEqual([])
     renameSync(`${name}-elsewhere`, name)
     await expect.poll(both, { timeout: 60_000 }).toEqual([200, 200])

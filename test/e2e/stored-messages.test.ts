@@ -1,4 +1,5 @@
-// Messages that an earlier process stored, perhaps of another version or with another configuration, are sent unchanged, byte for byte.
+// Tests messages that an earlier process stored, perhaps of another version or with another configuration. They are sent byte for byte as they were
+// stored.
 import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
@@ -7,10 +8,10 @@ import { listen } from '../support/after-test.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
-/** A field that no version knows yet: its number is 1000, and it has three bytes. */
+/** A protobuf field that no version knows yet. Its number is 1000, and it has three bytes. */
 const ofTomorrow = Buffer.from([0xc2, 0x3e, 3, 1, 2, 3])
 
-/** The requests that the backend gets, by path, unpacked. Each is answered with `status`. */
+/** Starts a backend that answers each request with `status`, and stores the uncompressed requests by path. */
 async function startBackend(): Promise<{
   status: number
   readonly bodies: Map<string, Buffer[]>
@@ -30,7 +31,7 @@ async function startBackend(): Promise<{
   return backend
 }
 
-it('sends what an earlier process stored byte for byte, whatever version and configuration it had', async () => {
+it('sends stored messages byte for byte, whatever version and configuration the earlier process had', async () => {
   const backend = await startBackend()
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: backend.url,

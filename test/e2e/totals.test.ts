@@ -1,4 +1,4 @@
-// Cumulative totals remain exact over restarts, a kill and several replicas.
+// Tests that cumulative totals remain exact over restarts, a kill and several replicas.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
@@ -40,7 +40,7 @@ describe('cumulative totals', () => {
     for (const replica of replicas) await replica.stop()
     expect(newest(receiver, 'pipeline.status_total')).toBe(count)
     expect(newest(receiver, 'cicd.pipeline.run.count')).toBe(count)
-    // Each pipeline has two jobs. Their spans may still wait until the leases of the killed process run out.
+    // Each pipeline has two jobs. Their spans may still be pending until the leases of the killed process expire.
     expect(newest(receiver, 'job.duration_seconds')).toBe(2 * count)
     expect(newest(receiver, 'cicd.pipeline.run.active')).toBe(0)
   })

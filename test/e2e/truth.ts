@@ -1,4 +1,4 @@
-// Compares what arrived at the backend with what really happened on the simulated platform.
+// Compares the spans that arrived at the backend with what really happened on the simulated platform.
 import type { PipelineTruth } from '../support/truth.ts'
 import type { ReceivedSpan } from '../support/otlp-decode.ts'
 
@@ -16,7 +16,7 @@ function arrived(spans: readonly ReceivedSpan[]): Arrived {
   }
 }
 
-/** Webhooks truncate times to the second. */
+/** Truncates a time to the second, as webhooks do. */
 export function cut(at: number): number {
   return Math.floor(at / 1000) * 1000
 }
@@ -34,8 +34,9 @@ function isLastRun({ attributes, start, end }: ReceivedSpan, job: PipelineTruth[
 }
 
 /**
- * All differences, one sentence each. Every pipeline has one span for each attempt that has a snapshot, and the last of these has the
- * pipeline's final status. The last run of every job has one span, and no run of a job has two. There is no span of anything that never happened.
+ * Returns all differences, one sentence each. Every pipeline must have one span for each attempt that has a snapshot, and the last of these must have
+ * the pipeline's final status. The last run of every job must have one span, and no run of a job may have two. No span may describe anything that
+ * never happened.
  */
 export function differences(truths: readonly PipelineTruth[], spans: readonly ReceivedSpan[]): string[] {
   const wrong: string[] = []
@@ -91,8 +92,8 @@ function isRun(status: unknown): boolean {
 }
 
 /**
- * For `OtlpReceiver.until`: the last end of every pipeline and of each of its jobs has arrived. A job that was observed late arrives by itself, after
- * its pipeline, so a test that stops the daemon before that leaves the job in the store. Examines each span once.
+ * Returns a condition for `OtlpReceiver.until`: the last end of every pipeline and of each of its jobs has arrived. A job that was observed late
+ * arrives separately, after its pipeline, so a test that stops the daemon before that leaves the job in the store. Each span is examined once.
  */
 export function complete(truths: readonly PipelineTruth[]): (spans: readonly ReceivedSpan[]) => boolean {
   const ended = truths.filter(({ ends }) => ends.length > 0)

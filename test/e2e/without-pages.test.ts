@@ -1,4 +1,4 @@
-// A daemon without pages (PIPESPAN_PAGES=false): it exports as usual, and neither loads nor computes what only pages show.
+// Tests a daemon without pages (PIPESPAN_PAGES=false): it exports as usual, and neither loads nor computes anything that only pages show.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -13,7 +13,7 @@ import { until } from '../console/house.ts'
 
 interface Noted {
   readonly daemon: Daemon
-  /** The loaded modules of the console, except those that guard the admin listener. */
+  /** Returns the loaded modules of the console, except those that guard the admin listener. */
   readonly console: () => readonly string[]
 }
 
@@ -35,7 +35,7 @@ const read = async (url: string, headers = {}): Promise<[number, string]> => {
   return [answer.status, await answer.text()]
 }
 
-it('exports, answers health checks and /metrics, and names the setting on every page; a later start with pages has the figures of what was exported', async () => {
+it('exports, answers health checks and /metrics without pages, names the setting on every page, and shows past figures once pages are on', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const { daemon, console } = await start({ PIPESPAN_PAGES: 'false', OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   expect((await daemon.post(pipelineEvent({ id: 1 }))).status).toBe(202)
@@ -67,7 +67,7 @@ it('exports, answers health checks and /metrics, and names the setting on every 
   await until(async () => Number(figures()) > 0)
 })
 
-it('shows /metrics to a client that sends the admin token', async () => {
+it('shows /metrics to a client with the admin token even without pages', async () => {
   const token = 'an-admin-token-of-tests'
   const { daemon } = await start({ PIPESPAN_PAGES: 'false', PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_BASE_PATH: '/spans' })
   const metrics = `${daemon.adminUrl}/metrics`

@@ -1,5 +1,5 @@
-// The simulated platform's audit events over its real REST API, and the daemon's readers of them on a real store, under one clock that the test
-// moves.
+// Provides the simulated platform's audit events over its real REST API, and the daemon's readers of audit events on a real store. Both use one clock
+// that the test moves.
 import { chunkOf } from '../../support/of-run.ts'
 import { pino } from 'pino'
 import { auditBackfill, type AuditBackfillOptions } from '../../../src/features/audit/backfill.ts'
@@ -27,16 +27,16 @@ export interface AuditWorld extends AsyncDisposable {
   readonly store: Store
   readonly bench: Bench
   readonly logged: { readonly level: number; readonly msg: string }[]
-  /** One that happened at that time; `more`: other facts of it. */
+  /** Creates an audit event at this time and returns its number. `more` sets other fields of the event. */
   happen(at: number, more?: Partial<SimAuditEvent>): number
   poller(options?: Partial<AuditOptions>): AuditPoller
   backfill(
     options: Pick<AuditBackfillOptions, 'range'> & Partial<AuditBackfillOptions>,
   ): ReturnType<typeof auditBackfill>
-  /** What is to be sent since the last call: numbers of events, in order. */
+  /** Returns the numbers of the events that were put into the outbox since the last call, in order. */
   exported(): Promise<number[]>
   chunks(): Promise<EventChunk[]>
-  /** Requests for audit events since the last call: the stretch of each, ms. */
+  /** Returns the length of the period that each request for audit events covered since the last call, ms. */
   stretches(): number[]
 }
 

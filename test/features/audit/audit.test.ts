@@ -1,4 +1,5 @@
-// Audit events on both databases: each is exported once, whatever pages repeat, however late an event shows, whoever dies, and whenever.
+// Tests audit events on both databases. Each event is exported once, whatever pages repeat, however late it appears in the list, and whichever
+// process crashes at any time.
 import { describe, expect, it } from 'vitest'
 import { day, hour, minute, second, t0 } from '../../flow/world.ts'
 import { keyMemory } from '../../../src/core/store/sql/take-in.ts'
@@ -10,7 +11,7 @@ import { restFaults, restJson } from '../../support/rest-faults.ts'
 const longest = 30 * day
 
 describe.each(bothDatabases())('audit events on %s', (_, bench) => {
-  it('are exported once each from the look-back on, also late ones, and not again after a week without the daemon', async () => {
+  it('exports each audit event since the look-back once, also late ones, and none again after a week without the daemon', async () => {
     await using world = await openAuditWorld(await bench())
     world.happen(t0 - 25 * hour)
     const before = Array.from({ length: 130 }, (_one, n) => world.happen(t0 - day + n * minute))
@@ -25,7 +26,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(await world.exported()).toEqual([next, late])
     expect(world.stretches().every(ms => ms <= day + 10 * minute)).toBe(true)
 
-    // Its keys are gone by then.
+    // The keys of the exported events are deleted by then.
     world.bench.move(keyMemory + day)
     while ((await world.store.pruning.events(world.bench.now() - keyMemory, 500)) > 0);
     const after = world.happen(world.bench.now() - hour)
@@ -33,7 +34,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(await world.exported()).toEqual([after])
   })
 
-  it('are continued after forty days without the daemon, in windows of 30 days, even if it crashes between two pages', async () => {
+  it('continues with audit events after forty days without the daemon, in windows of 30 days, even after a crash between two pages', async () => {
     await using world = await openAuditWorld(await bench())
     const first = world.happen(t0 - minute)
     await world.poller().round()
@@ -58,7 +59,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(world.stretches().every(ms => ms <= longest)).toBe(true)
   })
 
-  it('of the past are read by a backfill that continues where it stopped; a second one finds nothing, even weeks later', async () => {
+  it('continues a backfill of audit events where it stopped, and finds nothing in a second one, even weeks later', async () => {
     await using world = await openAuditWorld(await bench())
     const past = Array.from({ length: 260 }, (_one, n) => world.happen(t0 - 40 * day + n * 3.5 * hour))
     await world.poller().round()
@@ -75,7 +76,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
         if ((pages += 1) >= after) stopping.abort(new Error('killed'))
       }
       const call = { priority: 'backfill' as const, signal: stopping.signal }
-      // Pages that were done by then may be all there are.
+      // The pages that were read before the crash may be all pages there are.
       await world
         .backfill({ range, call, onProgress })
         .catch((error: unknown) => expect(String(error)).toContain('killed'))
@@ -91,7 +92,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(await world.exported()).toEqual([])
   })
 
-  it('of projects are read by path or id, new and past ones, and exported once beside those of their group', async () => {
+  it('reads new and past audit events of projects by path or id, and exports them once beside those of their group', async () => {
     await using world = await openAuditWorld(await bench())
     const entity = { type: 'Project', id: 333, path: 'brightwater/data/reports' } as const
     const old = world.happen(t0 - 3 * day, { entity })
@@ -112,7 +113,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
 })
 
 describe('the reader of audit events', () => {
-  it('tolerates repeated and overlapping pages, and gives up an endless list until it ends', async () => {
+  it('tolerates repeated and overlapping pages of audit events, and gives up an endless list until it ends', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = Array.from({ length: 12 }, (_one, n) => world.happen(t0 - n * minute))
     const page = async (query: string): Promise<unknown[]> => {
@@ -145,7 +146,7 @@ describe('the reader of audit events', () => {
     const more = world.happen(t0 + second)
     world.stretches()
     await poller.round()
-    // Two pages with something new, and one without.
+    // The reader sends three requests: two return new events, and one returns none.
     expect(world.stretches()).toHaveLength(3)
     expect(world.logged.map(({ msg }) => msg).join('\n')).toContain('The list of audit events repeats itself')
     world.api.misbehave = () => undefined
@@ -154,7 +155,7 @@ describe('the reader of audit events', () => {
     expect(await world.exported()).toEqual([...ids.slice(0, 3), more])
   })
 
-  it('restarts a list that cannot be continued', async () => {
+  it('restarts the list of audit events if it cannot be continued', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = Array.from({ length: 130 }, (_one, n) => world.happen(t0 - n * minute))
     let left = 1
@@ -168,7 +169,7 @@ describe('the reader of audit events', () => {
     expect(await world.exported()).toEqual(ids.toSorted((a, b) => a - b))
   })
 
-  it('ignores the time of an event from the future, and reads again what a clock that was set back may have hidden', async () => {
+  it('ignores the time of an audit event from the future, and reads again what a clock that was set back may have hidden', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     world.happen(t0 + 3 * day)
     await world.poller().round()
@@ -186,7 +187,7 @@ describe('the reader of audit events', () => {
     expect(await world.exported()).toEqual([again])
   })
 
-  it('records a refusal, asks again a day later, and does not affect other groups', async () => {
+  it('records a refusal of audit events, asks again a day later, and does not affect other groups', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const id = world.happen(t0 - minute)
     const poller = world.poller({ sources: ['brightwater/mobile', 'brightwater'] })
@@ -208,7 +209,7 @@ describe('the reader of audit events', () => {
     expect(await world.store.repositories.refusedEndpoints.all()).toEqual([])
   })
 
-  it('writes nothing into a full store', async () => {
+  it('writes no audit events into a full store', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = [1, 2].map(n => world.happen(t0 - n * minute))
     await world.poller({ isFull: async () => true }).round()
@@ -218,7 +219,7 @@ describe('the reader of audit events', () => {
   })
 })
 
-describe('sources of audit events of which some fail', () => {
+describe('failing sources of audit events', () => {
   const failures = {
     401: () => restFaults.wrongToken(),
     "a proxy's 403": () => ({
@@ -233,19 +234,22 @@ describe('sources of audit events of which some fail', () => {
   const good = 'project:333'
   const entity = { type: 'Project', id: 333, path: 'brightwater/data/reports' } as const
 
-  it.each(Object.entries(failures))('hold up no others: %s', async (_, failure) => {
-    await using world = await openAuditWorld(await sqliteBench())
-    world.api.misbehave = ({ path }) => (path.startsWith('/groups') ? failure() : undefined)
-    const poller = world.poller({ sources: ['brightwater', '..', good] })
-    for (let round = 1; round < 4; round++) {
-      const id = world.happen(world.bench.now() - minute, { entity })
-      await poller.round()
-      expect(await world.exported()).toEqual([id])
-      world.bench.move(2 * minute)
-    }
-  })
+  it.each(Object.entries(failures))(
+    'reads other sources of audit events without delay if one fails: %s',
+    async (_, failure) => {
+      await using world = await openAuditWorld(await sqliteBench())
+      world.api.misbehave = ({ path }) => (path.startsWith('/groups') ? failure() : undefined)
+      const poller = world.poller({ sources: ['brightwater', '..', good] })
+      for (let round = 1; round < 4; round++) {
+        const id = world.happen(world.bench.now() - minute, { entity })
+        await poller.round()
+        expect(await world.exported()).toEqual([id])
+        world.bench.move(2 * minute)
+      }
+    },
+  )
 
-  it('hold up no others however many they are, and cost few requests if all fail', async () => {
+  it('reads other sources of audit events without delay however many fail, and sends few requests if all fail', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const sources = [...Array.from({ length: 8 }, (_one, n) => `g${n}`), good]
     const poller = world.poller({ sources })
@@ -259,21 +263,24 @@ describe('sources of audit events of which some fail', () => {
     expect(world.api.asked.length).toBeLessThanOrEqual(3)
   })
 
-  it.each([401, "a proxy's 403"] as const)('are skipped by a backfill, which names them: %s', async why => {
-    await using world = await openAuditWorld(await sqliteBench())
-    world.api.misbehave = ({ path }) => (path.startsWith('/groups') ? failures[why]() : undefined)
-    const id = world.happen(t0 - day, { entity })
-    const range = { since: t0 - 2 * day, until: t0 }
-    const { failed } = await world.backfill({ range, sources: ['brightwater', '..', good] })
-    expect(failed.map(({ source }) => source)).toEqual(['group brightwater', 'group ..'])
-    expect(await world.exported()).toEqual([id])
-    await expect(world.backfill({ range, sources: ['brightwater'] })).rejects.toThrow()
-  })
+  it.each([401, "a proxy's 403"] as const)(
+    'skips failing sources of audit events in a backfill, and names them: %s',
+    async why => {
+      await using world = await openAuditWorld(await sqliteBench())
+      world.api.misbehave = ({ path }) => (path.startsWith('/groups') ? failures[why]() : undefined)
+      const id = world.happen(t0 - day, { entity })
+      const range = { since: t0 - 2 * day, until: t0 }
+      const { failed } = await world.backfill({ range, sources: ['brightwater', '..', good] })
+      expect(failed.map(({ source }) => source)).toEqual(['group brightwater', 'group ..'])
+      expect(await world.exported()).toEqual([id])
+      await expect(world.backfill({ range, sources: ['brightwater'] })).rejects.toThrow()
+    },
+  )
 })
 
-describe('an audit event', () => {
+describe('fields of an audit event', () => {
   it.each(['id', 'author_id', 'entity_id', 'entity_type', 'details', 'created_at'])(
-    'without %s is exported, or the log names the field',
+    'exports an audit event without %s, or logs the name of the field',
     async field => {
       await using world = await openAuditWorld(await sqliteBench())
       world.happen(t0 - minute)
@@ -288,7 +295,7 @@ describe('an audit event', () => {
     },
   )
 
-  it("becomes a log record of its project with the contract's names, without e-mail address, IP address or secret", async () => {
+  it('exports an audit event as a log record of its project with the documented names, without e-mail address, IP address or secret', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const target = { target_type: 'Project', target_id: 301, target_details: 'Storefront of amina@brightwater.example' }
     world.happen(t0 - minute, { details: { change: 'token', from: 'glpat-abcdefghij0123456789', to: true, ...target } })
@@ -342,7 +349,7 @@ describe('an audit event', () => {
 })
 
 describe('an endless list of audit events', () => {
-  it('does not delay other sources, is continued in the next round, and ends a backfill with a message', async () => {
+  it('does not let an endless list of audit events delay other sources, continues it in the next round, and ends a backfill with a message', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const id = world.happen(world.bench.now() - minute)
     const pages: number[] = []

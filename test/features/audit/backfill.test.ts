@@ -1,4 +1,4 @@
-// `pipespan backfill --audit`: what it exports, and what it says.
+// Tests which audit events `pipespan backfill --audit` exports, and what it prints.
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
@@ -37,7 +37,7 @@ async function run(
   return { code, out, err }
 }
 
-it('exports audit events, and says if it may not read those of a group', async () => {
+it('exports past audit events, and reports if it may not read those of a group', async () => {
   const env = await environment({ PIPESPAN_AUDIT: 'brightwater,nobody' })
   const random = new Random(4)
   for (let n = 0; n < 130; n += 1) state.audit.happen(random, Date.now() - (n + 1) * hour)
@@ -57,7 +57,7 @@ it.each([
   [['--since', '1d', '--audit'], 1, 'No audit events are configured.'],
   [['--since', '1d', '--audit', '--group', 'brightwater'], 2, 'PIPESPAN_AUDIT'],
   [['--since', '1d', '--audit', '--mine'], 2, 'omit --project, --group and --mine'],
-])('%j exits with %i', async (args, code, words) => {
+])('backfills audit events with the options %j and exits with %i', async (args, code, words) => {
   const result = await run(await environment({}), ...args)
   expect(result.err).toContain(words)
   expect(result.code).toBe(code)

@@ -1,4 +1,4 @@
-// The doctor's check of audit events, against the simulated platform.
+// Tests the doctor's check of audit events on the simulated platform.
 import { expect, it } from 'vitest'
 import { checkAudit } from '../../../src/features/audit/checks.ts'
 import { auditCursors } from '../../../src/features/audit/documents.ts'
@@ -14,7 +14,7 @@ async function found({ client, store }: AuditWorld, ...audit: string[]): Promise
   return checkAudit({ ...options, audit }, { client, store })
 }
 
-it('finds audit events that the token may not read, or that the platform lacks', async () => {
+it('reports audit events that the token may not read, or that the platform lacks', async () => {
   await using world = await openAuditWorld(await sqliteBench())
   world.state.audit.isOwner = false
   world.api.misbehave = ({ path }) =>
@@ -43,7 +43,7 @@ it('finds audit events that the token may not read, or that the platform lacks',
   ])
 })
 
-it('says how long ago a source was last read', async () => {
+it('reports how long ago a source of audit events was last read', async () => {
   await using world = await openAuditWorld(await sqliteBench())
   await world.poller().round()
   expect(await found(world, 'instance')).toHaveLength(1)
@@ -56,7 +56,7 @@ it('says how long ago a source was last read', async () => {
   ])
 })
 
-it('says that there is nothing to check, or that a token is missing', async () => {
+it('reports if no audit events are configured, or if a token is missing', async () => {
   expect(await checkAudit(options, { client: undefined, store: undefined })).toMatchObject([{ level: 'skipped' }])
   expect(await checkAudit({ ...options, audit: ['team'] }, { client: undefined, store: undefined })).toMatchObject([
     { level: 'warning', what: 'Audit events cannot be read without a platform token.' },

@@ -1,5 +1,5 @@
-// Audit events on the shipped program: forty days by a backfill that is killed again and again beside a daemon that reads as they happen, and
-// events that show late: each is exported once.
+// Tests audit events on the shipped program. A backfill of forty days is killed again and again beside a daemon that reads new events, some of which
+// appear late in the list. Each event is exported once.
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
@@ -16,7 +16,7 @@ const timeoutMs = 900_000
 const day = 24 * 3_600_000
 
 it(
-  'exports each audit event of forty days and of today once, through kills of the backfill and with late events',
+  'exports each audit event of forty days and of today once, despite kills of the backfill and late events',
   async () => {
     const begun = Date.now()
     const random = new Random(isFull ? begun % 1_000_000 : 5)
@@ -39,7 +39,7 @@ it(
     let victim: ProgramProcess | undefined
     const kills = [...size.kills]
     api.misbehave = ({ path, query }) => {
-      // The daemon reads up to now; a backfill knows where it ends.
+      // Only the requests of a backfill have an end time: the daemon reads up to now.
       if (path !== '/audit_events' || !query.has('created_before')) return undefined
       asked += 1
       if (asked >= (kills[0] ?? Infinity) && kills.shift() !== undefined) victim?.child.kill('SIGKILL')

@@ -1,4 +1,4 @@
-// The sources of audit events, as they may be configured, and which token reads which.
+// Tests which sources of audit events may be configured, and which token reads which source.
 import { expect, it } from 'vitest'
 import { loadConfig } from '../../../src/daemon/configuration/load.ts'
 import { perToken } from '../../../src/daemon/feature.ts'
@@ -21,17 +21,17 @@ it.each([
   ['audit: [instance, team]', '`instance` already includes the audit events of all groups and projects.'],
   ["audit: [team, 'project:']", '`project:` names no project.'],
   ['audit: [project:team//shop]', '"team//shop" is neither an ID nor a full path.'],
-])('are refused: %s', (yaml, what) => {
+])('refuses an invalid list of audit event sources: %s', (yaml, what) => {
   expect(load(platform + yaml)).toMatchObject({ ok: false, faults: [{ setting: 'audit', what }] })
 })
 
-it('need a token', () => {
+it('refuses sources of audit events without a token', () => {
   const what = 'Audit events need a token that can read them.'
   expect(load('audit: instance')).toMatchObject({ ok: false, faults: [{ setting: 'audit', what }] })
   expect(load(`${platform}audit: instance`).ok).toBe(true)
 })
 
-it('are divided between the tokens of a platform by the longest group', () => {
+it('assigns each source of audit events to the token with the longest matching group', () => {
   const loaded = load(`platforms:
   - name: cloud
     url: https://git.example.com
@@ -50,7 +50,7 @@ it('are divided between the tokens of a platform by the longest group', () => {
   ])
 })
 
-it('need the platform that they belong to', () => {
+it('requires the platform that a source of audit events belongs to', () => {
   const several = `platforms:
   - {name: cloud, url: https://git.example.com, token: all, webhook: {token: hook}}
 audit: [team]

@@ -1,4 +1,4 @@
-// The page of audit events and its JSON: shown where an admin token is set, and nowhere else; without what is hidden.
+// Tests the page of audit events and its JSON: both are shown only if an admin token is set, and without hidden projects.
 import { z } from 'zod'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext } from '../../console/browser.ts'
@@ -51,7 +51,7 @@ async function json(path: string): Promise<AuditView> {
   return (await (await fetch(`${house.url}/api${path}`, bearer)).json()) as AuditView
 }
 
-it('lists audit events in pages, the newest first, with how far they were read', async () => {
+it('lists audit events in pages, newest first, with the time up to which they were read', async () => {
   z.strictObject(audit.shape).parse(await json('/audit'))
   const seen: unknown[] = []
   let next: string | undefined
@@ -65,7 +65,7 @@ it('lists audit events in pages, the newest first, with how far they were read',
   expect(JSON.stringify(await json('/audit?limit=200'))).not.toMatch(/secret\/vault|@/)
 })
 
-it('is shown only with the admin token, and does not exist without one', async () => {
+it('shows the page of audit events only with the admin token, and answers 404 if none is configured', async () => {
   const page = await fetch(`${house.url}/audit`, bearer)
   const text = await page.text()
   expect(page.status).toBe(200)
@@ -84,7 +84,7 @@ it('is shown only with the admin token, and does not exist without one', async (
   await open.close()
 })
 
-it('says why the configured events are not read', async () => {
+it('explains on the page why the configured audit events are not read', async () => {
   const { problems } = await json('/audit')
   expect(problems).toEqual([])
   const refusing = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
@@ -104,9 +104,12 @@ it('says why the configured events are not read', async () => {
   await refusing.close()
 })
 
-it.skipIf(chromiumPath === undefined)('is accessible, light and dark, wide and narrow', async () => {
-  const browser = await launch()
-  const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()
-  await expectReadableAt(page, `${house.url}/audit`, page.getByText('Newest first'))
-  await browser.close()
-})
+it.skipIf(chromiumPath === undefined)(
+  'shows an accessible page of audit events, light and dark, wide and narrow',
+  async () => {
+    const browser = await launch()
+    const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()
+    await expectReadableAt(page, `${house.url}/audit`, page.getByText('Newest first'))
+    await browser.close()
+  },
+)

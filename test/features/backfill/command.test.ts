@@ -1,4 +1,4 @@
-// The command itself: its words, its exit codes, and that it delivers.
+// Tests the command `pipespan backfill`: its output, its exit codes, and that its exports arrive.
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
@@ -52,7 +52,7 @@ describe('pipespan backfill', () => {
     return { code, out, err }
   }
 
-  it('exports the pipelines that it finds, and nothing the second time', async () => {
+  it('exports the pipelines that a backfill finds, and nothing the second time', async () => {
     const exported: unknown[] = []
     receiver.on('received', ({ spans }) => {
       exported.push(...spans.filter(({ kind }) => kind === 'server').map(one => one.attributes['pipeline.id']))
@@ -68,7 +68,7 @@ describe('pipespan backfill', () => {
     expect(JSON.stringify([first, second])).not.toContain(token)
   })
 
-  it('only counts in a dry run, and prints the number of requests', async () => {
+  it('exports nothing in a dry run of a backfill, and prints the numbers of pipelines and requests', async () => {
     const { code, out } = await run('--since', '2d', '--project', 'brightwater/data/reports', '--dry-run')
     expect(code).toBe(0)
     expect(out).toMatch(/Nothing was written\. Fetching their details takes about 3 requests/)
@@ -76,7 +76,7 @@ describe('pipespan backfill', () => {
     expect(JSON.parse(scripted.out)).toMatchObject({ dryRun: true, stopped: false, projects: 1, pipelines: 1, new: 1 })
   })
 
-  it("reads everything that the token may see by default, and only its user's pipelines with --mine", async () => {
+  it("backfills everything that the token may see by default, and only its user's pipelines with --mine", async () => {
     const all = await run('--since', '2d', '--dry-run')
     expect(all.out).toContain(`${state.pipelines.size} pipelines seen, ${state.pipelines.size} of them not exported`)
     const paths = () => new Set(api.asked.splice(0).map(({ path }) => path))
@@ -92,27 +92,30 @@ describe('pipespan backfill', () => {
     expect(out).toMatch(/The token's own pipelines were skipped: .*PIPESPAN_POLL_PROJECTS/)
   })
 
-  it.each(['SIGINT', 'SIGTERM'])('prints what it has seen if %s stops it while projects are listed', async signal => {
-    api.misbehave = ({ path }) => {
-      if (path.startsWith('/groups/')) process.emit(signal as 'SIGINT')
-      return undefined
-    }
-    const args = ['--since', '2d', '--group', 'brightwater']
-    const { code, out } = await run(...args)
-    expect([code, out]).toEqual([
-      0,
-      'Stopped. 0 pipelines (0 new) in 0 of 0 projects seen. Run the same command again to resume.\n',
-    ])
-    const scripted = await run(...args, '--json')
-    expect(scripted.code).toBe(0)
-    expect(JSON.parse(scripted.out)).toEqual({ stopped: true, pipelines: 0, new: 0, requests: 0 })
-  })
+  it.each(['SIGINT', 'SIGTERM'])(
+    'prints what a backfill has found if %s stops it while projects are listed',
+    async signal => {
+      api.misbehave = ({ path }) => {
+        if (path.startsWith('/groups/')) process.emit(signal as 'SIGINT')
+        return undefined
+      }
+      const args = ['--since', '2d', '--group', 'brightwater']
+      const { code, out } = await run(...args)
+      expect([code, out]).toEqual([
+        0,
+        'Stopped. 0 pipelines (0 new) in 0 of 0 projects seen. Run the same command again to resume.\n',
+      ])
+      const scripted = await run(...args, '--json')
+      expect(scripted.code).toBe(0)
+      expect(JSON.parse(scripted.out)).toEqual({ stopped: true, pipelines: 0, new: 0, requests: 0 })
+    },
+  )
 
   it.each([
     [['--since', 'yesterday'], 2, 'how long ago'],
     [['--since', '1d', '--until', '2d'], 2, '--until must be later than --since.'],
     [['--since', '1d', '--group', 'nobody'], 1, '404 Group Not Found'],
-  ])('%j exits with %i', async (args, code, words) => {
+  ])('runs a backfill with the options %j and exits with %i', async (args, code, words) => {
     const result = await run(...args)
     expect(result.err).toContain(words)
     expect(result.code).toBe(code)

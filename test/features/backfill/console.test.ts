@@ -1,10 +1,10 @@
-// What the page of sources and the JSON API have about a backfill.
+// Tests what the page of sources and the JSON API show about a backfill.
 import { expect, it } from 'vitest'
 import { backfillProgress } from '../../../src/features/backfill/past-pipelines.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { openHouse } from '../../console/house.ts'
 
-it('shows a backfill under way among the sources', async () => {
+it('lists a backfill in progress among the sources', async () => {
   const house = closeAfterTest(await openHouse())
   const [since, until] = [Date.UTC(2026, 4, 1), Date.UTC(2026, 4, 8)]
   const under = { instance: 'https://git.example.com', name: 'a', since, until, startedAt: until, after: 7 }

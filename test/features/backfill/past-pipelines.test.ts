@@ -9,7 +9,7 @@ import { pollScopeOf, type PollScope, type PollSettings } from '../../../src/cor
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { restFaults } from '../../support/rest-faults.ts'
 
-/** Two days at the company, of which nobody has reported. */
+/** Opens a simulated company with two past days of pipelines that no webhook has reported. */
 async function openPast(): Promise<PolledWorld> {
   const world = await openPolledWorld()
   const random = new Random(5)
@@ -48,14 +48,14 @@ function scopeOf(named: Partial<PollSettings>): PollScope {
 }
 
 async function exported(world: PolledWorld): Promise<number[]> {
-  // Waiting for the budget may take longer than the first time that is let pass.
+  // More time passes here, because waiting for the API budget may take longer than the first step.
   await world.pass(20 * second)
   await world.pass(20 * second)
   return (await world.sent()).map(({ key }) => key.pipelineId)
 }
 
 describe('a backfill', () => {
-  it('exports every pipeline of its period once, with children, and nothing when it is repeated', async () => {
+  it("exports every pipeline of the backfill's period once, with children, and nothing when the backfill is repeated", async () => {
     await using world = await openPast()
     const all = [...world.lifecycle.state.pipelines.keys()]
     const summary = await run(world)
@@ -65,7 +65,7 @@ describe('a backfill', () => {
     expect(await exported(world)).toEqual([])
   })
 
-  it('stays within its period', async () => {
+  it('exports no pipelines outside the period of a backfill', async () => {
     await using world = await openPast()
     const range = { since: start + 12 * hour, until: start + 24 * hour }
     await run(world, { range })
@@ -76,7 +76,7 @@ describe('a backfill', () => {
     expect(await exported(world)).toEqual(inside.map(({ id }) => id))
   })
 
-  it('writes nothing in a dry run', async () => {
+  it('writes nothing in a dry run of a backfill', async () => {
     await using world = await openPast()
     const summary = await run(world, { dryRun: true })
     expect(summary.found).toBe(world.lifecycle.state.pipelines.size)
@@ -84,7 +84,7 @@ describe('a backfill', () => {
     expect(await world.store.repositories.of(backfillProgress).all()).toEqual([])
   })
 
-  it('continues over the same period after an interruption', async () => {
+  it('continues a backfill over the same period after an interruption', async () => {
     await using world = await openPast()
     const stopping = new AbortController()
     const onProgress: PastPipelinesOptions['onProgress'] = ({ projects }) => {
@@ -103,7 +103,7 @@ describe('a backfill', () => {
     ['goes on just before', 7 * day - 1, false, true],
     ['begins anew', 7 * day, false, false],
     ['begins anew as a dry run', 0, true, false],
-  ])('%s a week after an interruption', async (_, later, dryRun, resumed) => {
+  ])('%s an interrupted backfill a week later', async (_, later, dryRun, resumed) => {
     await using world = await openPast()
     const stopping = new AbortController()
     const onProgress: PastPipelinesOptions['onProgress'] = () => stopping.abort(new Error('stopped'))
@@ -112,7 +112,7 @@ describe('a backfill', () => {
     expect(await run(world, { dryRun, now: () => begun + later })).toMatchObject({ resumed })
   })
 
-  it('skips a project that it may not read, and says so', async () => {
+  it('skips a project that a backfill may not read, and reports it', async () => {
     await using world = await openPast()
     world.api.misbehave = ({ path }) => (path.startsWith('/projects/302/') ? restFaults.notFound() : undefined)
     const { failed, found } = await run(world)
@@ -121,7 +121,7 @@ describe('a backfill', () => {
   })
 
   it.each(['missingRole', 'notFound', 'wrongToken'] as const)(
-    'reads projects by their paths and numbers if the token may read their pipelines, but not them (%s)',
+    'backfills projects by their paths and numbers if the token may read their pipelines but not the projects (%s)',
     async fault => {
       await using world = await openPast()
       world.api.misbehave = ({ path }) =>
@@ -138,7 +138,7 @@ describe('a backfill', () => {
     },
   )
 
-  it('skips a few projects that answer as if the token or a proxy refused everything, and reads the others', async () => {
+  it('skips a few projects that answer a backfill as if the token or a proxy refused everything, and reads the others', async () => {
     await using world = await openPast()
     const page = { status: 403, headers: { 'content-type': 'text/html' }, body: '<html><title>Blocked</title>' }
     world.api.misbehave = ({ path }) =>
@@ -151,7 +151,7 @@ describe('a backfill', () => {
     expect((await world.store.repositories.of(backfillProgress).all())[0]?.after ?? 0).toBe(0)
   })
 
-  it('cuts a list with too many pages, and says so, without affecting others', async () => {
+  it("cuts a backfill's list with too many pages, and reports it, without affecting other lists", async () => {
     await using world = await openPast()
     world.api.misbehave = ({ path, query }) => {
       if (path !== '/projects/302/pipelines') return undefined
@@ -166,7 +166,7 @@ describe('a backfill', () => {
     expect(requests).toBeLessThan(60)
   })
 
-  it("reads the token user's pipelines in all projects, and its projects, each pipeline once", async () => {
+  it("backfills the pipelines of the token's user in all projects, and the user's projects, each pipeline once", async () => {
     await using world = await openPast()
     world.api.isMember = ({ path }) => path.startsWith('brightwater/shop/')
     const all = [...world.lifecycle.state.pipelines.values()]
@@ -184,7 +184,7 @@ describe('a backfill', () => {
     expect(await exported(world)).toEqual(all.map(({ id }) => id))
   })
 
-  it("stays within its period in the list of the user's pipelines, and does not read it again when it continues", async () => {
+  it("limits the list of the user's pipelines to the backfill's period, and does not read it again when it continues", async () => {
     await using world = await openPast()
     world.api.isMember = () => false
     const range = { since: start + 12 * hour, until: start + 24 * hour }
@@ -204,7 +204,7 @@ describe('a backfill', () => {
     expect(await exported(world)).toEqual(expect.arrayContaining(inside.map(({ id }) => id)))
   })
 
-  it('gives priority to current pipelines', async () => {
+  it('gives current pipelines priority over a backfill', async () => {
     await using world = await openPast()
     await run(world)
     expect(await world.store.enrichment.count('fresh')).toEqual({ due: 0, later: 0 })

@@ -1,4 +1,5 @@
-// Promises about how far an environment is behind the default branch: asked of the platform, on demand, and of nothing hidden.
+// Tests how the daemon counts how far an environment is behind the default branch: it asks the platform, only on demand, and only about visible
+// projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
 import { report } from './reported.ts'
@@ -53,7 +54,7 @@ async function ask(project: { readonly id: number }, environment = 'production')
 const requests = (): number => api.asked.filter(({ path }) => path.endsWith('/repository/commits')).length
 
 describe('how far an environment is behind', () => {
-  it('is requested from the platform on demand, with one request', async () => {
+  it('asks the platform how far an environment is behind only on demand, with one request', async () => {
     expect(ahead).toBeGreaterThan(0)
     const list = await (await fetch(`${house.url}/environments`)).text()
     expect(list).toContain(`/environments/behind/${projects.storefront.id}?environment=production`)
@@ -67,15 +68,18 @@ describe('how far an environment is behind', () => {
     expect(text).toContain(`href="${api.url}/${projects.storefront.path}/-/compare/`)
   })
 
-  it.skipIf(chromiumPath === undefined)('is an accessible page, light and dark, wide and narrow', async () => {
-    const browser = await launch()
-    const page = await (await openContext(browser)).newPage()
-    const address = `${house.url}/environments/behind/${projects.storefront.id}?environment=production`
-    await expectReadableAt(page, address, page.getByRole('heading', { name: 'How far production is behind' }))
-    await browser.close()
-  })
+  it.skipIf(chromiumPath === undefined)(
+    'shows how far an environment is behind on an accessible page, light and dark, wide and narrow',
+    async () => {
+      const browser = await launch()
+      const page = await (await openContext(browser)).newPage()
+      const address = `${house.url}/environments/behind/${projects.storefront.id}?environment=production`
+      await expectReadableAt(page, address, page.getByRole('heading', { name: 'How far production is behind' }))
+      await browser.close()
+    },
+  )
 
-  it('is not requested for hidden projects, unknown environments or unknown branches', async () => {
+  it('does not ask how far behind hidden projects, unknown environments or unknown branches are', async () => {
     const before = requests()
     expect((await ask(projects.infra)).status).toBe(404)
     expect((await ask(projects.storefront, 'nowhere')).status).toBe(404)
@@ -83,7 +87,7 @@ describe('how far an environment is behind', () => {
     expect(requests()).toBe(before)
   })
 
-  it('reports more commits than counted if their list repeats itself', async () => {
+  it("reports that an environment is behind by more commits than counted if the platform's list repeats itself", async () => {
     api.misbehave = ({ path, query }) => {
       const to = `${api.url}/api/v4${path}?${query.toString()}`
       return path.endsWith('/commits')
@@ -94,14 +98,14 @@ describe('how far an environment is behind', () => {
     api.misbehave = () => undefined
   })
 
-  it('explains if the platform does not answer', async () => {
+  it('explains why it cannot show how far an environment is behind if the platform does not answer', async () => {
     api.misbehave = ({ path }) => (path.endsWith('/commits') ? restFaults.missingScope() : undefined)
     const page = await fetch(`${house.url}/environments/behind/${projects.storefront.id}?environment=production`)
     expect([page.status, await page.text()]).toEqual([200, expect.stringMatching(/platform/)])
     expect(await (await ask(projects.storefront)).json()).toMatchObject({ answer: { as: 'refused' } })
   })
 
-  it('is limited per minute, which leaves budget for other requests', async () => {
+  it('limits the requests for commits behind per minute, and leaves budget for other requests', async () => {
     const commits = async function* () {
       yield { items: [] }
     }

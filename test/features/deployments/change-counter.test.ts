@@ -1,4 +1,4 @@
-// Promises about what is counted of changes: half a year of them, whose truth is known, comes out exact in whatever order it is reported.
+// Tests the counts of changes (merge requests): half a year of changes with known truth is counted exactly, in whatever order it is reported.
 import { changeOfEvent, countedStep } from '../../../src/features/deployments/line-step.ts'
 import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
@@ -41,13 +41,13 @@ interface Told {
   readonly body: Record<string, unknown>
 }
 
-/** What happened to one change. */
+/** One simulated change: everything that happened to it, and the expected figures. */
 interface Made {
   readonly project: (typeof places)[number]
   readonly observed: readonly Told[]
   readonly pipelines: readonly Observation[]
   readonly state: ChangeState
-  /** Seconds. */
+  /** The expected durations, in seconds. */
   readonly took: Readonly<Partial<Record<ChangeMeasure, number>>>
 }
 
@@ -85,15 +85,15 @@ function made(id: number, createdAt: number, random: Random): Made {
     emit('merge', next(), 'merged')
     took.merge = since()
     const mergedAt = at
-    // Its train began shortly before, and perhaps once already before that.
+    // The merge train of the change began shortly before the merge, and perhaps also once earlier.
     const inTrain = Array.from({ length: random.whole(0, 2) }, () => random.whole(60, 9_000))
     inTrain.forEach((before, n) => {
       const one = pipeline(id * 10 + 5 + n, id, project, mergedAt - before * second)
-      // Only the API says it, mostly after a webhook has reported the pipeline.
+      // Only the API reports that a pipeline is in a merge train, mostly after a webhook has reported the pipeline.
       trains.push(one, inTrainOf(one))
     })
     if (inTrain.length > 0 && !isOld) took.train = Math.max(...inTrain)
-    // Somebody labels it later.
+    // Some changes are labelled after they were merged.
     if (random.chance(0.3)) emit('update', next(), 'merged')
   } else if (end < 0.8) emit('close', next(), 'closed')
   const firstAfter = random.whole(0, 900)
@@ -122,7 +122,7 @@ function pipeline(id: number, iid: number, project: (typeof places)[number], cre
   }
 }
 
-/** What the API's list of jobs adds to a pipeline. */
+/** Returns what the API's list of jobs adds to a pipeline: that it belongs to a merge train. */
 function inTrainOf({ key, project }: Observation): Observation {
   return { key, project, origin: 'rest', jobs: [], mergeRequestEvent: 'merge_train' }
 }
@@ -136,7 +136,7 @@ function changeOf({ body }: Told): Reported<Change> | undefined {
   return change && { report: change, countIn }
 }
 
-/** What is wrong with it concerns itself alone: of a project of its own, where nothing is counted. */
+/** Returns a report with a wrong value. It belongs to a separate project, where nothing is counted, so the other figures stay exact. */
 function mutated({ body }: Told, random: Random): Told {
   const field = random.pick(['iid', 'state', 'action', 'created_at', 'updated_at', 'id', 'merged_at'])
   const odd = random.pick<unknown>([null, '', 'soon', -1, 1e99, {}, [], '0000-00-00', true])
@@ -173,7 +173,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     return all.flatMap(({ series }) => series.filter(one => one.metric === metric)).map(({ amount }) => amount)
   }
 
-  it('is exact for half a year of changes that are shuffled, repeated, mutated and counted in two turns', async () => {
+  it('counts half a year of changes exactly when they are shuffled, repeated, mutated and counted in two passes', async () => {
     const random = new Random(7)
     const count = isFull ? 2_000 : 40
     const all = Array.from({ length: count }, (_, n) =>
@@ -213,7 +213,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
         if (of === 'merge' || of === 'approval') expect(histogram.bounds).toEqual(longBounds)
       }
     }
-    // The conventions' count of each state.
+    // The number of changes in each state, as the semantic conventions define it.
     for (const { key, metrics } of await known()) {
       const [states] = metrics
       const own = all.filter(({ project }) => project.id === key.projectId)
@@ -221,7 +221,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
       const truth = (state: ChangeState): number => own.filter(each => each.state === state).length
       if (own.length > 0) expect(points).toEqual(changeStates.map(state => [state, truth(state)]))
     }
-    // Each once: nothing more is due, whatever is reported again.
+    // Each change is counted once: nothing more is due, whatever is reported again.
     const { items } = await store.outbox.lease(delta, 10_000, minute)
     const keys = items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? JSON.stringify(chunk.figures) : []))
     expect(keys).toHaveLength(all.reduce((sum, { took }) => sum + Object.keys(took).length, 0))
@@ -244,7 +244,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
   }
   const merged = { state: 'merged' } as const
 
-  it('uses an earlier time that is reported within the deadline, and ignores it afterwards', async () => {
+  it('counts a change with an earlier time that is reported within the deadline, and ignores the time afterwards', async () => {
     await report([observed(1, 'open', t0), observed(1, 'approved', t0 + 2 * hour)])
     here.move(countIn - second)
     await counter().drain()
@@ -263,7 +263,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     })
   })
 
-  it('counts a change once if its counter crashed, also if it was reported again meanwhile', async () => {
+  it('counts a change once if its counter crashed, even if the change was reported again meanwhile', async () => {
     await report([observed(1, 'merge', t0 + hour, merged)])
     here.move(countIn)
     const [due] = await store.on(storedChanges).due(9)
@@ -280,7 +280,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     expect(again).toBeUndefined()
   })
 
-  it('lists changes from the beginning of an interval up to its end, exclusively', async () => {
+  it('lists changes from the beginning of an interval up to, but excluding, its end', async () => {
     const kinds = ['open', 'approval', 'merge'] as const
     await report(kinds.map((kind, at) => observed(at + 1, kind, t0 + at * hour)))
     const listed = await store.on(storedChanges).list({ since: t0, until: t0 + 2 * hour, limit: 9 })
@@ -305,7 +305,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     expect(await totals('platform.vcs.change.time_to_merge', shop)).toMatchObject([{ sum: 3_600 + 7_200 }])
   })
 
-  it('reports the age of the oldest open change of a series, and forgets changes with the figures', async () => {
+  it('reports the age of the oldest open change of each series, and deletes old changes with their figures', async () => {
     await report([
       ...[observed(1, 'open', t0, { title: 'Draft: Brew' }), observed(2, 'open', t0), observed(3, 'open', t0 - hour)],
       observed(3, 'reopen', t0 + 30 * second),

@@ -1,4 +1,4 @@
-// Promises about what the pages and the API show of changes.
+// Tests what the pages and the API show about changes (merge requests).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { report } from './reported.ts'
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(async () => house.close())
 
 describe('changes', () => {
-  it('are shown with their times, their page at the platform, and their pipelines', async () => {
+  it('shows changes with their times, a link to the platform, and their pipelines', async () => {
     const page = await (await fetch(`${house.url}/changes`)).text()
     expect(page).toMatch(/href="https:\/\/git.example.com\/acme\/shop\/-\/merge_requests\/2"/)
     expect(page).toMatch(/href="\/pipelines\/3\/77"/)
@@ -48,7 +48,7 @@ describe('changes', () => {
     expect(page).not.toMatch(/vault|Brew 4/)
   })
 
-  it('have their times in the API, for one project or all, by day, without hidden projects', async () => {
+  it('returns the times of changes from the API, for one project or all, by day, without hidden projects', async () => {
     const ask = async (query = ''): Promise<unknown> => (await fetch(`${house.url}/api/changes${query}`)).json()
     const times = {
       open: 1,
@@ -76,7 +76,7 @@ describe('changes', () => {
     expect((await fetch(`${house.url}/api/changes?span=never`)).status).toBe(400)
   })
 
-  it('have their time in the merge train, on the page only if a merge train was used', async () => {
+  it('shows the time of changes in the merge train, on the page only if a merge train was used', async () => {
     const [page, none] = await Promise.all(
       ['?span=7d', '?span=24h'].map(async query => (await fetch(`${house.url}/changes${query}`)).text()),
     )
@@ -86,7 +86,7 @@ describe('changes', () => {
     expect((sorted as { changes: { iid: number }[] }).changes[0]?.iid).toBe(1)
   })
 
-  it('are shown as unknown if no event was received', async () => {
+  it('shows that changes are unknown if no event was received', async () => {
     expect(await (await fetch(`${house.url}/changes?project=acme/none`)).text()).toContain('No change is known')
   })
 })

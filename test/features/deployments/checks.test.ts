@@ -1,4 +1,4 @@
-// The doctor's check of what reports deployments, changes and incidents.
+// Tests the doctor's check of the sources that report deployments, changes and incidents.
 import { expect, it } from 'vitest'
 import { changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { checkEvents } from '../../../src/features/deployments/checks.ts'
@@ -11,7 +11,7 @@ import { report, spanOf } from './reported.ts'
 
 const of = { instance, project: { id: 301, path: 'acme/shop' } }
 
-it('finds selected deployments, changes and incidents that no webhook reports', async () => {
+it('reports selected deployments, changes and incidents that no webhook reports', async () => {
   const world = openWorld()
   const { store } = world
   const check = async (...events: string[]): Promise<string[]> => {

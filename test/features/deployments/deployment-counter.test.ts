@@ -1,4 +1,4 @@
-// Promises about what is counted of deployments: a year of them, whose truth is known, comes out exact in whatever order it is reported.
+// Tests the counts of deployments: a year of deployments with known truth is counted exactly, in whatever order it is reported.
 import {
   deployments as storedDeployments,
   deploymentReporter,
@@ -30,7 +30,7 @@ import type {
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
-/** Between two deployments of an environment: three a day in the long form. */
+/** The time between two deployments of an environment. In the long form there are three a day. */
 const apart = isFull ? { from: 2 * hour, to: 14 * hour } : { from: 3 * day, to: 15 * day }
 
 interface Made {
@@ -39,11 +39,11 @@ interface Made {
   readonly status: 'success' | 'failed' | 'canceled'
   readonly startedAt: number
   readonly at: number
-  /** The number of its revision: higher ones are newer. */
+  /** The number of the deployed revision. A higher number is a newer revision. */
   readonly revision: number
 }
 
-/** As a repository whose main branch has one commit an hour; each is authored a minute before it is committed. */
+/** Simulates a repository whose main branch gets one commit an hour, authored a minute before it is committed. */
 const sha = (revision: number): string => revision.toString(16).padStart(40, '0')
 const committedAt = (revision: number): number => t0 - 30 * day + revision * hour
 const range = (from: number, to: number): number[] =>
@@ -53,7 +53,7 @@ interface Asked {
   readonly ranges: string[]
   requests: number
   fail: PlatformError | undefined
-  /** Answers wait for it. */
+  /** A promise that the platform's answers wait for. */
   until: Promise<void> | undefined
 }
 
@@ -77,7 +77,7 @@ function platformOf(asked: Asked): Pick<PlatformClient, 'commits'> {
   }
 }
 
-/** A year of deployments to production, and to staging in between. */
+/** Returns a year of deployments to production, and to staging in between. */
 function year(random: Random): Made[] {
   const made: Made[] = []
   let id = 0
@@ -89,7 +89,7 @@ function year(random: Random): Made[] {
       const status = random.chance(0.15) ? 'failed' : random.chance(0.05) ? 'canceled' : 'success'
       const isBack = status === 'success' && good.length > 2 && random.chance(0.15)
       if (!isBack && random.chance(0.9)) revision += Math.round(random.between(1, 9))
-      // Now and then more commits than are asked for.
+      // Some deployments have more commits than the counter requests at most.
       if (random.chance(0.005)) revision += 600
       const own = isBack ? good.at(-2)! : revision
       if (status === 'success') good.push(own)
@@ -117,7 +117,7 @@ interface Truth {
   last: number
 }
 
-/** By the definitions, in another way: one pass over what happened, in its order. */
+/** Computes the expected figures independently of the counter, in one pass over the deployments in their order. */
 function truthOf(made: readonly Made[], environment: string): Truth {
   const truth: Truth = { count: 0, durations: 0, rollbacks: 0, recoveries: [], leadTimes: [], requests: 0, last: 0 }
   const seen = new Set<number>()
@@ -152,7 +152,7 @@ function truthOf(made: readonly Made[], environment: string): Truth {
   return truth
 }
 
-/** What is reported of one: its events by webhook times, what its job has, or both; each more than once. */
+/** Returns the reports of one deployment: its webhook events, its job, or both. Some reports are repeated. */
 function reports(one: Made, random: Random): Deployment[] {
   const event = (status: string, at: number): Deployment => ({
     ...{ instance, project, jobId: one.id * 10, deploymentId: one.id },
@@ -219,7 +219,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
   const report = async (...deployments: readonly Deployment[]): Promise<void> =>
     reportAll(store, deploymentReporter, deployments, countIn)
 
-  /** The totals of a metric in an environment: the value, or the count and the sum of a histogram with its counts. */
+  /** Returns the totals of a metric in an environment: the value, or the count and the sum of a histogram. */
   async function total(metric: string, environment: string, more = '') {
     const { projects } = await store.totals.read(10)
     const series = projects
@@ -247,7 +247,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     }),
   })
 
-  it('is exact for a year of shuffled and repeated deployments, with one request for each that may have new commits', async () => {
+  it('counts a year of shuffled and repeated deployments exactly, with one request for each that may have new commits', async () => {
     const random = new Random(21)
     const made = year(random)
     const observed = random.shuffle(made.flatMap(one => reports(one, random)))
@@ -279,7 +279,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
       expect(lead[0].sum).toBeCloseTo(sum(truth.leadTimes), 1)
     }
     expect([asked.requests, counter.counters.commitRequests]).toEqual([requests, requests])
-    // Each once: nothing more is due, whatever is reported again.
+    // Each deployment is counted once: nothing more is due, whatever is reported again.
     await report(...observed.slice(0, 500))
     here.move(day)
     await counter.drain()
@@ -292,13 +292,13 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     const observed = random.shuffle(made.flatMap(one => reports(one, random)))
     for (let at = 0; at < observed.length; at += 500) await report(...observed.slice(at, at + 500))
     here.move(countIn)
-    // One process alone may serve a file.
+    // A SQLite file may be served by only one process.
     const other = name === 'PostgreSQL' ? await here.open() : store
     const counters = [counterOn(), counterOn('commit', true, other.on(storedDeployments))]
     const { promise: both, resolve: areBoth } = Promise.withResolvers<undefined>()
     asked.until = both.then(() => undefined)
     const drained = Promise.all(counters.map(async counter => counter.drain()))
-    // More than wait for their commits with one of them: none is answered before the other one counts too.
+    // One counter sends at most four requests at a time, so more than four show that both are counting. No request is answered before that.
     await expect.poll(() => asked.requests).toBeGreaterThan(4)
     areBoth(undefined)
     await drained
@@ -314,9 +314,9 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     }
   })
 
-  it('counts the rest of a batch once each if one deployment fails', async () => {
+  it('counts the other deployments of a batch once each if one deployment fails', async () => {
     await report(...[1, 2, 3, 4, 5].map(id => event(id, 'success', t0 + id, { environment: 'staging' })))
-    // The one is no JSON; the other is, but no deployment.
+    // The first row is not JSON. The second row is JSON, but not a deployment.
     await here.sql(`UPDATE deployments SET content = '{"half": ' WHERE deployment_id = 2`)
     const wrong = JSON.stringify({
       instance,
@@ -330,7 +330,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(counter.counters).toMatchObject({ counted: 3, passedOver: 0 })
     expect(errors).toMatchObject([{ deployment: 4, msg: 'a deployment could not be counted' }])
     expect(await total('platform.deployment.count', 'staging')).toMatchObject([{ by: 3 }])
-    // Repaired, it is counted when its lease has expired.
+    // After the row is repaired, the deployment is counted when its lease has expired.
     const whole = JSON.stringify(event(4, 'success', t0 + 4, { environment: 'staging' }))
     await here.sql(`UPDATE deployments SET content = '${whole}' WHERE deployment_id = 4`)
     here.move(hour)
@@ -338,7 +338,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(await total('platform.deployment.count', 'staging')).toMatchObject([{ by: 4 }])
   })
 
-  it('does not delay deployments that need no request', async () => {
+  it('does not let requests for commits delay deployments that need none', async () => {
     const many = Array.from({ length: 50 }, (_, at) => at + 1)
     let answer = (): void => undefined
     asked.until = new Promise(resolve => {
@@ -352,7 +352,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
       await expect.poll(() => asked.requests).toBe(4)
       await report(...many.map(id => event(100 + id, 'success', t0 + id * minute, { environment: 'staging' })))
       here.move(countIn)
-      // The first to production has none before it, whose commits are not its own.
+      // The 50 deployments to staging are counted, and the first one to production: it has no previous deployment, so it needs no commits.
       await expect.poll(() => counter.counters.counted).toBe(51)
       expect(asked.requests).toBe(4)
       answer()
@@ -364,7 +364,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     }
   })
 
-  it('sends each deployment once as delta points, with the definition of its lead time', async () => {
+  it('exports each deployment once as delta points, with the definition of its lead time', async () => {
     await report(event(1, 'success', t0, { revision: 10 }), event(2, 'success', t0 + 30 * day, { revision: 14 }))
     here.move(countIn)
     await counterOn('merge').drain()
@@ -378,12 +378,12 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     ])
   })
 
-  it('sends a deployment that reuses the row number of a removed one', async () => {
+  it('exports a deployment whose row has the id of a deleted row', async () => {
     const job = { status: 'failed', span: spanOf(10, 1) }
     await report({ instance, project, jobId: 10, job }, event(1, 'success', t0))
     here.move(countIn)
     await counterOn().drain()
-    // It was the job's, so both rows become the first.
+    // This event belongs to the job's deployment, so the two rows are joined into the first one.
     await report({ ...event(1, 'success', t0), jobId: 10 })
     await report(event(2, 'success', t0 + minute))
     here.move(countIn)
@@ -392,14 +392,14 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect((await store.outbox.lease(delta, 10, minute)).items).toHaveLength(2)
   })
 
-  it('gives a deployment after a rollback the lead times of the commits that it brings back', async () => {
+  it('counts the lead times of commits that a deployment brings back after a rollback', async () => {
     const counter = counterOn()
     const revisions = [10, 13, 10, 13, 15]
     await report(...revisions.map((revision, n) => event(n + 1, 'success', t0 + n * hour, { revision })))
     here.move(countIn)
     await counter.drain()
     const between = (from: number, to: number) => `${sha(from)}..${sha(to)}`
-    // Several are asked about at the same time.
+    // The ranges are sorted, because several are requested at the same time.
     expect(asked.ranges.sort()).toEqual([between(10, 13), between(10, 13), between(13, 10), between(13, 15)])
     const [leadTimes] = await total('platform.deployment.lead_time', 'production')
     expect(leadTimes).toMatchObject({ count: 3 + 0 + 3 + 2 })
@@ -419,7 +419,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(asked.ranges).toEqual([])
   })
 
-  it('ignores deployments without an environment or with another result; a job may name the environment', async () => {
+  it('ignores deployments without an environment or with another result; their jobs may still name the environment', async () => {
     const [job] = reports(
       { id: 4, environment: 'production', status: 'success', at: t0, startedAt: t0 - minute, revision: 4 },
       new Random(1),
@@ -441,7 +441,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     })
   })
 
-  it('waits while the platform does not answer, then counts without commits', async () => {
+  it('delays counting a deployment while the platform does not answer, then counts it without commits', async () => {
     const down = new PlatformError({ kind: 'unavailable', what: 'It is down.', remedy: 'Wait.' })
     asked.fail = down
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
@@ -478,7 +478,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(count).toMatchObject({ by: 2 })
   })
 
-  it('sends no request without a configured API', async () => {
+  it('counts deployments without requests if no API is configured', async () => {
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
     here.move(countIn)
     const counter = counterOn('commit', false)
@@ -487,7 +487,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(await total('platform.deployment.lead_time', 'production')).toEqual([])
   })
 
-  it('forgets old deployments except the current ones', async () => {
+  it('deletes old deployments except the current one of each environment', async () => {
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour), event(3, 'failed', t0 + 2 * hour))
     expect(await store.on(storedDeployments).prune(t0 + day, 10)).toBe(0)
     here.move(countIn)

@@ -1,4 +1,4 @@
-// What is known of a deployment does not depend on the order of its reports, nor on how often each arrives.
+// Tests how the reports of a deployment are merged: their order and their repetition do not matter.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { observedEvent, mergeDeployment, viewDeployment } from '../../../src/features/deployments/model/deployment.ts'
@@ -36,8 +36,8 @@ const report = fc.oneof(
     .map(({ status, at }) => job(status, at, { startedAt: at - 1 })),
 )
 
-describe('a deployment', () => {
-  it('is the same for any order and repetition of its reports', () => {
+describe('merging reports of a deployment', () => {
+  it('merges the reports of a deployment to the same result in any order and with repetitions', () => {
     const same = fc.property(
       fc.array(report, { minLength: 1, maxLength: 6 }),
       fc.infiniteStream(fc.nat()),
@@ -51,7 +51,7 @@ describe('a deployment', () => {
     fc.assert(same, runs(1_000))
   })
 
-  it('has the result of its event, and the time of its job if both agree', () => {
+  it('takes the result of a deployment from its event, and the time from its job if both agree', () => {
     const both = all(observed('success', t0 + 5_000), job('success', t0 + 5_432, { startedAt: t0 + 1_000 }))
     expect(viewDeployment(both)).toMatchObject({ outcome: 'succeeded', startedAt: t0 + 1_000, finishedAt: t0 + 5_432 })
     const apart = all(observed('failed', t0 + 5_000), job('success', t0 + 5_432))
@@ -60,12 +60,12 @@ describe('a deployment', () => {
     expect(viewDeployment(observed('canceled', t0))).toMatchObject({ status: 'canceled', outcome: undefined })
   })
 
-  it('does not exist if only a failed job is known', () => {
+  it('reports no deployment if only a failed job is known', () => {
     expect(viewDeployment(job('failed', t0))).toBeUndefined()
     expect(viewDeployment(all(job('failed', t0), observed('failed', t0)))).toMatchObject({ outcome: 'failed' })
   })
 
-  it('is read from an event, but not from one without an identity', () => {
+  it('reads a deployment from an event, but not from an event without an identity', () => {
     const event = (attributes: Record<string, string>, more: Partial<PlatformEvent> = {}): PlatformEvent => ({
       ...{ instance: base.instance, kind: 'deployment', name: 'platform.deployment', severity: 'info', body: '' },
       ...{ attributes, object: 'o', content: 'c', project: base.project, ...more },

@@ -1,4 +1,4 @@
-// Promises about what the pages and the API show of deployments.
+// Tests what the pages and the API show about deployments and environments.
 import { incidents as storedIncidents, incidentReporter } from '../../../src/features/deployments/sql/incidents.ts'
 import {
   deployments as storedDeployments,
@@ -76,7 +76,7 @@ beforeAll(async () => {
 afterAll(async () => house.close())
 
 describe('environments', () => {
-  it('show the current deployment, its time, author and job', async () => {
+  it('shows the current deployment of each environment with its time, author and job', async () => {
     const page = await (await fetch(`${house.url}/environments`)).text()
     expect(page).toContain('33333333')
     expect(page).toMatch(/href="\/pipelines\/3\/7\/jobs\/30"/)
@@ -84,7 +84,7 @@ describe('environments', () => {
     expect(page).toContain('Lead time is the median')
   })
 
-  it('are production as the configured patterns say', async () => {
+  it('shows which environments are production by the configured patterns', async () => {
     const { on, views } = house.daemon.store
     const [deployments, incidents] = [on(storedDeployments), on(storedIncidents)]
     const parts = { deployments, incidents, views, countBehind: undefined, isProduction: productionBy(['staging']) }
@@ -103,7 +103,7 @@ describe('environments', () => {
     )
   })
 
-  it('have their four keys in the API, for one project or all, without hidden projects', async () => {
+  it('returns the four key metrics of environments from the API, for one project or all, without hidden projects', async () => {
     const answer = (await (await fetch(`${house.url}/api/environments?span=7d&project=acme/shop`)).json()) as {
       environments: { environment: string; current?: { deploymentId: number }; keys: object }[]
       deployments: { deploymentId: number }[]
@@ -120,7 +120,7 @@ describe('environments', () => {
     expect((await fetch(`${house.url}/api/environments?span=never`)).status).toBe(400)
   })
 
-  it('have their four keys by day, of production, with incidents, without hidden projects', async () => {
+  it('returns the four key metrics of production by day, with incidents, without hidden projects', async () => {
     const { overTime } = (await (await fetch(`${house.url}/api/environments?span=7d&project=acme/shop`)).json()) as {
       overTime: { of: string; steps: { succeeded: number; failed: number; at: number }[]; incidents: { iid: number }[] }
     }
@@ -133,7 +133,7 @@ describe('environments', () => {
     expect(page).toContain('incident acme/shop#2 opened')
   })
 
-  it('show the incidents of each project beside production deployments, without hidden projects', async () => {
+  it('shows the incidents of each project beside its production deployments, without hidden projects', async () => {
     const answer = await (await fetch(`${house.url}/api/environments?span=7d&project=acme/shop`)).json()
     expect(answer).toMatchObject({
       incidents: [{ project: 'acme/shop', opened: 2, open: 1, restored: 3 * hour, perDeployment: 1 }],
@@ -143,7 +143,7 @@ describe('environments', () => {
     expect(page).toMatch(/DORA\s+also counts incidents/)
   })
 
-  it('are added up by groups and by the own attribute, without hidden projects', async () => {
+  it("sums deployments by group and by the operator's attribute, without hidden projects", async () => {
     const answer = await fetch(`${house.url}/api/environments?span=7d&project=acme/`)
     const { subgroups, groups } = (await answer.json()) as Environments
     const keys = (lines: Environments['subgroups'] = []): unknown[] =>
@@ -166,7 +166,7 @@ describe('environments', () => {
     expect(page).not.toContain('vault')
   })
 
-  it('show nothing for unknown facts', () => {
+  it('leaves the key metrics of deployments undefined if their facts are unknown', () => {
     expect(fourKeys([], 30)).toEqual({
       deployments: 0,
       failed: 0,

@@ -1,5 +1,5 @@
-// Promises about what is counted of incidents: each once that it was opened and once how long it was open, in whatever order and however often it is
-// reported; and what no webhook reports is found at the platform.
+// Tests the counts of incidents. Each opening and each duration is counted once, in whatever order and however often it is reported. Incidents that
+// no webhook reports are found by polling the platform.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { incidents as storedIncidents, incidentReporter } from '../../../src/features/deployments/sql/incidents.ts'
 import { countIn, countingOn, report as reportAll } from './reported.ts'
@@ -22,7 +22,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
 
-/** What the platform knows of one. `closedAt`: undefined while it is open. */
+/** The true facts of an incident. `closedAt` is undefined while it is open. */
 interface Truth {
   readonly iid: number
   readonly severity: string
@@ -61,7 +61,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
   const report = async (...incidents: readonly Incident[]): Promise<void> =>
     reportAll(store, incidentReporter, incidents, countIn)
 
-  /** By severity: how many were opened, how many have ended, and how long they were open, s. */
+  /** Returns, for each severity, how many incidents were opened, how many have ended, and how long they were open in seconds. */
   async function counted(): Promise<Record<string, [opened: number, ended: number, seconds: number]>> {
     const found: Record<string, [number, number, number]> = {}
     const { projects } = await store.totals.read(10)
@@ -77,7 +77,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     return found
   }
 
-  it('counts each once if they are reported twice, shuffled, and counted by two replicas', async () => {
+  it('counts each incident once if it is reported twice, shuffled, and counted by two replicas', async () => {
     const random = new Random(3)
     const truths = Array.from({ length: isFull ? 2_000 : 40 }, (_, at): Truth => {
       const openedAt = t0 - random.whole(1, 5_000) * minute
@@ -93,7 +93,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
       const opened = issue(one, 'opened', one.openedAt)
       if (one.closedAt === undefined) return [opened, opened]
       const closed = issue(one, 'closed', one.closedAt, { closedAt: one.closedAt })
-      // A later event about it does not change when it was closed.
+      // A later event about the incident does not change the time of its close.
       return [opened, opened, closed, closed, issue(one, 'closed', one.closedAt + minute)]
     })
     const shuffled = random.shuffle(reported)
@@ -120,7 +120,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     )
   })
 
-  it('counts the end once after a grace period; an incident that is reopened later does not count again', async () => {
+  it('counts the end of an incident once after a grace period, and not again if it is reopened later', async () => {
     const one: Truth = { iid: 7, severity: 'high', openedAt: t0 - hour }
     await report(issue(one, 'opened', one.openedAt))
     here.move(countIn)
@@ -139,7 +139,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     expect(await counted()).toEqual({ high: [1, 1, 3_660] })
   })
 
-  it('ends an incident that becomes another type of issue until it is an incident again, and ignores other issues', async () => {
+  it('ends an incident while it has another issue type, and ignores other issues', async () => {
     const one: Truth = { iid: 7, severity: 'high', openedAt: t0 - hour }
     const shown = async (): Promise<unknown> => [
       (await store.on(storedIncidents).open({ limit: 10 })).map(({ incident }) => incident.iid),
@@ -162,7 +162,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     expect(await counted()).toEqual({ high: [1, 1, 7_200] })
   })
 
-  it('counts only the end of an incident that existed long before the first look', async () => {
+  it('counts only the end of an incident that was opened long before the first poll', async () => {
     const old: Truth = { iid: 1, severity: 'low', openedAt: t0 - 30 * day }
     const over: Truth = { iid: 2, severity: 'low', openedAt: t0 - 90 * day, closedAt: t0 - 89 * day }
     await report(issue(old, 'opened', t0), issue(over, 'closed', t0, { closedAt: over.closedAt }))
@@ -176,7 +176,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     expect(await store.on(storedIncidents).open({ limit: 10 })).toEqual([])
   })
 
-  it('finds an end that no webhook reported with one request a round for changed issues only', async () => {
+  it('polls only changed issues, with one request a round, to find ends of incidents that no webhook reported', async () => {
     const changed = new Map<number, ListedIncident>()
     const change = (iid: number, at: number, closedAt?: number): void => {
       const state = closedAt === undefined ? 'opened' : 'closed'
@@ -204,7 +204,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
       clock: { now: () => here.now(), sleep: async () => undefined },
     })
     await report(issue({ iid: 1, severity: 'high', openedAt: t0 - hour }, 'opened', t0 - hour))
-    // More than a page of one instant, and more behind it.
+    // More than one page of incidents has the same time, and further ones follow.
     for (let iid = 1; iid <= 250; iid += 1) change(iid, iid <= 150 ? t0 : t0 + iid * 1_000)
     await poller.round()
     expect(poller.counters.incidentRequests).toBe(asked.length)
@@ -230,7 +230,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     expect(first?.view).toMatchObject({ severity: 'high', openedAt: t0 - hour })
   })
 
-  it('reads 500 pages of an endless list, and continues in the next round', async () => {
+  it('reads 500 pages of an endless list of incidents, and continues in the next round', async () => {
     let iid = 0
     const asked: number[] = []
     const poller = createIncidentPoller({
@@ -258,14 +258,14 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
   })
 })
 
-it('an incident that is reopened within the grace period has not ended', () => {
+it('does not end an incident that is reopened within the grace period', () => {
   const one: Truth = { iid: 7, severity: 'high', openedAt: t0 }
   const closed = issue(one, 'closed', t0 + hour, { closedAt: t0 + hour })
   expect(viewIncident(closed)).toMatchObject({ state: 'closed', closedAt: t0 + hour })
   expect(viewIncident(issue(one, 'opened', t0 + hour)).closedAt).toBeUndefined()
 })
 
-it('an issue event of another type ends the incident; one without a type changes nothing', () => {
+it('ends an incident on an issue event of another type, and ignores an issue event without a type', () => {
   const event = (type?: string): PlatformEvent => ({
     ...{ instance, project, kind: 'issue', name: 'platform.issue', at: t0, severity: 'info', body: '' },
     ...{ object: '1', content: '1', key: '1' },

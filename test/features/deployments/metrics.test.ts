@@ -1,4 +1,4 @@
-// The metrics of the changes that are known, with attributes that the operator drops or adds.
+// Tests the metrics of known changes, with attributes that the operator drops or adds.
 import { expect, it } from 'vitest'
 import { changesData } from '../../../src/features/deployments/metrics.ts'
 import { eventChunk } from '../../../src/model/event.ts'
@@ -9,14 +9,14 @@ import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 const project = { id: 1, path: 'acme/shop' }
 const known = { key: { instance, projectId: 1 }, project, profile: 'generic', since: 1 }
 
-it('counts the changes of all states together if their state is dropped', () => {
+it('sums the changes of all states if the state attribute is dropped', () => {
   const states = { open: 2, wip: 1, merged: 4 }
   const settings = telemetrySettings({ profiles, drop: ['vcs.change.state'] })
   const found = changesData({ ...known, states, open: [] }, 9, settings)
   expect(found.flatMap(({ points }) => points.map(({ value }) => value))).toEqual([7])
 })
 
-it('has the attributes of rules for merge requests, on what is known and on what is counted', () => {
+it('adds the attributes of rules for merge requests to the gauges and the counters of changes', () => {
   const rule = { set: { lane: 'review' }, branches: ['merge_request'], metrics: true } as const
   const none = { projects: {}, sources: {}, jobs: {} }
   const settings = telemetrySettings({ profiles, attributeRules: [{ ...none, ...rule }] })

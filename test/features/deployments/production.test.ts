@@ -1,4 +1,4 @@
-// Which environments are production.
+// Tests which environments count as production.
 import { expect, it } from 'vitest'
 import type { PlatformEvent } from '../../../src/model/event.ts'
 import { countedStep } from '../../../src/features/deployments/line-step.ts'
@@ -25,12 +25,12 @@ it.each([
   [['tier: production'], ['eu']],
   [['tier:'], []],
   [['live-us/*'], ['live-us/.green']],
-])('PIPESPAN_PRODUCTION=%j selects %j', (patterns, selected) => {
+])('selects with PIPESPAN_PRODUCTION=%j the production environments %j', (patterns, selected) => {
   const isProduction = productionBy(patterns)
   expect(environments.filter(isProduction).map(({ environment }) => environment)).toEqual(selected)
 })
 
-it('is an attribute of deployment events with an environment, as configured', () => {
+it('adds to each deployment event with an environment whether it is production, as configured', () => {
   const added = (attributes: PlatformEvent['attributes'], patterns?: string[], kind = 'deployment'): unknown => {
     const event = {
       instance: '',

@@ -1,4 +1,4 @@
-// Counting a deployment is quick however many its environment has.
+// Tests that counting a deployment is quick, however many deployments its environment has.
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import path from 'node:path'
@@ -10,7 +10,7 @@ import { preparedOnce } from '../../../src/core/store/sqlite/database.ts'
 import { temporaryFolder } from '../../support/after-test.ts'
 import type { StepOf } from '../../../src/core/store/sql/steps.ts'
 
-it('comparing a deployment does not read all deployments of its environment', async () => {
+it('compares a deployment without reading all deployments of its environment', async () => {
   const file = path.join(temporaryFolder(), 'deployments.db')
   await openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }).close()
   const db = new DatabaseSync(file)
@@ -29,12 +29,12 @@ it('comparing a deployment does not read all deployments of its environment', as
     step = steps.next(db.prepare(sql).all(...values))
   }
   db.close()
-  // In the order of their ends, by the index alone; and one row by its id.
+  // The deployments are searched in the order of their ends with the index alone, and one row is read by its id.
   const narrow =
     /rowid=\?|COVERING INDEX deployments_of_environment \(instance=\? AND project_id=\? AND environment=\? AND .*finished_at/
   const searches = plans.filter(detail => detail.startsWith('SEARCH deployments'))
   expect(searches).toHaveLength(7)
-  // However many ended at the same time: those before it by id are a place in the index.
+  // However many deployments ended at the same time, the index finds the ones before by their id.
   expect(searches.filter(detail => detail.includes('finished_at=? AND id<?'))).toHaveLength(1)
   expect(searches.filter(detail => !narrow.test(detail))).toEqual([])
   expect(

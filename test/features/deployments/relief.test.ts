@@ -1,4 +1,4 @@
-// What goes from a store that is nearly full, and in which order, on both databases.
+// Tests which data is deleted from a store that is nearly full, and in which order, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   deployments as storedDeployments,
@@ -33,7 +33,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, deploymentId, event }
     await report(store, deploymentReporter, [deployment], minute)
   }
-  /** The snapshot of a pipeline reports it. */
+  /** Reports a deployment as the snapshot of its pipeline does. */
   async function deployByJob(jobId: number): Promise<void> {
     const job = { status: 'success', finishedAt: here.now(), environment: 'jobs', span: spanOf(jobId, jobId) }
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, jobId, job }
@@ -50,7 +50,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
   }
   const runs = async (): Promise<number> => (await store.runs.count()).runs
 
-  it('shortens all retention times alike until it has room', async () => {
+  it('shortens all retention times of a nearly full store in proportion until it has room', async () => {
     for (let tenth = 1; tenth <= 10; tenth += 1) {
       await deploy(tenth)
       if (tenth < 10) here.move(10 * day)
@@ -63,7 +63,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
     const fullness = async (): Promise<number> => (10 + (await runs()) + (await deployments()).length) / 30
     const steps = createSteps(async () => true, clock)
     const early = await relieve({ fullness, kept: keptInStore(store, times, steps), now: here.now() })
-    // A run of a day is a tenth of the way to its end, as is a deployment of ten days.
+    // A run that is one day old and a deployment that is ten days old have both used a tenth of their retention time.
     expect(early).toEqual(
       new Map([
         ['runs', 4],
@@ -75,7 +75,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
       expect((await store.views.chunks({ instance, pipelineId: id })).length > 0).toBe(isLeft)
   })
 
-  it("keeps uncounted data, current deployments, recent failures and the last day's keys", async () => {
+  it("keeps uncounted data, current deployments, recent failures and the last day's keys in a nearly full store", async () => {
     await deploy(1, 'forgotten')
     here.move(101 * day)
     await deploy(2)
@@ -110,8 +110,8 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
       await loop.stop()
       await full.close()
     }
-    // Of 1 nothing was reported for 101 days, 2 and 3 were followed by others, 6 never ended; 20 was followed by another, and its pipeline will
-    // not report it again, as that of 7 may. 9 will be compared with 4 and 5.
+    // Nothing was reported about deployment 1 for 101 days; 2 and 3 were followed by later deployments; 6 never ended. 20 was followed by a later
+    // one, and its pipeline will not report it again, while that of 7 may. 9 will be compared with 4 and 5.
     expect(await deployments()).toEqual([4, 5, 7, 8, 9, 21])
   })
 })

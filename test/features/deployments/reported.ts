@@ -1,4 +1,4 @@
-// Deployments, changes and incidents as webhooks and pipelines report them, and what counts them.
+// Reports deployments, changes and incidents as webhooks and pipelines do, and creates the settings for counting them.
 import { countedStep } from '../../../src/features/deployments/line-step.ts'
 import { event } from '../../core/store/events-exercise.ts'
 import { figureTables } from '../../../src/features/deployments/metrics.ts'
@@ -15,10 +15,10 @@ import type { Reported } from '../../../src/features/deployments/sql/counted.ts'
 import type { Reporter } from '../../../src/core/store/ports/runs.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-/** What deployments, changes and incidents take from the line. */
+/** The step that extracts deployments, changes and incidents from observations. */
 export const counted = countedStep({ afterEvent: 0, afterSnapshot: rules.deadline })
 
-/** An event of the deployment that a job of the pipeline made. */
+/** Returns an event of the deployment that a job of the pipeline made. */
 export function deploymentEvent(
   id: number,
   status: string,
@@ -40,16 +40,16 @@ export function deploymentEvent(
   })
 }
 
-/** The span of a job, as its snapshot reports it. */
+/** Returns the span of a job, as its snapshot reports it. */
 export function spanOf(jobId: number, pipelineId = 7): JobSpan {
   const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: pipelineId } as const
   return { trace, pipelineId, jobId, kind: 'job' }
 }
 
-/** The delay before what is reported is counted, ms. */
+/** The delay before a reported item is counted, ms. */
 export const countIn = 2 * minute
 
-/** Writes reports, by default of what is counted at once. */
+/** Writes reports. By default, the reported items are due for counting at once. */
 export async function report<Of>(
   { runs }: Pick<Store, 'runs'>,
   by: Reporter<Reported<Of>>,
@@ -61,7 +61,7 @@ export async function report<Of>(
 }
 
 export const settings = telemetrySettings({ profiles, figures: figureTables })
-/** Where the points of each go by themselves. */
+/** The export queue for delta metrics: one point for each counted item. */
 export const delta = { destination: 'default', signal: 'metrics' } as const
 
 export function countingOn({ now }: { readonly now: () => number }): Counting {

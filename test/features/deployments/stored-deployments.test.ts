@@ -1,4 +1,4 @@
-// What every store promises of deployments and of the events that wait for the span of their job.
+// Tests on both databases how deployments are stored, and how events wait for the span of their job.
 import pg from 'pg'
 import {
   deployments as storedDeployments,
@@ -40,7 +40,7 @@ const traces = { destination: 'default', signal: 'traces' } as const
 
 type DecideDeployment = Decide<Deployment, DeploymentFigures, Neighbours>
 
-/** A decision: it is not to be counted. */
+/** The decision not to count a deployment. */
 const nothing = { counted: undefined, written: [], measures: [] }
 
 describe.each(bothDatabases())('the repository of deployments on %s', (name, bench) => {
@@ -67,7 +67,7 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     })
   }
 
-  /** Pipeline 7 ends, with the jobs that deploy. */
+  /** Ends pipeline 7, with the given jobs that deploy. */
   async function endPipeline(...jobs: readonly number[]): Promise<void> {
     const ended = jobs.map(id =>
       job(id, 'deploy', 'success', { finished: 50 }, { environment: { name: 'production', action: 'start' } }),
@@ -91,7 +91,7 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     return items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? [] : chunk))
   }
 
-  it("delays an event until the snapshot with its job, then exports it at once with the job's span", async () => {
+  it("delays a deployment event until the snapshot with its job, then exports it at once with the job's span", async () => {
     await take(deploymentEvent(1, 'running', t0 + 20 * second))
     expect(await due()).toEqual([])
     await take(deploymentEvent(1, 'success', t0 + 50 * second))
@@ -103,7 +103,7 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     expect(found[0]?.job?.trace).toEqual((await pipelines())[0]?.trace)
   })
 
-  it('adds the id of a deployment that was reported by then to the snapshot', async () => {
+  it('adds the id of an already reported deployment to the snapshot of its job', async () => {
     await take(deploymentEvent(1, 'success', t0 + 50 * second))
     await endPipeline(10, 20)
     const [chunk] = await pipelines()
@@ -114,13 +114,13 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     expect((await store.runs.get({ instance, pipelineId: 7 }))?.run.jobs.size).toBe(2)
   })
 
-  it('adds the span at once to an event after the snapshot', async () => {
+  it("adds the job's span at once to a deployment event that arrives after the snapshot", async () => {
     await endPipeline(10)
     await take(deploymentEvent(1, 'success', t0 + 50 * second))
     expect(await due()).toMatchObject([{ job: { jobId: 10, pipelineId: 7 } }])
   })
 
-  it('exports an event without a span if its job is not known in time, also when it is repeated', async () => {
+  it('exports a deployment event without a span if its job is not known in time, also when the event is repeated', async () => {
     await take(deploymentEvent(1, 'success', t0 + 50 * second), deploymentEvent(2, 'success', t0, null))
     expect(await due()).toHaveLength(1)
     here.move(2 * minute)
@@ -133,7 +133,7 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     expect(again[0]?.job).toBeUndefined()
   })
 
-  it('releases a deployment at once whose commits a crashed process was requesting, where only one process may serve', async () => {
+  it('releases the deployments that a crashed process had leased at once, if only one process may serve the store', async () => {
     await take(deploymentEvent(1, 'success', t0 + 50 * second))
     here.move(3 * minute)
     expect(await store.on(storedDeployments).take(10, minute)).toEqual([])
@@ -144,13 +144,13 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     await store.reclaim()
     const again = await store.on(storedDeployments).take(10, minute)
     expect(again).toHaveLength(name === 'SQLite' ? 1 : 0)
-    // What is put off is nobody's lease.
+    // A deferred deployment is no longer leased.
     for (const { id } of again) await store.on(storedDeployments).defer(id, minute, true)
     await store.reclaim()
     expect(await store.on(storedDeployments).take(10, minute)).toEqual([])
   })
 
-  it('counts due ones together or not at all, the longest due first', async () => {
+  it('counts due deployments together or not at all, earliest due first', async () => {
     for (const id of [3, 1, 2]) {
       await take(deploymentEvent(id, 'success', t0 + id * second))
       here.move(second)
@@ -195,12 +195,12 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
 
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
 
-it('a report that arrives while another replica counts its deployment waits for it, and does not make it due again', async () => {
+it('makes a report of a deployment wait while another replica counts the deployment, without making it due again', async () => {
   const url = await newDatabase()
   let now = t0
   const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })
   const pool = new pg.Pool({ connectionString: url })
-  /** The snapshot of a pipeline reports it. */
+  /** Reports a deployment as the snapshot of its pipeline does. */
   const report = async (pipelineId: number, at: number): Promise<void> => {
     const facts = observedEvent({ status: 'success', at, environment: 'staging' })
     const deployment = { instance, project, deploymentId: 1, event: facts }

@@ -1,4 +1,4 @@
-// Deployments on the timeline.
+// Tests the deployments on the timeline page.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
@@ -20,7 +20,7 @@ function of(id: number, status: string, environment = 'production', tier?: strin
   }
 }
 
-it('are marked if they are to production or failed, and link to the job that deployed', async () => {
+it('marks deployments on the timeline if they are to production or failed, and links to the deploying job', async () => {
   const house = closeAfterTest(await openHouse())
   const deployments = [
     ...[of(1, 'success'), of(2, 'failed')],

@@ -1,4 +1,4 @@
-// Promises about counts of commits for readers that do not wait.
+// Tests the counts of commits behind for callers that do not wait.
 import { expect, it } from 'vitest'
 import { createBehindCounts } from '../../../src/features/gcpe/behind-counts.ts'
 import { createCountBehind } from '../../../src/features/deployments/count-behind.ts'
@@ -20,14 +20,14 @@ function counts(answer: (of: BehindOf) => CountedBehind | Error) {
 }
 const refused: CountedBehind = { as: 'refused', what: 'HTTP 404', remedy: '' }
 
-it('requests each pair of revisions once, one after the other, and answers with what it knows', async () => {
+it('requests the commits between two revisions once, one pair after the other, and returns what is known', async () => {
   const { read, asked } = counts(({ revision }) => ({ as: 'counted', commits: revision.length, isAll: true }))
   expect([read('a'), read('a'), read('bb')]).toEqual([undefined, undefined, undefined])
   await expect.poll(() => read('bb')).toBe(2)
   expect([read('a'), asked]).toEqual([1, ['a…main', 'bb…main']])
 })
 
-it('repeats a refused request after ten minutes', async () => {
+it('repeats a refused request for commits behind after ten minutes', async () => {
   let answer: CountedBehind = refused
   const { read, asked, clock } = counts(() => answer)
   read('a')
@@ -39,7 +39,7 @@ it('repeats a refused request after ten minutes', async () => {
   await expect.poll(() => read('a')).toBe(4)
 })
 
-it('knows 300 environments after as many minutes as the limit of a minute takes, those of another token at once', async () => {
+it('counts the commits of 300 environments as fast as the limit per minute allows, and those of another token at once', async () => {
   let requests = 0
   const commits = async function* () {
     requests += 1
@@ -65,7 +65,7 @@ it('knows 300 environments after as many minutes as the limit of a minute takes,
   expect(requests).toBe(301)
 })
 
-it('reports an error and goes on', async () => {
+it('reports an error while counting commits, and continues', async () => {
   let fails = true
   const { read, errors } = counts(() => (fails ? new Error('bug') : { as: 'counted', commits: 1, isAll: true }))
   read('a')

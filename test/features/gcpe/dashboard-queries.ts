@@ -3,13 +3,13 @@
 
 const states = ['created', 'waiting_for_resource', 'preparing', 'pending', 'skipped', 'manual', 'scheduled']
 
-/** A number for each status, the first one that the newest has. */
+/** Returns a query with a number for each status. The number of the first status that the newest pipeline or job has is the result. */
 function ofStates(selected: (status: string) => string, by: string): string {
   const numbered = ['running', 'failed', 'canceled', ...states].map((status, at) => [status, at + 2] as const)
   return numbered.map(([status, value]) => `(max(${selected(status)}) by (${by}) * ${value}) > 0`).join(' or\n')
 }
 
-/** Four colours: of success, running, failure and others. */
+/** Returns a query with a number for each of four colours: success, running, failure and others. */
 function inColours(metric: string, labels: string): string {
   const selected = [
     'status="success"',
@@ -78,7 +78,7 @@ function ofEnvironments(): string[] {
   ]
 }
 
-/** Of the variables: Grafana asks for the values of a label. */
+/** The queries for the dashboards' variables: Grafana asks for the values of a label. */
 const variables = ['gitlab_ci_pipeline_id', 'gitlab_ci_pipeline_job_id', 'gitlab_ci_environment_information']
 
 export const gcpeQueries: readonly string[] = [
@@ -88,7 +88,7 @@ export const gcpeQueries: readonly string[] = [
   ...variables.map(metric => `group by (project) (${metric}{project=~"(.*).*",project=~".*"})`),
 ]
 
-/** Metrics that are in none of these dashboards. */
+/** The metrics that none of these dashboards use. */
 export const gcpeOthers: readonly string[] = [
   ...['coverage', 'queued_duration_seconds', 'job_queued_duration_seconds', 'job_artifact_size_bytes'],
   ...['report', 'suite'].flatMap(of =>

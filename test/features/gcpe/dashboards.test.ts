@@ -1,4 +1,4 @@
-// Dashboards for gitlab-ci-pipelines-exporter: a real Prometheus scrapes the daemon, and each query of them has an answer.
+// Tests dashboards for gitlab-ci-pipelines-exporter: a real Prometheus scrapes the daemon, and each query of the dashboards returns data.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { gcpeOthers, gcpeQueries } from './dashboard-queries.ts'
@@ -7,7 +7,7 @@ import { openHouse } from '../../console/house.ts'
 import { withTests } from '../../console/read-insides.ts'
 
 it.skipIf(!hasPrometheus)(
-  'answers every query of the published dashboards of gitlab-ci-pipelines-exporter',
+  'returns data for every query of the published dashboards of gitlab-ci-pipelines-exporter',
   async () => {
     const house = closeAfterTest(
       await openHouse({
@@ -27,7 +27,7 @@ it.skipIf(!hasPrometheus)(
       )
       return (await Promise.all(asked)).flat()
     }
-    // A scrape that a busy machine fails leaves no series until the next one.
+    // On a busy machine a scrape may fail, and then there are no series until the next one.
     await expect.poll(unanswered, { interval: 1_000 }).toEqual([])
   },
 )

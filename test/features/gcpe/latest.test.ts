@@ -1,4 +1,4 @@
-// The newest pipelines and deployments, on both databases.
+// Tests how the newest pipelines and deployments are read, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { latestDeployments, latestRuns, type LatestRuns } from '../../../src/features/gcpe/sql/latest.ts'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
@@ -32,7 +32,7 @@ describe.each(bothDatabases())('the newest pipelines and deployments on %s', (_n
     await store.runs.transact(mergeObservations([observed], 'webhook', rules))
   }
 
-  it('lists runs in the order in which they were added, a page at a time', async () => {
+  it('lists runs in the order in which they were added, one page at a time', async () => {
     for (const id of [1, 3, 2]) await observe(id, 'running', { ref: `ref-${id}`, source: 'push' })
     const first = await latest.after(0, 2)
     expect(first).toMatchObject([
@@ -42,7 +42,7 @@ describe.each(bothDatabases())('the newest pipelines and deployments on %s', (_n
     expect(await latest.after(first[1]!.id, 2)).toMatchObject([{ pipelineId: 2 }])
   })
 
-  it('gives a run another version when it changes, and none when it is gone', async () => {
+  it('changes the version of a run when the run changes, and returns none for a deleted run', async () => {
     for (const id of [1, 2]) await observe(id, 'running')
     const ids = (await latest.after(0, 10)).map(({ id }) => id)
     const before = await latest.versions([...ids, 99])
@@ -54,7 +54,7 @@ describe.each(bothDatabases())('the newest pipelines and deployments on %s', (_n
     expect(await latest.versions([])).toEqual(new Map())
   })
 
-  it('loads runs with their jobs', async () => {
+  it('loads runs with their jobs by the ids of their rows', async () => {
     await observe(7, 'failed')
     const [listed] = await latest.after(0, 1)
     const { run } = (await latest.byId([listed!.id, 99])).get(listed!.id)!

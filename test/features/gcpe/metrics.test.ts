@@ -1,4 +1,4 @@
-// Promises about the metrics of gitlab-ci-pipelines-exporter: which pipelines, jobs and deployments they show, and how many series there are.
+// Tests the metrics of gitlab-ci-pipelines-exporter: which pipelines, jobs and deployments they show, and how many series there are.
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { everything, type Scope } from '../../../src/core/store/ports/scope.ts'
@@ -39,7 +39,7 @@ async function observe(
   await world.observe(event(status, { createdAt: at(id), finishedAt: at(id + 100) }, jobs, facts, id))
 }
 
-/** The values of a metric, by the values of one of its labels. */
+/** Returns the values of a metric by the values of one of its labels. */
 function valuesOf(lines: readonly string[], metric: string, label: string): Record<string, number> {
   const own = lines.filter(line => line.startsWith(`${metric}{`))
   return Object.fromEntries(
@@ -47,8 +47,8 @@ function valuesOf(lines: readonly string[], metric: string, label: string): Reco
   )
 }
 
-describe('pipelines', () => {
-  it('are the newest of each ref, with the labels of the exporter and the status that they have', async () => {
+describe('gcpe metrics of pipelines', () => {
+  it("shows the newest pipeline of each ref in the gcpe metrics, with the exporter's labels and the current status", async () => {
     await observe(9, 'failed', { ref: 'main' })
     await observe(8, 'success', { ref: 'main' })
     await observe(7, 'running', {
@@ -75,7 +75,7 @@ describe('pipelines', () => {
     expect(valuesOf(lines, 'gitlab_ci_pipeline_timestamp', 'ref')).toMatchObject({ main: at(109) / 1_000 })
   })
 
-  it('have merge requests by number if all refs are kept, and no child pipelines', async () => {
+  it('shows merge requests by number in the gcpe metrics if all refs are kept, and no child pipelines', async () => {
     await observe(1, 'success', { ref: 'main' })
     await observe(2, 'failed', { ref: 'fix', source: 'merge_request_event', mergeRequest: { iid: 41 } })
     await observe(3, 'failed', { ref: 'main', source: 'parent_pipeline' })
@@ -85,7 +85,7 @@ describe('pipelines', () => {
     expect(valuesOf(all, 'gitlab_ci_pipeline_status', 'kind')).toEqual({ branch: 1, 'merge-request': 1 })
   })
 
-  it('have only the refs that keep their series, and no hidden projects', async () => {
+  it('shows only unfolded refs of visible projects in the gcpe metrics', async () => {
     await observe(1, 'success', { ref: 'main' })
     await observe(2, 'success', { ref: 'release/1' })
     await observe(3, 'success', { ref: 'fix' })
@@ -99,7 +99,7 @@ describe('pipelines', () => {
     expect((await scrape()).join('\n')).not.toContain('secret')
   })
 
-  it('are counted by source, once each, from the first scrape of a process on', async () => {
+  it('counts pipelines by source, once each, beginning with the first scrape of a process', async () => {
     await observe(1, 'success')
     const scrape = scraper()
     const runs = async (): Promise<object> => valuesOf(await scrape(), 'gitlab_ci_pipeline_run_count', 'source')
@@ -112,7 +112,7 @@ describe('pipelines', () => {
     expect(await scrape()).toContain('# TYPE gitlab_ci_pipeline_run_count counter')
   })
 
-  it('are counted once by scrapes at the same time', async () => {
+  it('counts pipelines once if two scrapes run at the same time', async () => {
     await world.store.runs.transact(
       Array.from({ length: 1_100 }, (_, at) =>
         mergeObservations([event('success', {}, [], {}, at + 1)], 'webhook', rules),
@@ -124,13 +124,13 @@ describe('pipelines', () => {
     expect(valuesOf(await scrape(), 'gitlab_ci_pipeline_run_count', 'source')).toEqual({ push: 0 })
   })
 
-  it('have at most so many series per project, those of the newest pipelines', async () => {
+  it('limits the series of the gcpe metrics per project, and keeps those of the newest pipelines', async () => {
     for (let id = 1; id <= 5; id += 1) await observe(id, 'success', { ref: `ref-${id}` })
     const lines = await scraper({ maxSeries: 2 })()
     expect(valuesOf(lines, 'gitlab_ci_pipeline_id', 'ref')).toEqual({ 'ref-5': 5, 'ref-4': 4 })
   })
 
-  it('show what changed since the last scrape, and nothing of a run that was deleted', async () => {
+  it('shows what changed since the last scrape, and nothing of a deleted run', async () => {
     const scrape = scraper()
     await observe(1, 'running')
     expect(valuesOf(await scrape(), 'gitlab_ci_pipeline_status', 'status')).toEqual({ running: 1 })
@@ -145,8 +145,8 @@ describe('pipelines', () => {
   })
 })
 
-describe('jobs', () => {
-  it('are the newest of each name, with their stage, runner, tags and failure', async () => {
+describe('gcpe metrics of jobs', () => {
+  it('shows the newest job of each name in the gcpe metrics, with its stage, runner, tags and failure', async () => {
     const runner = { id: 5, description: 'linux-1' }
     await observe(7, 'failed', {}, [
       job(1, 'test', 'failed', { started: 1, finished: 4 }),
@@ -172,7 +172,7 @@ describe('jobs', () => {
     })
   })
 
-  it('count each newer job that ran, and are limited per project', async () => {
+  it('counts each newer job that ran, and limits the series of jobs per project', async () => {
     const scrape = scraper({ maxSeries: 2 })
     const jobs = (id: number, status: string): ObservedJob[] =>
       ['a', 'b', 'c'].map((name, at) => job(id * 10 + at, name, status, { created: id }))
@@ -185,7 +185,7 @@ describe('jobs', () => {
     expect(await runs()).toEqual({ a: 1, b: 1 })
   })
 
-  it('keep their count on another runner, trigger or failure, and have one of their own for other tags', async () => {
+  it('keeps the count of a job with another runner, trigger or failure, and begins a new count for other tags', async () => {
     const scrape = scraper()
     const runs = async (): Promise<object> => valuesOf(await scrape(), 'gitlab_ci_pipeline_job_run_count', 'job_name')
     const counts: unknown[] = []
@@ -203,7 +203,7 @@ describe('jobs', () => {
   })
 })
 
-it('adds up the tests of the newest jobs, also by the name of their job', () => {
+it('sums the tests of the newest jobs, in total and by job name', () => {
   const totals = { total: 3, passed: 2, failed: 1, errored: 0, skipped: 0, flaky: 0, seconds: 1.5 }
   const summary = { totals, suiteSeconds: [], dropped: { cases: 0, suites: 0, failures: 0 } }
   const inside = (id: number, name: string) =>
@@ -219,7 +219,7 @@ it('adds up the tests of the newest jobs, also by the name of their job', () => 
   expect(latestTests({ ...run, pipeline: { ...run.pipeline, status: 'running' } }, [inside(1, 'unit')])).toEqual([])
 })
 
-describe('environments', () => {
+describe('gcpe metrics of environments', () => {
   const deployed = (id: number, status: string, job: Deployment['job'], environment = 'production'): Deployment => ({
     ...{ instance, jobId: id, project: { id: 3, path: 'acme/shop' } },
     event: observedEvent({ status, at: at(id), environment, revision: `rev${id}`, user: 'amina' }),
@@ -239,7 +239,7 @@ describe('environments', () => {
       ),
     })
 
-  it('have their newest deployment, and count those that are added', async () => {
+  it('shows the newest deployment of each environment, and counts added deployments', async () => {
     await report(deployed(1, 'success', { status: 'success', startedAt: at(-9), finishedAt: at(1), span }))
     const scrape = scraper()
     const first = await scrape()
@@ -265,7 +265,7 @@ describe('environments', () => {
     )
   })
 
-  it('are behind the newest commit of their ref that has a pipeline', async () => {
+  it('shows how far an environment is behind the newest commit of its ref that has a pipeline', async () => {
     const job = { status: 'success', startedAt: at(0), finishedAt: at(1), ref: 'main', span }
     await report(deployed(1, 'success', job))
     const asked: unknown[] = []
@@ -287,7 +287,7 @@ describe('environments', () => {
   })
 })
 
-it('keeps the names of counters of other programs, whose type OpenMetrics does not know then', async () => {
+it("keeps the exporter's names of counters, and declares them as type unknown in OpenMetrics", async () => {
   const families = createGcpeFamilies(10)
   families.add(gcpeRunMetrics, { project: 'acme/shop', kind: 'branch', ref: 'main', source: 'push', runs: 3 })
   const labels = 'project="acme/shop",topics="",kind="branch",ref="main",source="push",variables=""'

@@ -1,4 +1,4 @@
-// Counters over stored rows count each row once, although rows are committed out of order.
+// Tests that rows are counted once each, although they are committed out of order.
 import { expect, it } from 'vitest'
 import fc from 'fast-check'
 import { createNewest } from '../../../src/features/gcpe/newest.ts'
@@ -13,12 +13,12 @@ interface Row {
 const letter = fc.constantFrom('a', 'b')
 const step = fc.oneof(
   fc.record({ add: fc.integer({ min: 1, max: 900 }), owner: letter, name: letter, counted: letter }),
-  // Rows whose ids were given earlier than those of the next step, but which are committed with them.
+  // These rows get lower ids than the rows of the next step, but are committed together with them.
   fc.record({ late: fc.integer({ min: 1, max: 20 }) }),
   fc.constant('refresh' as const),
 )
 
-it('counts every row once that is added after the first refresh, and knows the newest of each name', async () => {
+it('counts every row that is added after the first refresh once, and returns the newest row of each name', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async steps => {
       let rows: Row[] = [{ id: 1, owner: 'a', name: 'a', counted: 'a' }]

@@ -1,4 +1,5 @@
-// Fields that the platform's answers for the inventory may lack: each removed in turn. A record is exported, or the log names the field.
+// Tests answers for the inventory without fields that the platform may leave out, one field at a time. The record is still exported, or the log names
+// the field.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { openInventoryWorld } from './world.ts'
@@ -7,7 +8,10 @@ import { restJson } from '../../support/rest-faults.ts'
 const shop = 'brightwater/shop/storefront'
 const infra = 'brightwater/platform/infrastructure'
 
-/** For each kind: what is read, the answers that are cut, their fields, and the metric that has a point for each record. */
+/**
+ * For each kind of inventory: the owner that is read, the answers whose fields are removed, these fields, and the metric that has a point for each
+ * record.
+ */
 const kinds = [
   [
     'agents',
@@ -46,24 +50,27 @@ const cases = kinds.flatMap(([kind, of, paths, fields, metric]) =>
   fields.map(field => ({ kind, of, paths, field, metric })),
 )
 
-it.each(cases)('$kind without $field are exported, or the log names it', async ({ kind, of, paths, field, metric }) => {
-  const world = closeAfterTest(await openInventoryWorld())
-  const records = async (): Promise<number> => {
-    const found = Object.entries(await world.found()).filter(([name]) => name.split(' ')[0] === metric)
-    return found.reduce((sum, [, value]) => sum + (metric.endsWith('.count') ? Number(value) : 1), 0)
-  }
-  const inventory = world.inventory({ [kind]: [of] })
-  await inventory.turn()
-  const before = await records()
-  expect(before).toBeGreaterThan(0)
-  world.api.misbehave = ({ path }, real) => {
-    if (!paths.test(path)) return undefined
-    const json = JSON.parse(String(real().body)) as object | object[]
-    const cut = (item: object): object => Object.fromEntries(Object.entries(item).filter(([name]) => name !== field))
-    return restJson(Array.isArray(json) ? json.map(cut) : cut(json))
-  }
-  const states = world.store.repositories.inventoryStates
-  for (const state of await states.all()) await states.put({ ...state, nextAt: world.now() })
-  await inventory.turn()
-  if ((await records()) !== before) expect(world.warnings.join()).toContain(field)
-})
+it.each(cases)(
+  'exports $kind without the field $field, or logs the name of the field',
+  async ({ kind, of, paths, field, metric }) => {
+    const world = closeAfterTest(await openInventoryWorld())
+    const records = async (): Promise<number> => {
+      const found = Object.entries(await world.found()).filter(([name]) => name.split(' ')[0] === metric)
+      return found.reduce((sum, [, value]) => sum + (metric.endsWith('.count') ? Number(value) : 1), 0)
+    }
+    const inventory = world.inventory({ [kind]: [of] })
+    await inventory.turn()
+    const before = await records()
+    expect(before).toBeGreaterThan(0)
+    world.api.misbehave = ({ path }, real) => {
+      if (!paths.test(path)) return undefined
+      const json = JSON.parse(String(real().body)) as object | object[]
+      const cut = (item: object): object => Object.fromEntries(Object.entries(item).filter(([name]) => name !== field))
+      return restJson(Array.isArray(json) ? json.map(cut) : cut(json))
+    }
+    const states = world.store.repositories.inventoryStates
+    for (const state of await states.all()) await states.put({ ...state, nextAt: world.now() })
+    await inventory.turn()
+    if ((await records()) !== before) expect(world.warnings.join()).toContain(field)
+  },
+)

@@ -1,4 +1,4 @@
-// What a push that may have changed a CI configuration changes in the store, on both databases.
+// Tests what a push that may have changed a CI configuration changes in the store, on both databases.
 import { expect, it } from 'vitest'
 import { bothDatabases } from '../../core/store/benches.ts'
 import { ciPushes } from '../../../src/features/inventory/ci-pushes.ts'
@@ -17,7 +17,7 @@ inventory: { includes: [acme/shop, acme/shop/web], dependencies: [acme/shop] }
 `
 
 it.each(bothDatabases())(
-  'a push makes the includes of its own project due, and reads no other state: %s',
+  'makes the includes of the pushed project due, and reads no other state: %s',
   async (_, bench) => {
     const here = closeAfterTest(await bench())
     const logged: string[] = []

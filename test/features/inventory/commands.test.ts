@@ -1,4 +1,5 @@
-// What doctor and config check report about the inventory: what asking costs, whether queries work, what is refused.
+// Tests what `pipespan doctor` and `pipespan config check` report about the inventory: how many requests it costs, whether queries work, and what the
+// platform refuses.
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { checkInventory } from '../../../src/features/inventory/checks.ts'
@@ -24,12 +25,12 @@ async function check(yaml: string, online = false): Promise<{ code: number; out:
   return { code, out, err }
 }
 
-it('config check prints the requests per hour', async () => {
+it("prints the inventory's requests per hour in config check", async () => {
   expect((await check(platform() + lists)).out).toContain('(agents, feature_flags): at least 25 requests an hour')
   expect((await check(lists)).out).toContain('nothing is requested without PIPESPAN_PLATFORM_URL')
 })
 
-it("config check --online tries queries, and reports the platform's message of a failing one", async () => {
+it("tries queries in config check --online, and prints the platform's message about a failing one", async () => {
   const good = '  - { metric: open, query: "type = MergeRequest and state = opened" }\n'
   const bad = '  - { metric: wrong, query: nonsense }\n'
   expect(await check(`${platform()}queries:\n${good}`, true)).toMatchObject({
@@ -50,12 +51,12 @@ it.each([
   [`{ metric: a, query: "state = '${'x'.repeat(10_000)}'" }`, 'the platform takes 10000 at most'],
   [`{ metric: a, query: q, value: v, fields: ["${'é'.repeat(5_000)}"] }`, 'the platform takes 10000 at most'],
   ['{ metric: a, query: q }\n  - { metric: a, query: other }', 'reports the same series'],
-])('config check reports an invalid query: %s', async (query, words) => {
+])('reports an invalid query in config check: %s', async (query, words) => {
   const { code, err } = await check(`queries:\n  - ${query}\n`)
   expect([code, err]).toEqual([2, expect.stringContaining(words)])
 })
 
-it('doctor lists what the platform answers, what it refuses with a remedy, and what was not requested yet', async () => {
+it('lists in the doctor what the platform answers, what it refuses with a remedy, and what was not requested yet', async () => {
   const shop = 'brightwater/shop/storefront'
   world.answers(/\/enablement$/, { message: '403 Forbidden' }, 403)
   const asked = { feature_flags: [shop], dependency_firewall: [shop] }
@@ -79,7 +80,7 @@ async function doctorOn(lists: string) {
   return checkInventory(options, { store: world.store, client: { asking: () => world.ask } })
 }
 
-it("doctor requests the firewall's state, and does not repeat an earlier refusal", async () => {
+it('requests the state of the dependency firewall in the doctor, and does not repeat an earlier refusal', async () => {
   const [shop, other, far] = [
     'brightwater/shop/storefront',
     'brightwater/data/reports',
@@ -112,14 +113,14 @@ it.each([
   [403, '{"error":"insufficient_scope"}', /could not be asked: The token's scope does not suffice/],
   [401, '{"message":"401 Unauthorized"}', /could not be asked: The platform does not accept the token/],
   [503, 'down', /could not be asked: The platform cannot answer/],
-])("doctor explains the policy store's answer %i %s", async (status, body, words) => {
+])("explains in the doctor the policy store's answer %i %s", async (status, body, words) => {
   world.api.misbehave = ({ path }) =>
     path.endsWith('/triggers') ? { status, headers: { 'content-type': 'application/json' }, body } : undefined
   const found = await doctorOn('{ agents: [x] }')
   expect(found.at(-1)).toMatchObject({ level: 'skipped', what: expect.stringMatching(words) as string })
 })
 
-it('doctor says since when the daemon sends no requests, and how much is left out', async () => {
+it('reports in the doctor since when the daemon has sent no inventory requests, and how much is left out', async () => {
   const shop = 'brightwater/shop/storefront'
   const key = { instance: world.api.url, kind: 'feature_flags', of: shop }
   const nextAt = world.now() - 3_600_000
@@ -133,7 +134,7 @@ it('doctor says since when the daemon sends no requests, and how much is left ou
   ])
 })
 
-it('doctor reports the policy store even without inventory', async () => {
+it('reports the policy store in the doctor even without inventory', async () => {
   const off = { level: 'skipped', what: expect.stringMatching(/ off/) as string }
   expect(await doctorOn('{}')).toMatchObject([off])
   world.answers(/\/policy_store\/triggers$/, [], 200)

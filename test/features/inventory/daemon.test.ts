@@ -1,4 +1,5 @@
-// The shipped daemon reports what its platform has: the simulated platform's real REST API in, a real OTLP receiver out, a kill between.
+// Tests the inventory on the shipped daemon: it reads the simulated platform's real REST API and exports to a real OTLP receiver, with a kill in
+// between.
 import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
 import { Daemon } from '../../e2e/daemon.ts'
@@ -7,7 +8,7 @@ import { OtlpReceiver } from '../../support/otlp-receiver.ts'
 import { PlatformState } from '../../../src/simulator/platform/state.ts'
 import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
 
-it('sends the inventory gauges, and continues after a kill without new requests', async () => {
+it('exports the inventory gauges, and continues after a kill without new requests', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
   const env = {
@@ -37,7 +38,7 @@ it('sends the inventory gauges, and continues after a kill without new requests'
   expect(api.asked.slice(asked).filter(({ path }) => /agents|flags/.test(path))).toEqual([])
 })
 
-it('makes the includes of a project due after a push that touched its CI file', async () => {
+it('makes the includes of a project due after a push that changed its CI file', async () => {
   const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
   const file = `${temporaryFolder()}/pipespan.db`
   const daemon = await Daemon.start({

@@ -1,4 +1,4 @@
-// Tests the collector of CI includes, and which pushes make it ask again.
+// Tests the collector of CI includes, and after which pushes it asks again.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { openInventoryWorld, type InventoryWorld } from './world.ts'
@@ -10,7 +10,7 @@ beforeEach(async () => {
   world = closeAfterTest(await openInventoryWorld())
 })
 describe('the collector of includes', () => {
-  it('reports components, templates and files of others, each once, in one request a week', async () => {
+  it('reports included components, templates and files of other projects once each, with one request a week', async () => {
     const inventory = world.inventory({ includes: ['brightwater/shop/storefront'] })
     await inventory.turn()
     expect(await world.found()).toEqual({
@@ -25,7 +25,7 @@ describe('the collector of includes', () => {
     expect(world.asked().filter(path => path.endsWith('/ci/lint'))).toEqual([])
   })
 
-  it('takes a project without a CI file, and an answer with odd items', async () => {
+  it('accepts a project without a CI file, and an answer with unexpected items', async () => {
     world.answers(/\/ci\/lint$/, {
       valid: false,
       errors: ['none'],
@@ -71,12 +71,12 @@ describe('the collector of includes', () => {
     [{ type: 'local', location: '/x.yml' }, undefined],
     [{ type: 'later', location: 'x' }, undefined],
     [{ type: 'template' }, undefined],
-  ])('reads %j', (wire, read) => {
+  ])('reads the include %j', (wire, read) => {
     expect(readInclude(wire)).toEqual(read)
   })
 })
 
-describe('a push', () => {
+describe('pushes that may change the CI configuration', () => {
   const push = (files: readonly string[], more: object = {}, project: object = {}): boolean =>
     touchesCi({
       ...{ ref: 'refs/heads/main', total_commits_count: 1, commits: [{ added: [], modified: files, removed: [] }] },
@@ -84,7 +84,7 @@ describe('a push', () => {
       ...more,
     })
 
-  it('may have changed the CI configuration if it changed its file or another YAML file of the default branch', () => {
+  it('asks for includes after a push to the default branch that changed the CI file or another YAML file', () => {
     expect(push(['.gitlab-ci.yml'])).toBe(true)
     expect(push(['ci/build.yaml'])).toBe(true)
     expect(push(['ci/pipeline'], {}, { ci_config_path: 'ci/pipeline@group/other' })).toBe(true)
@@ -93,7 +93,7 @@ describe('a push', () => {
     expect(push(['.gitlab-ci.yml'], {}, { default_branch: null })).toBe(false)
   })
 
-  it('may have changed it if not all of its files are known', () => {
+  it('asks for includes after a push whose list of files is not complete', () => {
     expect(push(['README.md'], { total_commits_count: 21 })).toBe(true)
     expect(push([], { commits: undefined })).toBe(true)
     expect(push(['README.md'], { commits: [null] })).toBe(false)

@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 
 describe('the collectors of the inventory', () => {
-  it('count agents and report when each was last seen', async () => {
+  it('counts cluster agents and reports when each was last seen', async () => {
     await world.inventory({ agents: [infra] }).turn()
     expect(await world.found()).toEqual({
       'platform.agent.count': 2,
@@ -36,11 +36,11 @@ describe('the collectors of the inventory', () => {
       'platform.agent.token.count staging': 1,
       'platform.agent.token.last_used staging': { since: world.now() - 3 * hour },
     })
-    // One request looks up the project; the round sends 1 + agents + tokens.
+    // One request looks up the project. The round itself sends one request, one for each agent, and one for each token.
     expect(world.asked()).toHaveLength(1 + 1 + 2 + 2)
   })
 
-  it('report for each feature flag whether it is on, by scope, and its age', async () => {
+  it('reports for each feature flag whether it is on, by scope, and its age', async () => {
     await world.inventory({ feature_flags: [shop] }).turn()
     expect(await world.found()).toMatchObject({
       'platform.feature_flag.active new_checkout production': 1,
@@ -49,7 +49,7 @@ describe('the collectors of the inventory', () => {
     })
   })
 
-  it('report the share of users of a flag: the largest of several strategies, and 0 for a list of users', async () => {
+  it('reports the share of users of a feature flag: the largest of several strategies, and 0 for a list of users', async () => {
     const of = (name: string, parameters: object, ...scopes: string[]) => ({
       ...{ name, parameters, scopes: scopes.map(environment_scope => ({ environment_scope })) },
     })
@@ -82,7 +82,7 @@ describe('the collectors of the inventory', () => {
     })
   })
 
-  it('report for a legacy flag whether each of its scopes is on', async () => {
+  it('reports for a legacy feature flag whether each of its scopes is on', async () => {
     const half = [{ name: 'gradualRolloutUserId', parameters: { percentage: '50' } }]
     const scopes = [
       { environment_scope: '*', active: false },
@@ -112,7 +112,7 @@ describe('the collectors of the inventory', () => {
     })
   })
 
-  it('cut a flag with 200,000 scopes at the documented maximum, and log once how many were omitted', async () => {
+  it('cuts a feature flag with 200,000 scopes at the documented maximum, and logs once how many were omitted', async () => {
     const scopes = Array.from({ length: 200_000 }, (_, n) => ({ environment_scope: `e${n}` }))
     const flags = [
       { name: 'wide', active: true, strategies: [{ name: 'default', scopes }] },
@@ -136,7 +136,7 @@ describe('the collectors of the inventory', () => {
     expect((await world.store.repositories.inventoryStates.all())[0]?.omitted).toBe(0)
   })
 
-  it('export at most 10,000 points of one item', async () => {
+  it('exports at most 10,000 points of one inventory item', async () => {
     const many: Thing = {
       ...{ kind: 'many', of: 'all', every: minute, atLeast: 1 },
       collect: async () => ({
@@ -148,7 +148,7 @@ describe('the collectors of the inventory', () => {
     expect((await world.store.repositories.inventoryStates.all())[0]?.omitted).toBe(3)
   })
 
-  it('read at most a thousand items of a list, and log once how many are omitted', async () => {
+  it('reads at most a thousand items of an inventory list, and logs once how many are omitted', async () => {
     const all = Array.from({ length: 1_500 }, (_, at) => ({ id: at + 1, title: `m${at}`, due_date: '2026-07-01' }))
     world.api.misbehave = ({ path, query }) => {
       const to = Number(query.get('page') ?? 1) * 100
@@ -166,7 +166,7 @@ describe('the collectors of the inventory', () => {
     expect(state?.omitted).toBe(500)
   })
 
-  it('continue if an agent is deleted or a token is revoked meanwhile', async () => {
+  it('continues if an agent is deleted or a token is revoked while agents are read', async () => {
     world.api.misbehave = ({ path }) =>
       path.endsWith('/cluster_agents/5/tokens') || path.endsWith('/tokens/60')
         ? restJson({ message: '404 Not found' }, 404)
@@ -176,7 +176,7 @@ describe('the collectors of the inventory', () => {
     expect(world.warnings).toEqual([])
   })
 
-  it('report the limits of a group, the due times of milestones, and the state of the firewall', async () => {
+  it('reports the limits of a group, the due times of milestones, and the state of the dependency firewall', async () => {
     const inventory = world.inventory({
       groups: ['brightwater'],
       milestones: ['brightwater', shop],
@@ -200,7 +200,7 @@ describe('the collectors of the inventory', () => {
     ])
   })
 
-  it('count dependencies by ecosystem once a day, and report changes', async () => {
+  it('counts dependencies by ecosystem once a day, and reports changes', async () => {
     const inventory = world.inventory({ dependencies: [shop] })
     await world.pass(inventory, minute)
     expect(await world.found()).toEqual({
@@ -222,7 +222,7 @@ describe('the collectors of the inventory', () => {
     })
     const [first] = world.api.inventory.components
     const rest = world.api.inventory.components.slice(1)
-    // The bill changes back and then again: both are changes with keys of their own.
+    // The bill of materials changes and changes back. Both are reported, with different keys.
     world.api.inventory.components = ['pkg:npm/fastify@5.2.0', ...rest]
     await world.pass(inventory, day + hour)
     world.api.inventory.components = [first ?? '', ...rest]
@@ -232,8 +232,8 @@ describe('the collectors of the inventory', () => {
   })
 })
 
-describe('a bill of materials', () => {
-  it('is awaited after a restart, and not requested a second time', async () => {
+describe('reading a bill of materials', () => {
+  it('continues to wait for a requested bill of materials after a restart, without a second request', async () => {
     await world.inventory({ dependencies: [shop] }).turn()
     const before = world.asked()
     await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
@@ -242,7 +242,7 @@ describe('a bill of materials', () => {
     expect(world.events).toHaveLength(1)
   })
 
-  it('is counted if its state has no body and another host stores it, which gets no token', async () => {
+  it('reads a bill of materials whose state has no body, and whose file is on another host, without sending the token there', async () => {
     const tokens: unknown[] = []
     const storage = createServer((request, response) => {
       tokens.push(request.headers['private-token'])
@@ -270,7 +270,7 @@ describe('a bill of materials', () => {
   it.each([
     ['is cut off', '{"components": [', 'broken-answer'],
     ['is too large', `{"components":[${'{},'.repeat(300_000)}{}]}`, 'too-large'],
-  ])('is requested again, with a log message, if it %s', async (_, body, reason) => {
+  ])('requests a bill of materials again if it %s, and logs that', async (_, body, reason) => {
     world.api.misbehave = ({ path }) => (path.endsWith('/download') ? { status: 200, headers: {}, body } : undefined)
     await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
     const [state] = await world.store.repositories.inventoryStates.all()
@@ -278,7 +278,7 @@ describe('a bill of materials', () => {
     expect(world.events).toEqual([])
   })
 
-  it('is given up until the next day if it is never ready, with a log message', async () => {
+  it('gives up a bill of materials until the next day if it is never ready, and logs that', async () => {
     world.answers(/^\/dependency_list_exports\/\d+$/, { id: 1, has_finished: false }, 202)
     await world.pass(world.inventory({ dependencies: [shop] }), hour)
     const asked = world.asked().filter(path => path.includes('dependency_list_exports'))
@@ -286,7 +286,7 @@ describe('a bill of materials', () => {
     expect(world.warnings).toEqual([expect.stringContaining('was not finished')])
   })
 
-  it.each(['the export', 'its download'])('is made again at once if %s is gone', async what => {
+  it.each(['the export', 'its download'])('requests a new bill of materials at once if %s is gone', async what => {
     let gone = 0
     world.api.misbehave = ({ path }) => {
       const isGone = what === 'the export' ? /exports\/\d+$/.test(path) : path.endsWith('/download')
@@ -298,7 +298,7 @@ describe('a bill of materials', () => {
     expect(world.warnings).toEqual([])
   })
 
-  it('is made twice a day if it is always gone, and the log and the page say it', async () => {
+  it('requests a bill of materials at most twice a day if it is always gone, and reports that in the log and on the page', async () => {
     world.api.misbehave = ({ path }) => (path.endsWith('/download') ? restFaults.notFound('Not found') : undefined)
     const inventory = world.inventory({ dependencies: [shop] })
     await world.pass(inventory, hour)
@@ -311,7 +311,7 @@ describe('a bill of materials', () => {
     expect(await world.found()).toMatchObject({ 'platform.sbom.components npm': 3 })
   })
 
-  it('is counted in turns of the event loop', async () => {
+  it('counts a large bill of materials in steps that do not block the event loop', async () => {
     const components = Array.from({ length: 20_000 }, (_, n) => ({ purl: `pkg:npm/a@${n}` }))
     const ask = {
       ...world.ask,
@@ -324,7 +324,7 @@ describe('a bill of materials', () => {
     expect((await counting).points.map(({ value }) => value)).toEqual([20_000])
   })
 
-  it('without components is no change, and named', async () => {
+  it('reports no change for a bill of materials without components, and logs that they are missing', async () => {
     world.answers(/\/download$/, { bomFormat: 'CycloneDX' })
     await world.pass(world.inventory({ dependencies: [shop] }), 5 * minute)
     expect(world.events).toEqual([])
@@ -333,14 +333,14 @@ describe('a bill of materials', () => {
 })
 
 describe('the rounds of the inventory', () => {
-  it('redact many points in turns of the event loop', async () => {
+  it('redacts many points in steps that do not block the event loop', async () => {
     const points = Array.from({ length: 10_000 }, (_, n) => ({ metric: 'm', attributes: { name: `a${n}` }, value: n }))
     const cleaning = cleanCollected({ points }, createTextRedaction([]))
     expect(await turnsDuring(cleaning)).toBeGreaterThanOrEqual(100)
     expect(await cleaning).toEqual({ points, events: undefined })
   })
 
-  it('send exactly the documented requests for many projects, a group and a query', async () => {
+  it('sends exactly the documented inventory requests for many projects, a group and a query', async () => {
     const many = isFull ? 50 : 12
     const projects = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n + 1))
     world.api.misbehave = ({ path }) => {
@@ -370,13 +370,14 @@ describe('the rounds of the inventory', () => {
       })
     const things = thingsOf(many)
     const inventory = world.inventory(things)
-    // Daily requests are sent in the first two minutes: each project and the group is looked up, and each bill of materials is made.
+    // Daily requests are sent in the first two minutes: each project and the group is looked up, and each bill of materials is requested.
     await world.pass(inventory, 2 * minute)
     const first = world.asked()
     expect(first.filter(path => /^\/(projects|groups)\/[^/]+$/.test(path))).toHaveLength(many + 1 + 1)
     expect(first.filter(path => path.includes('dependency_list_exports'))).toHaveLength(many * 3)
     await world.pass(inventory, hour)
-    // Agents have 12 rounds, each with two requests per agent: for its tokens and for the token. The table lists the rest. Daily and weekly requests are over.
+    // Agents are read in 12 rounds, each with two requests per agent: one for its tokens and one for the token. The table lists the other requests.
+    // Daily and weekly requests were sent before.
     const rare = (many + 1) / 24 + (many * 3) / 24 + many / (7 * 24)
     const agentRequests = many * 12 * 2
     const hourly = requestsAnHour(things) - rare + agentRequests
@@ -385,7 +386,7 @@ describe('the rounds of the inventory', () => {
     expect(inventoryReference()).toContain(`${Math.ceil(requestsAnHour(thingsOf(50)))} requests per hour`)
   })
 
-  it('are done by one of two replicas, and by the other after the first has stopped', async () => {
+  it('reads the inventory on one of two replicas, and on the other after the first has stopped', async () => {
     const [one, other] = [world.inventory({ agents: [infra] }), world.inventory({ agents: [infra] })]
     await one.turn()
     world.asked()
@@ -398,7 +399,7 @@ describe('the rounds of the inventory', () => {
     expect(world.asked().length).toBeGreaterThan(0)
   })
 
-  it('are not delayed by a clock that was ahead', async () => {
+  it('is not delayed in reading the inventory by a clock that was ahead', async () => {
     const { inventoryStates } = world.store.repositories
     const ahead = { instance: world.api.url, kind: 'agents', of: infra, failures: 0, nextAt: world.now() + 90 * day }
     await inventoryStates.put(ahead)
@@ -406,7 +407,7 @@ describe('the rounds of the inventory', () => {
     expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
   })
 
-  it('remove the state and gauges of items that are no longer configured', async () => {
+  it('removes the state and gauges of inventory items that are no longer configured', async () => {
     const before = world.inventory({ agents: [infra], feature_flags: [shop] })
     await before.turn()
     await before.stop()
@@ -416,27 +417,30 @@ describe('the rounds of the inventory', () => {
   })
 })
 
-describe('a refused request', () => {
+describe('refused inventory requests', () => {
   it.each([
     [403, { message: '403 Forbidden' }],
     [404, { message: '404 Project Not Found' }],
     [422, { message: 'not enforced' }],
-  ])('is logged once and repeated once a day after a permanent %i', async (status, body) => {
-    world.answers(/feature_flags$/, body, status)
-    // In one of the cases agents are read all day, too, to show that other requests continue.
-    const beside = isFull || status === 403 ? [infra] : []
-    const inventory = world.inventory({ feature_flags: [shop], agents: beside })
-    await world.pass(inventory, 25 * hour)
-    expect(world.asked().filter(path => path.endsWith('feature_flags'))).toHaveLength(2)
-    expect(world.warnings).toHaveLength(1)
-    const [state] = (await world.store.repositories.inventoryStates.all()).filter(
-      ({ kind }) => kind === 'feature_flags',
-    )
-    expect(state?.refusal).toMatchObject({ status, lasts: true })
-    if (beside.length > 0) expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
-  })
+  ])(
+    'logs a permanent refusal of an inventory request once, and repeats the request once a day: %i',
+    async (status, body) => {
+      world.answers(/feature_flags$/, body, status)
+      // In one of the cases, agents are also read all day, to show that other requests continue.
+      const beside = isFull || status === 403 ? [infra] : []
+      const inventory = world.inventory({ feature_flags: [shop], agents: beside })
+      await world.pass(inventory, 25 * hour)
+      expect(world.asked().filter(path => path.endsWith('feature_flags'))).toHaveLength(2)
+      expect(world.warnings).toHaveLength(1)
+      const [state] = (await world.store.repositories.inventoryStates.all()).filter(
+        ({ kind }) => kind === 'feature_flags',
+      )
+      expect(state?.refusal).toMatchObject({ status, lasts: true })
+      if (beside.length > 0) expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
+    },
+  )
 
-  it.each([503, 429])('is repeated soon, at growing intervals, after a temporary %i', async status => {
+  it.each([503, 429])('repeats an inventory request soon, at growing intervals, after a temporary %i', async status => {
     world.answers(/feature_flags$/, {}, status)
     const inventory = world.inventory({ feature_flags: [shop] })
     await world.pass(inventory, 6 * hour)
@@ -448,7 +452,7 @@ describe('a refused request', () => {
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
   })
 
-  it('is repeated at once after a restart, because the cause may be fixed', async () => {
+  it('repeats a refused inventory request at once after a restart, because the cause may be fixed', async () => {
     world.answers(/feature_flags$/, {}, 403)
     await world.inventory({ feature_flags: [shop] }).turn()
     world.api.misbehave = () => undefined
@@ -458,7 +462,7 @@ describe('a refused request', () => {
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
   })
 
-  it('is not assumed if the dependency firewall answers null, which means off', async () => {
+  it("reads the dependency firewall's answer null as off, not as a refusal", async () => {
     world.answers(/\/enablement$/, { enabled: null })
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect(await world.found()).toEqual({ 'platform.dependency_firewall.enabled': 0 })
@@ -470,7 +474,7 @@ describe('a refused request', () => {
     [{ message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ enabled: false, message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ other: 1 }, undefined, /404/],
-  ])('is judged by the keys of its answer if it is about the dependency firewall: %j', async (body, value, words) => {
+  ])('recognises a refusal about the dependency firewall by the keys of the answer: %j', async (body, value, words) => {
     world.answers(/\/enablement$/, body, 404)
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect((await world.found())['platform.dependency_firewall.enabled']).toBe(value)
@@ -478,7 +482,7 @@ describe('a refused request', () => {
     expect(state?.refusal?.message ?? 'answered').toMatch(words)
   })
 
-  it('loses only the fields of a wrong type', async () => {
+  it('drops only the fields of an inventory answer that have a wrong type', async () => {
     const flags = [{ name: 'one', active: 'yes', created_at: 7, strategies: 'none', more: {} }]
     world.answers(/feature_flags$/, flags)
     await world.inventory({ feature_flags: [shop] }).turn()
@@ -503,6 +507,6 @@ it(`logs once that an endpoint refuses the token of ${refusing} projects, and de
   expect(own.warnings[1]).toMatch(/milestones/)
   own.asked()
   await own.pass(inventory, hour)
-  // Each project is read every five minutes.
+  // Each project is read every five minutes, despite the refusals.
   expect(own.asked().filter(path => path.endsWith('cluster_agents')).length).toBeGreaterThanOrEqual(11 * refusing)
 })

@@ -1,4 +1,4 @@
-// What of the inventory each token is asked for, and queries whose platform does not exist.
+// Tests how the inventory is divided between tokens, and queries whose platform does not exist.
 import { expect, it } from 'vitest'
 import { fileWith } from '../../daemon/configuration/given.ts'
 import { inventory } from '../../../src/features/inventory/feature.ts'
@@ -16,7 +16,7 @@ const platforms = `platforms:
     inventory: { runners: [org, org/team], agents: [org/team/app] }
 `
 
-it('lists and queries are divided between tokens, by the longest group', () => {
+it('assigns each list and query of the inventory to the token with the longest matching group', () => {
   const loaded = load(`${platforms}queries:
   - { metric: open, query: a, platform: cloud, project: org/team/app }
   - { metric: all, query: a, platform: cloud }
@@ -35,7 +35,7 @@ it('lists and queries are divided between tokens, by the longest group', () => {
 it.each([
   [`${platforms}queries: [{ metric: a, query: b }]`, 'The query names no platform.'],
   [`${platforms}queries: [{ metric: a, query: b, platform: sky }]`, 'There is no platform sky.'],
-])('a query needs a platform that exists: %#', (yaml, what) => {
+])('refuses a query without a platform that exists: %#', (yaml, what) => {
   const loaded = load(yaml)
   expect(loaded.ok ? [] : loaded.faults.map(fault => fault.what)).toEqual([what])
 })

@@ -1,4 +1,4 @@
-// Tests configured queries: the text that is sent, the points that the answer becomes, and the pauses if the platform cannot answer.
+// Tests configured queries: the text that is sent, the points that are made of the answer, and the pauses if the platform cannot answer.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { parse } from 'yaml'
@@ -33,21 +33,21 @@ function thing(spec: QuerySpec): Thing {
   }
 }
 
-describe('a query', () => {
-  it('is sent as documented YAML', () => {
+describe('configured queries', () => {
+  it('sends a query as the documented YAML', () => {
     expect(parse(queryText(count))).toEqual({ group: 'brightwater', limit: 1, query: count.query })
     expect(parse(queryText(medians))).toEqual({
       ...{ fields: 'ref, p50', project: medians.project, limit: 100, query: medians.query },
     })
   })
 
-  it('becomes one point if it is a count', async () => {
+  it('exports one point for a query that counts', async () => {
     expect(await askQuery(count, world.ask)).toEqual({
       points: [{ metric: 'platform.vcs.change.open', attributes: { team: 'shop' }, value: 23 }],
     })
   })
 
-  it('becomes one point for each row, distinguished by its fields', async () => {
+  it("exports one point for each row of a query's answer, distinguished by its fields", async () => {
     expect(await askQuery(medians, world.ask)).toEqual({
       points: [
         { metric: 'build.p50', attributes: { 'platform.query.ref': 'main' }, value: 412 },
@@ -60,7 +60,7 @@ describe('a query', () => {
     ['no row has its value', [{ ref: 'a' }], 'p50'],
     ['no row has a number for its value', [{ ref: 'a', p50: 'fast' }], 'p50'],
     ['there are no rows at all', undefined, 'data.nodes'],
-  ])('is refused, and names what is absent, if %s', async (_, nodes, named) => {
+  ])("refuses a query's answer and names the missing field if %s", async (_, nodes, named) => {
     const fields = [{ key: 'ref', label: 'Ref' }, { key: 'medianDuration' }]
     world.api.misbehave = () => restJson({ success: true, data: { count: 1, nodes }, fields })
     const error: unknown = await askQuery(medians, world.ask).catch((caught: unknown) => caught)
@@ -69,12 +69,12 @@ describe('a query', () => {
     expect(world.warnings).toEqual([expect.stringContaining(named)])
   })
 
-  it('is refused, and names it, if a count has no count', async () => {
+  it('refuses the answer to a counting query if it has no count, and names the missing field', async () => {
     world.api.misbehave = () => restJson({ success: true, data: { nodes: [] }, fields: [] })
     await expect(askQuery(count, world.ask)).rejects.toThrow('no usable data.count')
   })
 
-  it('is exported without an attribute that no row has, which is logged once', async () => {
+  it('exports a query without an attribute that no row has, and logs that once', async () => {
     world.api.misbehave = () => restJson({ success: true, data: { count: 1, nodes: [{ p50: 3 }] }, fields: [] })
     const inventory = world.inventory([thing(medians)])
     await world.pass(inventory, 10 * minute)
@@ -82,7 +82,7 @@ describe('a query', () => {
     expect(world.warnings).toEqual([expect.stringContaining('has no usable ref')])
   })
 
-  it('finds a field under the key that the answer gives it, and nothing wrong with empty values or rows', async () => {
+  it("reads a field under the key that the query's answer gives it, and accepts empty values and an empty list of rows", async () => {
     const fields = [{ field: 'p50', key: 'medianDuration', name: 'p50' }, { key: 'ref' }]
     const nodes = [
       { ref: 'main', medianDuration: 7 },
@@ -98,7 +98,7 @@ describe('a query', () => {
     }
   })
 
-  it('continues with the cursor of a page', async () => {
+  it('requests the next page of a query with the cursor of the previous one', async () => {
     const pages = [
       { nodes: [{ ref: 'a', p50: 1 }], pageInfo: { hasNextPage: true, endCursor: 'next' } },
       {
@@ -116,7 +116,7 @@ describe('a query', () => {
     expect(page).toBe(2)
   })
 
-  it('reports how many rows beyond the maximum are omitted', async () => {
+  it("reports how many rows of a query's answer are omitted beyond the maximum", async () => {
     const nodes = Array.from({ length: 100 }, (_, n) => ({ ref: `r${n}`, p50: n }))
     const data = { count: 2_500, nodes, pageInfo: { hasNextPage: true, endCursor: 'next' } }
     world.api.misbehave = () => restJson({ success: true, data })
@@ -131,13 +131,13 @@ describe('a query', () => {
     ['an object without a name', { id: 9 }, undefined],
     ['a list', [1], undefined],
     ['null', null, undefined],
-  ])('makes an attribute of a field that is %s, with its text as the value', async (_, ref, text) => {
+  ])('makes an attribute of a query field that is %s, with its text as the value', async (_, ref, text) => {
     world.api.misbehave = () => restJson({ success: true, data: { nodes: [{ ref, p50: 1 }] } })
     const { points } = await askQuery(medians, world.ask)
     expect(points[0]?.attributes).toEqual(text === undefined ? {} : { 'platform.query.ref': text })
   })
 
-  it("is repeated the next day, and logged with the platform's message, if the platform rejects it", async () => {
+  it("repeats a query that the platform rejects the next day, and logs the platform's message", async () => {
     const wrong = { ...count, query: 'nonsense' }
     await expect(askQuery(wrong, world.ask)).rejects.toThrow(/Unexpected end of query.*queries/s)
     await world.pass(world.inventory([thing(wrong)]), 2 * hour)
@@ -146,12 +146,12 @@ describe('a query', () => {
     expect(world.warnings).toHaveLength(1)
   })
 
-  it('fails if the success in its answer is null', async () => {
+  it('treats a query as failed if the field success of its answer is null', async () => {
     world.api.misbehave = () => ({ status: 200, headers: {}, body: '{"success":null,"data":{"count":3}}' })
     await expect(askQuery(count, world.ask)).rejects.toThrow(/does not understand the query/)
   })
 
-  it('doubles its pause after each timeout, without delaying others', async () => {
+  it("doubles a query's pause after each timeout, without delaying other queries", async () => {
     let asked = 0
     const slow: Thing = {
       ...thing(count),
@@ -163,7 +163,7 @@ describe('a query', () => {
       },
     }
     await world.pass(world.inventory([slow, thing(medians)]), 6 * hour)
-    // The repetitions come after 10, 20, 40, 80 and 160 minutes.
+    // The query is repeated after 10, 20, 40, 80 and 160 minutes.
     expect(asked).toBe(6)
     expect(world.asked().length - asked).toBeGreaterThan(300)
   })

@@ -42,11 +42,11 @@ describe('the collector of runners', () => {
       'platform.cicd.worker.last_contact 33 gpu-1': { since: world.now() - 20_000 },
       'platform.cicd.worker.last_contact 34 macos-1': { since: world.now() - 5 * 3_600_000 },
     })
-    // The lookup as a project, then as a group; the list; each runner.
+    // The requests are a lookup as a project, a lookup as a group, the list of runners, and one for each runner.
     expect(world.asked()).toHaveLength(2 + 1 + 4)
   })
 
-  it('reads all runners of the instance for `*`, without looking up an owner', async () => {
+  it('reads all runners of the instance for `*`, without looking up a project or group', async () => {
     await world.inventory({ runners: ['*'] }).turn()
     expect(world.asked()[0]).toMatch(/\/runners\/all$/)
     expect(await world.found()).toMatchObject({ 'cicd.worker.count offline group_type': 2 })
@@ -54,7 +54,7 @@ describe('the collector of runners', () => {
     expect([reading?.project, reading?.group]).toEqual([undefined, undefined])
   })
 
-  it('asks for running jobs if the platform does not report whether a runner is busy', async () => {
+  it('requests the running jobs of a runner if the platform does not report whether it is busy', async () => {
     world.api.misbehave = ({ path }) => {
       if (path.endsWith('/projects/101/runners') || /\/projects\/\d+\/runners$/.test(path))
         return restJson([runner(1), runner(2), runner(3, { status: 'stale' }), runner(4, { paused: true })])
@@ -72,7 +72,7 @@ describe('the collector of runners', () => {
     })
   })
 
-  it('counts runners whose details the token may not see', async () => {
+  it('counts runners even if the token may not see their details', async () => {
     world.answers(/\/runners\/\d+/, { message: '403 Forbidden' }, 403)
     await world.inventory({ runners: [group] }).turn()
     expect(await world.found()).toMatchObject({
@@ -85,13 +85,13 @@ describe('the collector of runners', () => {
 })
 
 describe('the collectors of repositories and refs', () => {
-  it('count the repositories of a group', async () => {
+  it('counts the repositories of a group', async () => {
     await world.inventory({ repositories: [group] }).turn()
     const found = await world.found()
     expect(found['vcs.repository.count']).toBeGreaterThan(1)
   })
 
-  it('count branches and tags of a project', async () => {
+  it('counts the branches and tags of a project', async () => {
     await world.inventory({ refs: [shop] }).turn()
     expect(await world.found()).toEqual({ 'vcs.ref.count branch': 3, 'vcs.ref.count tag': 2 })
   })

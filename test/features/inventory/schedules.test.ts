@@ -1,4 +1,4 @@
-// Tests the collector of pipeline schedules: its gauges, and what it reports once.
+// Tests the collector of pipeline schedules: its gauges, and the events that it reports once.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -13,7 +13,7 @@ beforeEach(async () => {
   world = closeAfterTest(await openInventoryWorld())
 })
 
-/** A platform with one schedule, which the test changes. */
+/** Returns a platform with one schedule, which the test changes. */
 function schedule() {
   const one = {
     ...{ id: 7, description: 'nightly', ref: 'main', cron: '0 * * * *', cron_timezone: 'UTC', active: true },
@@ -30,7 +30,7 @@ function schedule() {
 }
 
 describe('the collector of schedules', () => {
-  it('reports how many there are, when each is due, and how its last pipeline ended', async () => {
+  it('reports the number of schedules, when each is due, and how its last pipeline ended', async () => {
     await world.inventory({ schedules: [shop] }).turn()
     expect(await world.found()).toMatchObject({
       'platform.schedule.count true': 2,
@@ -42,7 +42,7 @@ describe('the collector of schedules', () => {
     })
   })
 
-  it('reports a due time that passed without a pipeline, once', async () => {
+  it("reports once that a schedule's due time passed without a pipeline", async () => {
     const one = schedule()
     const inventory = world.inventory({ schedules: [shop] })
     await world.pass(inventory, 40 * minute)
@@ -54,7 +54,7 @@ describe('the collector of schedules', () => {
     ).toEqual([['platform.schedule.missed', 'warn', 'main']])
   })
 
-  it('reports nothing for a due time with a pipeline, for a changed plan, and for a deactivated schedule', async () => {
+  it('reports no missed due time if the schedule has a pipeline for it, was changed, or is inactive', async () => {
     const one = schedule()
     const inventory = world.inventory({ schedules: [shop] })
     await world.pass(inventory, 20 * minute)
@@ -69,7 +69,7 @@ describe('the collector of schedules', () => {
     expect(world.events).toEqual([])
   })
 
-  it('reports nothing as missed if the token may not see the last pipeline', async () => {
+  it("reports no missed due time if the token may not see the schedule's last pipeline", async () => {
     const one = schedule()
     const listed = world.api.misbehave
     world.api.misbehave = (request, real) =>
@@ -80,7 +80,7 @@ describe('the collector of schedules', () => {
     expect(world.events).toEqual([])
   })
 
-  it('reports a blocked owner once for each time that the account is blocked', async () => {
+  it("reports a schedule's blocked owner once for each time that the account is blocked", async () => {
     const one = schedule()
     one.next_run_at = new Date(world.now() + 5 * day).toISOString()
     const inventory = world.inventory({ schedules: [shop] })
@@ -96,8 +96,8 @@ describe('the collector of schedules', () => {
   })
 })
 
-describe('a schedule that is looked at at any times', () => {
-  it('is reported at most once for each due time, and never for one that a pipeline fulfilled', () => {
+describe('schedules that are read at random times', () => {
+  it('reports each missed due time of a schedule at most once, and never one that has a pipeline', () => {
     const look = fc.record({ after: fc.integer({ min: 1, max: 60 }), ran: fc.boolean() })
     fc.assert(
       fc.property(fc.array(look, { maxLength: 60 }), looks => {

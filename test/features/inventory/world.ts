@@ -1,4 +1,4 @@
-// Sets up the simulated platform's REST API and an inventory with a real store, under one clock that the test moves.
+// Provides the simulated platform's REST API and an inventory with a real store, under one clock that the test moves.
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
 import { createThingReader, type ThingReader } from '../../../src/core/find/thing-reader.ts'
@@ -29,19 +29,19 @@ export interface InventoryWorld extends AsyncDisposable {
   readonly warnings: string[]
   readonly events: { readonly event: CollectedEvent; readonly key: string }[]
   now(): number
-  /** The platform answers requests whose path is so with this, and all others as usual. */
+  /** Makes the platform answer requests whose path matches with this body. All other requests are answered as usual. */
   answers(path: RegExp, body: unknown, status?: number): void
-  /** Makes an inventory of the configured things, or of the test's own ones. */
+  /** Creates an inventory of the configured items, or of the test's own ones. */
   inventory(configured: Readonly<Record<string, readonly string[]>> | readonly Thing[]): ThingReader
-  /** Runs turns of the inventory until this time has passed. */
+  /** Runs the inventory's turns until this time has passed. */
   pass(inventory: ThingReader, ms: number): Promise<void>
-  /** The latest values, by metric and attributes. */
+  /** Returns the latest values of the gauges, by metric and attributes. */
   found(): Promise<Record<string, unknown>>
-  /** The paths that were requested since the last call. */
+  /** Returns the paths that were requested since the last call. */
   asked(): string[]
 }
 
-/** Opens a world. Without `retry` each request is sent once. */
+/** Opens the simulated platform with an inventory. Without `retry`, each request is sent once. */
 export async function openInventoryWorld(
   retry: RetryRules = { tries: 1, refusals: 1, first: 1, max: 1 },
 ): Promise<InventoryWorld> {

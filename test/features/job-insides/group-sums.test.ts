@@ -1,4 +1,4 @@
-// Flaky tests by groups of projects and by the operator's attribute, on the pages and in the JSON API.
+// Tests the sums of flaky tests by groups of projects and by the operator's attribute, on the pages and in the JSON API.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testMemory } from '../../../src/features/job-insides/test-memory.ts'
 import { groupsOf } from '../../../src/console/layout/groups.ts'
@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(async () => house.close())
 
-/** Two flaky tests, which failed in the same job. */
+/** Stores two flaky tests that failed in the same job. */
 async function makeFlaky({ id, path: project = '' }: Project, minutes: number): Promise<void> {
   for (const hasFailed of [true, false])
     await house.daemon.store.on(testMemory).record({
@@ -48,7 +48,7 @@ async function makeFlaky({ id, path: project = '' }: Project, minutes: number): 
 const text = async (address: string): Promise<string> => (await fetch(house.url + address)).text()
 const json = async <T>(address: string): Promise<T> => JSON.parse(await text(`/api${address}`)) as T
 
-describe('the flaky tests of a group and of an own attribute', () => {
+describe('sums of flaky tests', () => {
   interface Flaky {
     flaky: { project: string }[]
     total: object
@@ -56,7 +56,7 @@ describe('the flaky tests of a group and of an own attribute', () => {
     groups?: object
   }
 
-  it('are added up with the time lost, in which each job counts once, also those that are not listed', async () => {
+  it('sums flaky tests and lost time by group and attribute, including unlisted tests, and counts each job once', async () => {
     const minute = 60_000
     const { flaky, total, subgroups, groups } = await json<Flaky>('/tests?project=acme/&limit=1')
     expect(flaky.map(({ project }) => project)).toEqual(['acme/data/etl'])
@@ -76,7 +76,7 @@ describe('the flaky tests of a group and of an own attribute', () => {
     expect(await json('/tests?own=payments')).toMatchObject({ total: { tests: 4, jobs: 2, lostMs: 7 * minute } })
   })
 
-  it('are tables of the page, whose lines lead to the page of the group or value', async () => {
+  it('shows sums of flaky tests in tables that link to the page of each group or attribute value', async () => {
     const page = await text('/tests?project=acme/')
     expect(page).toContain('aria-label="By team"')
     expect(page).toContain('href="/tests?span=30d&amp;project=acme%2Fshop%2F"')
@@ -86,7 +86,7 @@ describe('the flaky tests of a group and of an own attribute', () => {
   })
 })
 
-it('are left out if there is only one group', () => {
+it('shows no sums by group if there is only one group', () => {
   const subgroups = (paths: readonly string[], scope?: string) =>
     groupsOf(paths, { scope, groupBy: undefined, pathOf: one => one }, all => [...all]).subgroups
   expect(subgroups(['a/b/c', 'a/b/d'])).toEqual([])

@@ -1,4 +1,4 @@
-// How the inside of a job looks as spans and log records.
+// Tests how sections, log lines and own spans of a job are exported as spans and log records.
 import { describe, expect, it } from 'vitest'
 import { insideTelemetry } from '../../../src/features/job-insides/telemetry/insides.ts'
 import { plainAttributes } from '../../../src/core/telemetry/otlp/attribute.ts'
@@ -13,11 +13,11 @@ const settings = telemetrySettings({ profiles, insides: insideTelemetry })
 const [chunk] = stories.success!
 const t0 = chunk!.pipeline.start
 const job: InsideJob = { ...{ id: 1, kind: 'job', name: 'unit' }, start: t0, end: t0 + 9 }
-/** Before 1970, after what 64 bits of nanoseconds can hold, and no number. */
+/** These times are before 1970, beyond what 64 bits of nanoseconds can express, and not a number. */
 const impossible = [-1, 1e16, NaN]
 
-describe('the inside of a job', () => {
-  it('is exported without sections, own spans and lines that have an impossible time', () => {
+describe('telemetry of the inside of a job', () => {
+  it('drops sections, own spans and log lines of a job that have an impossible time', () => {
     const section = (name: string, start: number, end: number): Section => ({
       ...{ ordinal: 1, name, kind: 'script', clock: 'line', start, end },
     })
@@ -41,7 +41,7 @@ describe('the inside of a job', () => {
     expect(insideTelemetry.records(chunk!, { job, lines }, settings).map(({ body }) => body)).toEqual(['line 0'])
   })
 
-  it('says where the job ran on the spans of its sections and the records of its lines', () => {
+  it('adds where the job ran to the spans of its sections and the records of its log lines', () => {
     const section: Section = {
       ...{ ordinal: 1, name: 'step_script', kind: 'runner', clock: 'line', start: t0, end: t0 + 9 },
     }
@@ -58,7 +58,7 @@ describe('the inside of a job', () => {
     expect(Object.keys(plainAttributes(unknown!.attributes))).not.toContain('host.name')
   })
 
-  it('has the attributes that a rule sets for this job', () => {
+  it('adds the attributes that a rule sets for a job to everything inside the job', () => {
     const rule = (team: string, jobs: string): AttributeSetter => ({
       ...{ projects: {}, sources: {}, jobs: { include: [jobs] }, metrics: false },
       set: { team },

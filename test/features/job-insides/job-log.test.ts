@@ -1,4 +1,4 @@
-// Logs of jobs on the pages, by the whole daemon beside a platform: redacted, on demand, for whoever has the admin token alone.
+// Tests job logs on the pages of a whole daemon with a platform: they are redacted, fetched on demand, and shown only with the admin token.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../../platform/rest/platform-server.ts'
 import { apiRoutes } from '../../../src/console/api/api.ts'
@@ -83,8 +83,8 @@ const ask = async (path: string): Promise<Response> =>
 const read = async (path: string): Promise<string> => (await ask(path)).text()
 const page = '/pipelines/3/7/jobs/70/log'
 
-describe('the log of a job', () => {
-  it('is fetched on demand, escaped, coloured, redacted, with the failed section open', async () => {
+describe('job logs on the pages', () => {
+  it("fetches a job's log on demand, and shows it escaped, coloured and redacted, with the failed section open", async () => {
     trace(log)
     expect(await read('/pipelines/3/7/jobs/70')).toContain(`href="${page}"`)
     const before = traces()
@@ -101,7 +101,7 @@ describe('the log of a job', () => {
     expect(text).toMatch(/<details class="log-section" *>\s*<summary>\s*(get_sources|Getting source)/)
   })
 
-  it('ends on the page of its failed job, with the last lines of the section that failed', async () => {
+  it('shows the last log lines of the failed section on the page of a failed job', async () => {
     trace(log)
     const text = await read('/pipelines/3/7/jobs/70')
     const end = text.slice(text.indexOf('End of the log'), text.indexOf('id="facts"'))
@@ -111,7 +111,7 @@ describe('the log of a job', () => {
     expect(text.indexOf('It failed')).toBeLessThan(text.indexOf('End of the log'))
   })
 
-  it('is left out of the page of its job if the platform refuses it or it shows variables', async () => {
+  it('leaves the log out of the page of its job if the platform refuses it or the log shows variables', async () => {
     for (const [body, status] of [
       ['{}', 403],
       [`CI_DEBUG_TRACE="true"\n${log}`, 200],
@@ -123,7 +123,7 @@ describe('the log of a job', () => {
     }
   })
 
-  it('can be searched', async () => {
+  it("searches a job's log for a text", async () => {
     trace(log)
     const text = await read(`${page}?find=NPM`)
     expect(text).toContain('1 line of 6 with “NPM”')
@@ -135,7 +135,7 @@ describe('the log of a job', () => {
     ['that is gone', () => trace('{}', 404), 'Open on the platform'],
     ['that is empty', () => trace(''), 'The log is empty.'],
     ['that shows variables', () => trace(`CI_DEBUG_TRACE="true"\n${log}`), 'The log is not shown'],
-  ])('explains %s', async (_, say, description) => {
+  ])("explains a job's log %s", async (_, say, description) => {
     say()
     const answered = await ask(page)
     expect(answered.status).toBe(200)
@@ -144,7 +144,7 @@ describe('the log of a job', () => {
     expect(text).not.toContain('npm test')
   })
 
-  it('is not shown without the token, and never of a hidden project', async () => {
+  it('shows no job log without the admin token, and never the log of a hidden project', async () => {
     trace(log)
     const before = traces()
     expect((await fetch(house.url + page, { redirect: 'manual' })).status).toBe(303)
@@ -153,7 +153,7 @@ describe('the log of a job', () => {
     expect(traces()).toBe(before)
   })
 
-  describe('as JSON', () => {
+  describe('job logs as JSON', () => {
     const json = `/api${page}`
     const shape = apiRoutes(noParts, { adminToken: () => undefined }, consoleParts).find(({ path }) =>
       path.endsWith('/log'),
@@ -166,7 +166,7 @@ describe('the log of a job', () => {
       return value
     }
 
-    it('has the same lines, without their colours', async () => {
+    it('returns the same log lines as JSON, without their colours', async () => {
       trace(log)
       const before = traces()
       const { lines = [], ...rest } = await asJson(json)
@@ -184,7 +184,7 @@ describe('the log of a job', () => {
       expect(await asJson(`${json}?find=nowhere`)).toMatchObject({ found: 0, lines: [] })
     })
 
-    it('names the omitted part and the reason', async () => {
+    it("returns the omitted part of a job's log and the reason as JSON", async () => {
       trace(`CI_DEBUG_TRACE="true"\n${log}`)
       expect(await asJson(json)).toEqual({ as: 'traced' })
       const asked = traces()
@@ -194,7 +194,7 @@ describe('the log of a job', () => {
       expect(await asJson(json)).toMatchObject({ as: 'refused' })
     })
 
-    it('has the same limits as the page', async () => {
+    it("limits a job's log as JSON like on the page", async () => {
       trace(`${'a line that goes on\n'.repeat(200_000)}${log}`)
       const { lines = [], missing } = await asJson(json)
       expect(JSON.stringify(lines).length).toBeLessThan(12 * 2 ** 20)
@@ -202,7 +202,7 @@ describe('the log of a job', () => {
       expect(await asJson(`${json}?find=goes+on`)).toMatchObject({ lines: { length: 1_000 } })
     })
 
-    it('is not available without the token or for a hidden project, and follows its description', async () => {
+    it("returns no job log as JSON without the token or for a hidden project, and follows the API's schema", async () => {
       const before = traces()
       expect((await fetch(house.url + json)).status).toBe(401)
       expect((await ask('/api/pipelines/301/8/jobs/80/log')).status).toBe(404)
@@ -213,12 +213,12 @@ describe('the log of a job', () => {
     })
   })
 
-  it('is not fetched again by an open page', async () => {
+  it("does not fetch a job's log again for an open page", async () => {
     expect(await read(page)).not.toContain('id="live"')
   })
 })
 
-it.skipIf(chromiumPath === undefined)('can be opened in a browser from the page of its job', async () => {
+it.skipIf(chromiumPath === undefined)("opens a job's log in a browser from the page of the job", async () => {
   trace(log)
   const browser = await launch()
   try {
@@ -246,7 +246,7 @@ it.skipIf(chromiumPath === undefined)('can be opened in a browser from the page 
   }
 })
 
-it('is not shown unless configured', async () => {
+it('shows no job logs unless configured', async () => {
   const plain = await openHouse({ PIPESPAN_ADMIN_TOKEN: token })
   try {
     await plain.live(['retried'])

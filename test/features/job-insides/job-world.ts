@@ -1,4 +1,5 @@
-// A platform that answers over HTTP and a store on real SQLite, between which the insides of jobs are read under a clock that the test moves.
+// Provides a platform that answers over HTTP and a store on real SQLite. Job logs and reports are read between the two under a clock that the test
+// moves.
 import { gzipSync } from 'node:zlib'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
 import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
@@ -18,12 +19,12 @@ import type { JobReading } from '../../../src/features/job-insides/job-reading.t
 import type { ObservedJob, PipelineFacts } from '../../../src/model/observation.ts'
 import type { Signal } from '../../../src/core/store/ports/outbox.ts'
 
-/** Of everything that may be read about the inside of a job: they find nothing to read. */
+/** The default readers for every kind of log and report: they find nothing to read. */
 const needlessReadings = Object.fromEntries(
   jobReadables.map(what => [what, async () => ({ as: 'needless' as const })]),
 ) as unknown as Record<JobReadable, JobReading>
 
-/** Answers with this file as the platform keeps it. */
+/** Answers with this file, compressed as the platform stores it. */
 export const packed =
   (text: string): Reply =>
   (_, response) =>
@@ -32,7 +33,7 @@ export const packed =
 const nothing: JobReadRules = { sections: [], lines: [], tests: false, reports: [], spans: false, project: () => true }
 
 interface FinishOptions {
-  /** Besides nothing. */
+  /** The rules for what is read. By default, nothing is read. */
   readonly reads: Partial<JobReadRules>
   readonly pipelineId?: number | undefined
   readonly facts?: Partial<PipelineFacts> | undefined
@@ -108,7 +109,7 @@ export class JobWorld {
     }).drain()
   }
 
-  /** The chunks of jobs since the last call. */
+  /** Returns the job chunks that were exported since the last call. */
   async sent(signal: Signal): Promise<Chunk[]> {
     const items = await deliver(this.store, { destination: 'default', signal })
     return items.map(chunkOf).flatMap(chunk => (chunk.kind === 'job' ? [chunk] : []))

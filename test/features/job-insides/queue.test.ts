@@ -1,4 +1,4 @@
-// What the queue promises, on either database, of what is still to be read about the inside of jobs.
+// Tests the queue of job logs and reports that are still to be read, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { applyAnswer } from '../../../src/core/complete/apply-answers.ts'
@@ -27,7 +27,7 @@ const hour = 60 * minute
 const traces: ExportQueue = { destination: 'default', signal: 'traces' }
 const key = { instance, pipelineId: 7 }
 
-/** Takes the snapshot of the run's next attempt, with the log of each of its jobs to be read. */
+/** Takes the snapshot of the run's next attempt, and adds the log of each of its jobs to the queue. */
 function taking(): RunWork {
   const work = snapshotWork(7, chunk => ({ chunk, to: [traces] }))
   return {
@@ -86,7 +86,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
       .sort(([a], [b]) => a - b)
   }
 
-  it('leases each entry to one worker, with the chunk of the job, and to the next if it was not finished', async () => {
+  it('leases each job read to one worker, with the chunk of the job, and to the next worker if it was not finished', async () => {
     const [first] = await take(1)
     expect(first).toMatchObject({ jobId: 1, what: 'log', tries: 0, chunk: { key, attempt: 1, number: 1 } })
     expect(await take()).toMatchObject([{ jobId: 2 }])
@@ -95,13 +95,13 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect((await take()).map(({ jobId }) => jobId)).toEqual([1, 2])
   })
 
-  it('releases the leases of a crashed process at the start, where only one process may serve', async () => {
+  it('releases the job reads that a crashed process had leased at the start, if only one process may serve the store', async () => {
     expect(await take()).toHaveLength(2)
     await store.reclaim()
     expect(await take()).toHaveLength(name === 'SQLite' ? 2 : 0)
   })
 
-  it('writes a result to the outbox and removes the entry in one transaction, once, whoever else read it', async () => {
+  it('writes the result of a job read to the outbox and removes its queue entry in one transaction, even if two workers read it', async () => {
     const [read] = await take(1)
     if (read === undefined) throw new Error('nothing to read')
     await apply(read, 2)
@@ -120,7 +120,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect((await store.runs.get(key))?.run.jobs.size).toBe(2)
   })
 
-  it('tells who reports of what was read whether a destination takes it, and asks in any case', async () => {
+  it('calls features that report on a job read in any case, with whether a destination takes its chunk', async () => {
     const [first, second] = await take()
     const told: boolean[] = []
     const reports: InsideOutlets['reports'] = (_, { isSent }) => {
@@ -136,7 +136,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect((await numbers()).filter(([, kind]) => kind === 'job')).toHaveLength(1)
   })
 
-  it('returns the tests of a job as they were last read', async () => {
+  it('returns the tests of a job from its newest chunks', async () => {
     const [read] = await take(1)
     if (read === undefined) throw new Error('nothing to read')
     await apply(read)
@@ -156,7 +156,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect(await names(2, read.jobId)).toEqual([])
   })
 
-  it('numbers a later supplement after earlier results', async () => {
+  it('numbers a later supplement after the chunks of earlier job reads', async () => {
     for (const read of await take()) await apply(read)
     const late = event('failed', { finishedAt: at(60) }, [job(3, 'late', 'success', { started: 6, finished: 40 })])
     await store.runs.transact(mergeObservations([late], 'webhook', rules))
@@ -169,7 +169,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     ])
   })
 
-  it('respects deferrals, counts tries, and removes dropped entries', async () => {
+  it('respects deferrals of job reads, counts tries, and removes dropped entries', async () => {
     const [one, two] = (await take()).toSorted((a, b) => a.jobId - b.jobId)
     if (one === undefined || two === undefined) throw new Error('nothing to read')
     await queue.defer(one, 5_000, true)
@@ -181,14 +181,14 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect(await take()).toMatchObject([{ jobId: 1 }])
   })
 
-  describe('jobs that become known after the snapshots', () => {
+  describe('reports that become known after the snapshot', () => {
     const late = {
       ...rules,
       steps: [
         jobReadStep({ sections: [], lines: [], tests: true, reports: ['coverage'], spans: false, project: () => true }),
       ],
     }
-    /** The platform's answer, which says what the jobs have left. */
+    /** Applies an answer of the platform that lists these artifacts of a job. */
     const answered = async (artifactSizes: Record<string, number>, finished = 50, id = 1): Promise<unknown> => {
       const one = job(id, `build ${id}`, 'failed', { started: finished - 45, finished }, { artifactSizes })
       return store.runs.transact([
@@ -207,7 +207,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
       for (const read of await take()) await apply(read)
     })
 
-    it('are read once each, with the chunk of the job', async () => {
+    it('reads each report that is listed after the snapshot once, with the chunk of its job', async () => {
       await answered({ junit: 900, cobertura: 80 })
       const both = [
         [1, 'tests', 1, 1],
@@ -222,7 +222,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
       expect(await left()).toEqual([])
     })
 
-    it('are read with the chunk of their supplement, or with the newest chunk if they ran again', async () => {
+    it("reads a late report with the chunk of the job's supplement, and none for a job that has run again", async () => {
       const more = [job(3, 'build 3', 'failed', { started: 5, finished: 50 })]
       await store.runs.transact(mergeObservations([event('failed', { finishedAt: at(60) }, more)], 'webhook', late))
       await store.runs.transact([supplementing(3)])
@@ -232,7 +232,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
       expect(await left()).toEqual([[3, 'tests', 1, 4]])
     })
 
-    it('are requested if only a webhook reported them', async () => {
+    it('requests the details of a late job that only a webhook reported', async () => {
       const asks = async (id: number): Promise<unknown> => {
         const observed = jobEvent(job(id, `late ${id}`, 'success', { started: 6, finished: 40 }))
         await store.runs.transact(mergeObservations([observed], 'webhook', { ...late, enrichDeadline: minute }))
@@ -243,7 +243,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
       expect(await asks(9)).toEqual([])
     })
 
-    it('are not read if their chunk was removed', async () => {
+    it('does not read a late report if the chunk of its job was deleted', async () => {
       const { token, items } = await store.outbox.lease(traces, 100, minute)
       const done = items.map(({ id }) => ({ id, as: 'delivered' as const }))
       await store.outbox.settle(token, done)
@@ -258,7 +258,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
   })
 })
 
-it('reads about a job that was exported already, once the platform lists what it has left', async () => {
+it('reads the reports of an already exported job once the platform lists them', async () => {
   const rules = { sections: [], lines: [], tests: true, reports: [], spans: false, project: () => true } as const
   await using world = await openPolledWorld({
     hook: ({ kind }) => kind === 'pipeline',

@@ -1,4 +1,5 @@
-// Promises about what is read of a log: of which jobs, how much of it, and what each line says. Over HTTP, from a platform that answers with any log.
+// Tests how job logs are read: for which jobs, how much of each log, and what each line becomes. The logs come over HTTP from a platform that answers
+// with any log.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLogReading } from '../../../src/features/job-insides/read-log.ts'
 import { insideCounters } from '../../../src/features/job-insides/counts.ts'
@@ -44,7 +45,7 @@ const asked: JobRead = {
 
 type Options = Partial<LogReadingOptions & InsideRules>
 
-describe('a log', () => {
+describe('reading one log', () => {
   let platform: PlatformServer
   let close: () => Promise<void>
   let client: RestClient
@@ -77,7 +78,7 @@ describe('a log', () => {
   const linesOf = async (log: string, options: Options = {}): Promise<readonly LogLine[]> =>
     (await insides(log, options)).flatMap(({ lines = [] }) => lines)
 
-  it('is exported with its beginning, its end, and a record of how much is missing between them', async () => {
+  it('exports the beginning and the end of a long log, and a record of how much is missing between them', async () => {
     const linesMax = 64 * 1024
     const lines = await linesOf(Array.from({ length: 5_000 }, (_, at) => `${at} ${'x'.repeat(100)}\n`).join(''), {
       linesMax,
@@ -96,21 +97,21 @@ describe('a log', () => {
     expect(lines.at(-1)?.number).toBe(5_000)
   })
 
-  it('is exported with lines of at most 16 KiB that are cut between characters', async () => {
+  it('exports log lines of at most 16 KiB, and cuts longer ones between characters', async () => {
     const [line] = await linesOf(`${'é'.repeat(30_000)}\n`)
     expect(Buffer.byteLength(line?.text ?? '')).toBeLessThanOrEqual(16 * 1024)
     expect(Buffer.byteLength(line?.text ?? '')).toBeGreaterThan(16 * 1024 - 4)
     expect(line?.text).toMatch(/^é+…?$/)
   })
 
-  it('is read once more if it looks unfinished, unless its job was canceled', async () => {
+  it('reads a log that looks unfinished once more, unless its job was canceled', async () => {
     platform.reply = answer(200, 'compiling\n')
     const read = async (status: JobSnapshot['status']): Promise<string> =>
       (await readingOf().read({ ...asked, tries: 0 }, { ...job, status }, { priority: 'inside' })).as
     expect([await read('success'), await read('failed'), await read('canceled')]).toEqual(['early', 'early', 'read'])
   })
 
-  it("is not exported if it shows the job's variables; its sections still become spans", async () => {
+  it("exports no lines of a log that shows the job's variables, but still its sections as spans", async () => {
     const log = `section_start:${t0 / 1_000}:step_script${erase}\nexport CI_JOB_ID=1\nexport CI_JOB_TOKEN=x\nexport CI_COMMIT_SHA=y\nsecret\n`
     const reading = readingOf({ sections: ['all'] })
     platform.reply = answer(200, log)
@@ -120,7 +121,7 @@ describe('a log', () => {
     expect(reading.counters).toMatchObject({ cutLogs: { debug_trace: 1 }, lines: { true: 0 } })
   })
 
-  it('is not exported for a pipeline with debug trace, and not fetched just for its lines', async () => {
+  it('exports no log lines of a pipeline with debug trace, and does not fetch a log for its lines alone', async () => {
     const traced = {
       ...chunk,
       pipeline: { ...chunk.pipeline, facts: { ...chunk.pipeline.facts, isDebugTraced: true } },
@@ -137,7 +138,7 @@ describe('a log', () => {
     expect(both.counters).toMatchObject({ cutLogs: { debug_trace: 1 }, lines: { true: 0 } })
   })
 
-  it('is requested only for slow jobs if only these are selected', async () => {
+  it('requests logs only of slow jobs if only slow jobs are selected', async () => {
     const isSlow = { value: false }
     const reading = readingOf({ sections: ['slow'], lines: [], isSlow: async () => isSlow.value })
     expect(await reading.read(asked, job, { priority: 'inside' })).toEqual({ as: 'needless' })
@@ -148,14 +149,14 @@ describe('a log', () => {
   })
 })
 
-describe('the jobs that are read', () => {
+describe('choice of jobs whose logs are read', () => {
   const read = (rules: Partial<JobReadRules>, more: Partial<JobSnapshot> = {}): unknown => {
     const of = { run: {} as Run, isSent: true }
     const step = jobReadStep({ ...nothing, ...rules })
     return step.onSnapshot?.({ ...chunk, jobs: [{ ...job, ...more }] }, of).flatMap(({ reports }) => reports)
   }
 
-  it('are the selected jobs of selected projects, if they ran', () => {
+  it('reads the logs of selected jobs in selected projects, if they ran', () => {
     const log = [{ key: chunk.key, attempt: 1, number: 1, jobId: 1, what: 'log' }]
     expect(read({})).toBeUndefined()
     expect(read({ lines: ['failed'] })).toEqual(log)
@@ -167,7 +168,7 @@ describe('the jobs that are read', () => {
   })
 })
 
-it('a job is slow if it took longer than 95 % of at least twenty runs within thirty days', async () => {
+it('treats a job as slow if it took longer than 95 % of at least twenty runs within thirty days', async () => {
   const asked: unknown[] = []
   let runs = 19
   const of: PastDurations['of'] = async (...question) => {

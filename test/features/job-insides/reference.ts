@@ -1,4 +1,4 @@
-// Writes the part of docs/ATTRIBUTES.md about the insides of jobs from the tables of their attributes.
+// Generates the part of docs/ATTRIBUTES.md about the insides of jobs from the tables of their attributes.
 import { code } from '../../../scripts/docs/markdown.ts'
 import {
   dotenvAttributes,

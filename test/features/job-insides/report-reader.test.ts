@@ -1,4 +1,5 @@
-// Promises about the other reports of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
+// Tests job reports other than test reports, with a real platform's answers over HTTP and a real store: which ones are requested, and that each is
+// exported once.
 import { insideTelemetry } from '../../../src/features/job-insides/telemetry/insides.ts'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -37,7 +38,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 const settings = telemetrySettings({ profiles, insides: insideTelemetry, drop: ['*.SECRET_*'] })
 const day = 24 * 60 * minute
 
-describe('reports of jobs other than tests, and their own spans', () => {
+describe('job reports other than test reports, and own spans of jobs', () => {
   let world: JobWorld
   let platform: PlatformServer
   let store: Store
@@ -45,9 +46,9 @@ describe('reports of jobs other than tests, and their own spans', () => {
   let reports: ReturnType<typeof createReportReading>
   let counters: InsideCounters
   let faults: string[] = []
-  /** What the platform has, by type. */
+  /** The platform's answers for job reports, by type. */
   let artifacts: Partial<Record<ReportType, Reply>> = {}
-  /** What the archive of a job's artifacts has, by path. */
+  /** The files in the archive of a job's artifacts, by path. */
   let files: Record<string, Reply> = {}
   let spans: JobReading
   const paths = ['telemetry/a b.otlp.json', 'more.otlp.jsonl']
@@ -87,7 +88,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
   })
   const newReader = (): JobReader => world.reader({ ...reports, spans }, chunk => measure(chunk, settings))
 
-  /** Exports a pipeline with these jobs, and reads what is to be read of them. */
+  /** Exports a pipeline with these jobs, and reads their reports. */
   async function finish(jobs: ObservedJob[], pipelineId = 7, withSpans = false): Promise<void> {
     await world.finish(jobs, { reads: { reports: reportSwitches, spans: withSpans }, pipelineId })
     await reader.drain()
@@ -114,7 +115,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
       ])
   }
 
-  it('cost one request each, and none for a job without reports', async () => {
+  it('sends one request for each report of a job, and none for a job without reports', async () => {
     artifacts = { metrics: packed('size 1'), dotenv: packed('VERSION=1') }
     await finish([withReports(1, 'metrics', 'dotenv', 'lsif'), withReports(2), job(3, 'x', 'success', { finished: 9 })])
     expect(platform.asked.map(({ path, query }) => [path, String(query)]).sort()).toEqual([
@@ -126,7 +127,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(reader.counters).toMatchObject({ read: 2, refused: 0 })
   })
 
-  it('become gauges with their own names, by job, ref and label, if they are metrics', async () => {
+  it('exports metrics reports as gauges with their own names, by job, ref and label', async () => {
     artifacts = {
       metrics: packed('bundle:size{part="app",owner="ACME-12"} 5\nbundle:size{part="vendor"} 7\np95 0.5\ncoverage 3'),
     }
@@ -145,7 +146,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     const cumulative = projects.flatMap(one => toCumulative(one, world.now, settings) ?? [])
     expect(namesOf(encodeResourceMetrics(cumulative))).toEqual(expect.arrayContaining(names))
 
-    // A later pipeline's values take their place; the others stay.
+    // The values of a later pipeline replace the earlier ones. Gauges that it does not report keep their values.
     artifacts = { metrics: packed('p95 0.75') }
     await finish(
       [withReports(2, 'metrics')].map(one => ({ ...one, facts: { ...one.facts, name: 'build 1' } })),
@@ -155,7 +156,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(counters.series).toEqual({ true: 4, false: 1 })
   })
 
-  it('are limited to a number of names and series per project', async () => {
+  it('limits the names and series of metrics reports per project', async () => {
     for (const pipeline of [1, 2, 3]) {
       artifacts = { metrics: packed(Array.from({ length: 40 }, (_, n) => `m_${pipeline}_${n} ${n}`).join('\n')) }
       await finish([withReports(pipeline, 'metrics')], pipeline)
@@ -171,7 +172,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(ofOne).toContainEqual(['platform.report.m_1_0', { 'otel.metric.overflow': true }, 1])
   })
 
-  it('become one record of the job with the allowed keys, without secrets, if they are dotenv', async () => {
+  it('exports a dotenv report as one record of the job with the allowed keys, without secrets', async () => {
     artifacts = {
       dotenv: packed('VERSION=1.2\nIMAGE=x:ACME-77\nDB_PASSWORD=correct-horse-9\nUNNAMED=leaves not\nSECRET_ID=7'),
     }
@@ -186,13 +187,13 @@ describe('reports of jobs other than tests, and their own spans', () => {
       'platform.report.dotenv.IMAGE': 'x:[REDACTED]',
       'platform.report.dotenv.DB_PASSWORD': '[REDACTED]',
     })
-    // With SECRET_ID, which no attribute may be named.
+    // The count includes SECRET_ID, although no attribute may have that name.
     expect(counters.values).toEqual({ true: 4, false: 0 })
     expect(Buffer.from(bytes).toString()).not.toContain('leaves not')
     expect(JSON.stringify(await store.totals.read(10))).not.toContain('leaves not')
   })
 
-  it('become gauges of total coverage, and a counter of findings by type and severity', async () => {
+  it('exports gauges of total coverage, and a counter of findings by type and severity', async () => {
     artifacts = {
       cobertura: packed('<coverage line-rate="0.875" branch-rate="0.5"/>'),
       jacoco: packed('<report><counter type="LINE" missed="1" covered="3"/></report>'),
@@ -220,7 +221,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(reader.counters).toMatchObject({ read: 4, empty: 1 })
   })
 
-  it('are counted with the reason if they cannot be read, without affecting others', async () => {
+  it('counts reports that cannot be read with the reason, without affecting other reports', async () => {
     artifacts = {
       metrics: answer(200, 'PK\u0003\u0004 an archive'),
       dotenv: answer(200, '\u0000\u0001\u0002\u0003 no gzip'),
@@ -233,14 +234,14 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(faults.map(one => one.split(':')[0]).sort()).toEqual(['entities', 'not_gzip', 'not_xml', 'truncated'])
     expect(await series()).toHaveLength(1)
     const { refusedEndpoints } = store.repositories
-    // It hands out archives alone, whatever the job; the scan that has expired was refused for this job alone.
+    // For metrics, the platform only serves archives, so that type is refused for all jobs. The expired scan was refused for this job alone.
     const refused = (await refusedEndpoints.all()).filter(({ since }) => since !== undefined)
     expect(refused.map(({ what, project }) => [what, project])).toEqual([['metrics', 0]])
     expect(reader.counters).toMatchObject({ read: 1, empty: 4, refused: 2, failed: 0 })
     expect([...(counters.reports.get('jacoco') ?? [])]).toEqual([['not_xml', 1]])
   })
 
-  it('are requested again after a day if the platform does not know their type', async () => {
+  it('requests reports of a type that the platform does not know again after a day', async () => {
     artifacts = { sarif: answer(400, '{"error":"file_type does not have a valid value"}') }
     await finish([withReports(1, 'sarif')])
     await finish([withReports(2, 'sarif')], 8)
@@ -269,7 +270,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(one => one.spans))
   }
 
-  it("forward a job's own spans below the job, with their own ids", async () => {
+  it("exports a job's own spans below the job's span, with their own ids", async () => {
     const attributes = [
       { key: 'cicd.pipeline.task.run.id', value: { stringValue: 'mine' } },
       { key: 'owner', value: { stringValue: 'ACME-12' } },
@@ -332,7 +333,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(await sentSpans()).toEqual([])
   })
 
-  it('count invalid or excess own spans without affecting others', async () => {
+  it('counts invalid or excess own spans of a job without affecting the others', async () => {
     files = {
       'telemetry/a b.otlp.json': answer(
         200,
@@ -346,7 +347,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
       'more.otlp.jsonl': answer(200, `{"resourceLogs":[]}\n{"half":\n${request(span('9'))}\n`),
     }
     await finish([withReports(1)], 7, true)
-    // Also what stands behind a line that is wrong.
+    // The spans after an invalid line are read too.
     expect(counters.spans).toMatchObject({ kept: 1_000, repeated: 1, invalid: 3, misplaced: 2, beyond: 103 })
     expect([...counters.spanFiles]).toEqual([
       ['none', 1],
@@ -356,7 +357,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(await sentSpans()).toHaveLength(1_000)
   })
 
-  it('refuse own spans that imitate spans of this or another pipeline', async () => {
+  it('refuses own spans of a job that imitate spans of this or another pipeline', async () => {
     const of = { key: { instance: world.client.instance, pipelineId: 7 }, attempt: 1 }
     const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 7 } as const
     const taken = [1, 2].map(id => jobSpanId({ ...of, trace }, { id, kind: 'job' }))
@@ -398,7 +399,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(own).toMatchObject({ droppedAttributesCount: claims.length })
   })
 
-  it('stop reading own spans that are built to cost time and memory at a limit', async () => {
+  it('stops at a limit when it reads own spans that are built to cost time and memory', async () => {
     const list = (item: string, times: number): string => Array<string>(times).fill(item).join(',')
     const spanWith = (id: string, more: string): string => `${JSON.stringify(span(id)).slice(0, -1)},${more}}`
     const file = (own: string): string => `{"resourceSpans":[{"scopeSpans":[{"spans":[${own}]}]}]}`
@@ -432,7 +433,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(longKey?.attributes).toHaveLength(1)
   })
 
-  it('yield no own spans if the file is missing, invalid, too large or of another format', async () => {
+  it('exports no own spans of a job if the file is missing, invalid, too large or of another format', async () => {
     files = { 'more.otlp.jsonl': answer(200, 'no JSON at all') }
     await finish([withReports(1)], 7, true)
     files = {
@@ -445,7 +446,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(await sentSpans()).toEqual([])
   })
 
-  it('are read after the next start and counted once if the daemon stops while it reads them', async () => {
+  it('reads a report after the next start and counts it once if the daemon stops while it reads the report', async () => {
     const { promise: isAsked, resolve: asked } = Promise.withResolvers<undefined>()
     artifacts = {
       codequality: (_, response) => {
@@ -473,7 +474,8 @@ describe('reports of jobs other than tests, and their own spans', () => {
     artifacts = { cobertura: coverageOf(size) }
     const before = liveMemory()
     const live: number[] = []
-    // Not without end: what other files have left in this process makes each look slow, and the looks would be all that it does.
+    // The number of measurements is limited. After other test files have run in this process each one is slow, and would leave no time for the
+    // reading itself.
     const watch = setInterval(() => live.length < 5 && live.push(liveMemory()), 200)
     await finish([withReports(1, 'cobertura')])
     clearInterval(watch)
@@ -483,7 +485,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
   })
 })
 
-/** Gzip members, each of a part of the report: as large as is wanted, made quickly. */
+/** Answers with a coverage report of this size. It consists of gzip members with one part of the report each, so that it is generated quickly. */
 function coverageOf(size: number): Reply {
   const line = '<line number="1" hits="1" condition="a long text, as some reports have"/>'
   const part = gzipSync(line.repeat(10_000))

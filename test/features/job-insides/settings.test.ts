@@ -1,4 +1,4 @@
-// Job logs and reports in the configuration.
+// Tests the configuration of job logs and reports.
 import { describe, expect, it } from 'vitest'
 import { faults } from '../../daemon/configuration/given.ts'
 
@@ -9,7 +9,7 @@ const given = {
 }
 const token = 'an-admin-token-of-32-characters-x'
 
-describe('job logs and reports in the configuration', () => {
+describe('configuration of job logs and reports', () => {
   it.each([
     ['logs without pages', 'pages: { enabled: false, logs: true }', 'Job logs are shown on the pages, which are off.'],
     [
@@ -27,11 +27,11 @@ describe('job logs and reports in the configuration', () => {
       'reports: [dotenv]',
       'Dotenv reports are enabled, but no key is allowed to be exported.',
     ],
-  ])('refuses %s', (_, yaml, what) => {
+  ])('refuses a configuration of job logs and reports: %s', (_, yaml, what) => {
     expect(faults(given, yaml)).toEqual([expect.stringContaining(what)])
   })
 
-  it('names a platform of its projects that is not configured', () => {
+  it('refuses projects whose platform is not configured, and names the platform', () => {
     const two = "platforms: [{ name: cloud, url: 'https://git.example.com', webhook: { token: one-secret } }]"
     expect(faults({}, `${two}\njob: { projects: ['cloud:org/**', 'clout:org/**'] }`)).toEqual([
       expect.stringContaining('“clout:org/**” is for the platform clout, which is not configured.'),

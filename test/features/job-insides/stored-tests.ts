@@ -1,4 +1,4 @@
-// What a store remembers of tests, without a scope.
+// Reads the test results in a store, without a scope.
 import { testMemory, type TestMemory } from '../../../src/features/job-insides/test-memory.ts'
 import { testReads, type TestReads } from '../../../src/features/job-insides/test-reads.ts'
 import { unbounded } from '../../../src/core/store/sql/reading.ts'

@@ -1,4 +1,4 @@
-// Promises about what is remembered of tests, on both databases.
+// Tests how test results are stored and compared, on both databases.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -20,7 +20,7 @@ interface Reported {
   readonly flaky?: readonly number[]
 }
 
-/** Bytes of one project. */
+/** The maximum number of bytes that one project may use in these tests. */
 const maxBytes = 50_000
 
 const named = (hash: number) => [hash, { suite: 'S', name: `test ${hash}` }] as const
@@ -31,7 +31,7 @@ describe.each([
     async (folder: string, now: () => number) => openSqlite(path.join(folder, 'tests.db'), { now, maxSize: 2 ** 30 }),
   ],
   ['PostgreSQL', async (_: string, now: () => number) => openPostgres(await newDatabase(), { now, maxSize: 2 ** 30 })],
-] as const)('the memory of tests on %s', (_, open) => {
+] as const)('stored test results on %s', (_, open) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-tests-'))
   let now = t0
   let store: Store
@@ -67,7 +67,7 @@ describe.each([
   const names = async (reported: Reported, more?: Partial<RememberedReport>) =>
     (await record(reported, more)).flaky.map(({ name }) => name)
 
-  it('recognises a test as flaky that failed and passed on the same code, whichever came first', async () => {
+  it('recognises a test that failed and passed on the same code as flaky, whichever came first', async () => {
     expect(await names({ passed: [1, 2], failed: [3] })).toEqual([])
     expect(await names({ passed: [1, 2, 3] })).toEqual(['test 3'])
     expect(await names({ passed: [2, 3], failed: [1] })).toEqual(['test 1'])
@@ -100,7 +100,7 @@ describe.each([
     expect(await names({ passed: [1] }, { revision: 'def' })).toEqual(['test 1'])
   })
 
-  it('does not call a test flaky if code, job or project differ, or if it never passed', async () => {
+  it('does not report a test as flaky if code, job or project differ, or if it never passed', async () => {
     await record({ failed: [1], passed: [2] })
     for (const more of [
       { revision: 'def' },
@@ -119,7 +119,7 @@ describe.each([
     ])
   })
 
-  it('gives the same answer however often a report is read', async () => {
+  it('returns the same flaky tests however often a report is read', async () => {
     await record({ failed: [1, 2] })
     const again = report({ passed: [1, 2] })
     const first = await tests.record(again)
@@ -129,7 +129,7 @@ describe.each([
     expect(figures.map(({ times }) => times)).toEqual([1, 1])
   })
 
-  it('reports a flaky test once if reports are read at the same time', async () => {
+  it('reports a flaky test once if two reports are read at the same time', async () => {
     const found = await Promise.all([
       record({ failed: [1] }),
       record({ passed: [1] }),
@@ -168,7 +168,7 @@ describe.each([
     expect(await time()).toEqual([{ project, jobs: 2, lostMs: 47_000 }])
     const figures = await tests.figures('flaky', { project, since: 0, limit: 10 })
     expect(figures.map(({ costMs }) => costMs)).toEqual([47_000, 40_000, 40_000])
-    // A job of another revision, and one that failed for another reason.
+    // These are a job of another revision, and a job that failed for another reason.
     await record({ failed: [1] }, { lostMs: 500, revision: 'def' })
     await record({ passed: [1], flaky: [4] }, { lostMs: 900, revision: 'def' })
     expect(await time()).toEqual([{ project, jobs: 3, lostMs: 47_500 }])
@@ -176,7 +176,7 @@ describe.each([
     expect(await time({ since: now + 1 })).toEqual([])
   })
 
-  it('adds each further job that fails with a flaky test, once', async () => {
+  it('adds the time of each further job that fails with a flaky test, once', async () => {
     const of = { project: `acme/shop-${projectId}`, since: 0 }
     await record({ passed: [1] })
     await record({ failed: [1, 2] }, { lostMs: 1_000 })
@@ -190,7 +190,7 @@ describe.each([
     expect((await tests.figures('flaky', { ...of, limit: 9 })).map(({ costMs }) => costMs)).toEqual([31_000, 31_000])
   })
 
-  it('adds up to the time of the jobs that failed with flaky tests, whatever fails and passes when', async () => {
+  it('sums the time of the jobs that failed with flaky tests exactly, whatever fails and passes when', async () => {
     const outcome = fc.record({
       failed: fc.subarray([1, 2, 3, 4]),
       revision: fc.constantFrom('abc', 'def'),
@@ -220,7 +220,7 @@ describe.each([
     )
   })
 
-  it('dates tests by the end of their job, however late its report is read', async () => {
+  it('dates tests by the end of their job, however late the report is read', async () => {
     const endedAt = now - 5 * 24 * 3_600_000
     await record({ failed: [1] }, { endedAt: endedAt - 60_000 })
     await record({ passed: [1] }, { endedAt, slowest: [{ hash: 5, suite: 'S', name: 'slow', seconds: 1 }] })
@@ -235,7 +235,7 @@ describe.each([
     expect(await dates('failed', now)).toEqual([now])
   })
 
-  it('forgets tests after their retention', async () => {
+  it('deletes test results after their retention time', async () => {
     await record({ failed: [1] })
     await record({ passed: [1] })
     now += 1_000
@@ -248,7 +248,7 @@ describe.each([
     expect((await tests.figures('failed', of)).map(({ name }) => name)).toEqual(['test 2'])
   })
 
-  it('drops and counts the oldest tests of a project that exceeds its share, without affecting others', async () => {
+  it('deletes and counts the oldest test results of a project that exceeds its share, without affecting other projects', async () => {
     const kept = projectId
     await record({ failed: [7] })
     projectId += 100
@@ -266,14 +266,14 @@ describe.each([
     expect(left.map(({ name }) => name)).not.toContain('test 0')
     expect(left.map(({ name }) => name)).toContain('test 11')
     expect(await tests.figures('failed', { ...of, project: `acme/shop-${kept}` })).toHaveLength(1)
-    // What flaky tests cost is still known: test 5001, and 0, 5 and 10, which also passed.
+    // The cost of flaky tests is kept: of test 5001, and of the tests 0, 5 and 10, which also passed.
     expect(left.map(({ name }) => name)).not.toContain('test 5001')
     expect(await tests.flakyTime({ since: 0, project: `acme/shop-${projectId}` })).toMatchObject([{ jobs: 4 }])
   })
 })
 
-describe('a packed set', () => {
-  it('contains exactly what was added', () => {
+describe('packed set of hashes', () => {
+  it('finds exactly the hashes that were added to a packed set', () => {
     const hashes = fc.uniqueArray(fc.integer({ min: 0, max: 2 ** 48 - 1 }), { maxLength: 60 })
     fc.assert(
       fc.property(hashes, fc.integer({ min: 0, max: 2 ** 48 - 1 }), (all, other) => {

@@ -1,4 +1,5 @@
-// Promises about the tests of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
+// Tests the test reports of jobs, with a real platform's answers over HTTP and a real store: which reports are requested, and that each is exported
+// once.
 import { insideTelemetry } from '../../../src/features/job-insides/telemetry/insides.ts'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
@@ -29,7 +30,7 @@ const settings = telemetrySettings({ profiles, insides: insideTelemetry, eventNa
 
 const passing = pytest.replace(/<failure.*?<\/failure>/s, '')
 
-describe('the tests of jobs', () => {
+describe('test reports of jobs', () => {
   let world: JobWorld
   let platform: PlatformServer
   let store: Store
@@ -83,7 +84,7 @@ describe('the tests of jobs', () => {
     )
   }
 
-  /** Exports a pipeline with these jobs, and reads what is to be read of them. */
+  /** Exports a pipeline with these jobs, and reads their test reports. */
   async function finish(
     jobs: ObservedJob[],
     pipelineId = 7,
@@ -103,7 +104,7 @@ describe('the tests of jobs', () => {
       { failureReason: 'script_failure', artifactSizes: { junit: 900 }, ...more },
     )
 
-  /** The platform answers with its own report, and refuses artifacts. */
+  /** Makes the platform answer with its own report, and refuse artifacts. */
   function offersOnly(report: unknown, status: number, refusal: unknown = { message: '404 Not Found' }): void {
     const headers = { 'content-type': 'application/json' }
     platform.reply = (asked, response) =>
@@ -113,7 +114,7 @@ describe('the tests of jobs', () => {
       )
   }
 
-  it('cost one request for each job with a report, and none for others', async () => {
+  it('sends one request for each job with a test report, and none for other jobs', async () => {
     await finish([
       tested(1),
       job(2, 'lint', 'success', { finished: 9 }, { artifactSizes: { trace: 5 } }),
@@ -128,7 +129,7 @@ describe('the tests of jobs', () => {
     expect(counters.testReports).toEqual(new Map([['none', 1]]))
   })
 
-  it('become one event for the report and one for each failure, with the span of the job', async () => {
+  it('exports one event for a test report and one for each failed test, with the span of the job', async () => {
     await finish([tested(1)])
     const all = await records()
     expect(all.map(({ eventName, severityNumber }) => [eventName, severityNumber])).toEqual([
@@ -155,7 +156,7 @@ describe('the tests of jobs', () => {
     })
   })
 
-  it('are counted by job and result, once', async () => {
+  it('counts tests once, by job and result', async () => {
     await finish([tested(1)])
     const { projects } = await store.totals.read(10)
     const series = projects.flatMap(one => one.series).filter(({ metric }) => metric.startsWith('platform.test.'))
@@ -168,7 +169,7 @@ describe('the tests of jobs', () => {
     ])
   })
 
-  it('are flaky if one job failed and another passed on the same code, which is reported once with both', async () => {
+  it('reports a test once as flaky if it failed in one job and passed in another on the same code', async () => {
     await finish([tested(1)])
     await records()
     platform.reply = packed(passing)
@@ -192,7 +193,7 @@ describe('the tests of jobs', () => {
     ['surefire-flaky', 1, ['it.Hooks.createsHook']],
     ['pytest-call-and-teardown', 0, []],
     ['suite-level-error', 0, []],
-  ])('are not flaky if every run failed: %s', async (file, count, names) => {
+  ])('does not report a test as flaky if every run of it failed: %s', async (file, count, names) => {
     platform.reply = packed(readFileSync(`test/fixtures/reports/${file}.xml`, 'utf8'))
     await finish([tested(1)])
     const all = (await records()).map(({ eventName, attributes }) => ({ eventName, attributes }))
@@ -201,12 +202,12 @@ describe('the tests of jobs', () => {
     expect(flaky.map(({ attributes }) => attributes['test.case.name'])).toEqual(names)
   })
 
-  it('are charged with the time of the jobs that failed because of them only', async () => {
+  it('charges a test only with the time of the jobs that failed because of it', async () => {
     const cost = async (question: 'failed' | 'flaky') =>
       (await testsOf(store).figures(question, { since: 0, limit: 10 })).map(({ name, times, costMs }) => [
         ...[name.split('.').at(-1), times, costMs],
       ])
-    // The same test fails in a job that may fail, and in one that takes 49.0006 s and fails.
+    // The same test fails in a job that is allowed to fail, and in a job that fails after 49.0006 s.
     const red = { failureReason: undefined, artifactSizes: { junit: 900 } }
     await finish([job(1, 'unit', 'success', { started: 1, finished: 30 }, red)])
     expect(await cost('failed')).toEqual([
@@ -223,7 +224,7 @@ describe('the tests of jobs', () => {
     expect(await cost('flaky')).toEqual([['test_discount', 1, 49_001]])
   })
 
-  it('have spans of suites and cases within the span of their job, if configured', async () => {
+  it('exports spans of test suites and cases within the span of their job, if configured', async () => {
     begin('cases')
     const at = new Date(t0 + 5_000).toISOString().slice(0, 19)
     const own = `<testsuites><testsuite name="timed" timestamp="${at}" time="2"><testcase name="a" time="1"/></testsuite>`
@@ -243,7 +244,7 @@ describe('the tests of jobs', () => {
     expect(all[2]?.parentSpanId).toBe(all[0]?.parentSpanId)
   })
 
-  it("have estimated times within the script's section if the job's sections are read", async () => {
+  it("estimates the times of tests within the script's section if the job's sections are read", async () => {
     begin('suites', true)
     const other =
       '<testsuites><testsuite name="untimed" time="3"><testcase name="b" time="3"/></testsuite></testsuites>'
@@ -257,7 +258,7 @@ describe('the tests of jobs', () => {
     expect(suite).toMatchObject({ name: 'untimed', start: t0 + 10_000, end: t0 + 13_000, estimated: true })
   })
 
-  it('are exported without secrets and e-mail addresses in any text', async () => {
+  it('exports tests without secrets and e-mail addresses in any text', async () => {
     begin('cases')
     const token = 'glpat-abcdefghij0123456789'
     const words = `ACME-4711 ${token} jane@example.com`
@@ -274,7 +275,7 @@ describe('the tests of jobs', () => {
   })
 
   it.each(['error', 'message'])(
-    "are read from the platform's own report, once, with its %s, if it does not offer the artifact",
+    "reads tests once from the platform's own report, with its %s, if the platform does not serve the artifact",
     async key => {
       const suite = (name: string, status: string) => ({
         name,
@@ -292,7 +293,7 @@ describe('the tests of jobs', () => {
       })
       const report = { test_suites: [suite('unit', 'failed'), suite('e2e', 'success')] }
       offersOnly(report, 400, { [key]: 'file_type does not have a valid value' })
-      // Each job in a chunk of its own: it is still the first parallel one with a report that stands for the others.
+      // Each job has its own chunk. Still, the suite is exported with the first parallel job that has a report.
       const parallel = [1, 2, 3].map(id => tested(id, { name: `unit ${id}/3`, ...(id === 1 && { artifactSizes: {} }) }))
       await finish([...parallel, tested(4, { name: 'e2e' })], 7, { chunkSize: 1 })
       expect(replaced).toEqual([expect.stringContaining('400')])
@@ -312,7 +313,7 @@ describe('the tests of jobs', () => {
     },
   )
 
-  it("say so if the platform's own report declares more failures than it has", async () => {
+  it("reports that the platform's own test report declares more failures than it contains", async () => {
     const suite = (failed_count: number) => ({
       ...{ name: 'unit', total_time: 1, failed_count, error_count: 1 },
       test_cases: [
@@ -331,7 +332,7 @@ describe('the tests of jobs', () => {
     expect(Object.fromEntries(faults)).toEqual({ 1: 'mismatch', 2: undefined })
   })
 
-  it("have no time of more than ten times their job's; such times are counted", async () => {
+  it('drops and counts test times of more than ten times the duration of their job', async () => {
     const suites = [
       '<testsuite name="a day" time="86400"><testcase name="p" time="2"/><testcase name="q" time="1"/></testsuite>',
       '<testsuite name="parallel" time="490"><testcase name="r" time="1"/></testsuite>',
@@ -360,21 +361,21 @@ describe('the tests of jobs', () => {
     ])
   })
 
-  it('may have any time if parallel jobs share the report', async () => {
+  it('accepts any test time if parallel jobs share the report', async () => {
     const cases = [{ status: 'success', name: 'p', execution_time: 1 }]
     offersOnly({ test_suites: ['unit', 'e2e'].map(name => ({ name, total_time: 900, test_cases: cases })) }, 400)
     await finish([tested(2, { name: 'unit 1/40' }), tested(3, { name: 'unit 2/40' }), tested(4, { name: 'e2e' })])
     expect([counters.testReports.get('none'), counters.droppedTimes]).toEqual([2, 1])
   })
 
-  it("are read from the platform's own report if their artifacts answer 404, which is logged once", async () => {
+  it("reads tests from the platform's own report if the artifacts answer 404, and logs that once", async () => {
     const names = Array.from({ length: 12 }, (_, n) => `unit-${String.fromCharCode(97 + n)}`)
     const cases = [{ status: 'success', name: 'adds', classname: 'Cart', execution_time: 1 }]
     offersOnly({ test_suites: names.map(name => ({ name, total_time: 1, test_cases: cases })) }, 404)
     await finish(names.map((name, n) => tested(n + 1, { name })))
     expect((await records()).map(one => one.eventName)).toEqual(names.map(() => 'platform.test.report'))
     const askedFor = (last: string) => platform.asked.filter(({ path }) => path.endsWith(last)).length
-    // Four jobs are read at the same time; after three refusals in a row none is asked any more.
+    // Four jobs are read at the same time. After three refusals in a row, no further artifact is requested.
     expect(askedFor('/artifacts')).toBeLessThan(8)
     expect(askedFor('/test_report')).toBe(1)
     expect(replaced).toEqual([expect.stringContaining('404')])
@@ -387,7 +388,7 @@ describe('the tests of jobs', () => {
     expect(reader.counters).toMatchObject({ read: 13, refused: 0 })
   })
 
-  it('are missing only for the job whose artifact is gone', async () => {
+  it('exports no tests for a job whose artifact is gone, and still requests those of other jobs', async () => {
     offersOnly({ test_suites: [] }, 404)
     for (const pipelineId of [7, 8, 9, 10]) await finish([tested(pipelineId)], pipelineId)
     expect(platform.asked.filter(({ path }) => path.endsWith('/artifacts'))).toHaveLength(4)
@@ -395,7 +396,7 @@ describe('the tests of jobs', () => {
     expect([await records(), replaced]).toEqual([[], []])
   })
 
-  it('with equal names are counted and compared each, with a span each', async () => {
+  it('counts and compares tests with equal names separately, with a span for each', async () => {
     begin('cases')
     const suite = (...all: readonly string[]) =>
       `<testsuite name="s">${all.map(one => `<testcase classname="C" name="x">${one}</testcase>`).join('')}</testsuite>`
@@ -413,14 +414,14 @@ describe('the tests of jobs', () => {
       [3, 2, 'pass'],
       [4, 3, 'fail'],
     ])
-    // The second of them fails now: it is flaky, and so is the third.
+    // Now the second test fails, so it is flaky. The third one, which failed before, passes and is flaky too.
     platform.reply = packed(suite('', '<failure/>', ''))
     await finish([tested(2)], 8)
     const flaky = (await records()).filter(({ eventName }) => eventName === 'platform.test.case.flaky')
     expect(flaky.map(one => one.attributes['test.case.name'])).toEqual(['C.x', 'C.x'])
   })
 
-  it('name the reason if their report cannot be read, without delaying anything', async () => {
+  it('exports the reason if a test report cannot be read, without delaying anything', async () => {
     const bodies: Readonly<Record<string, Buffer>> = {
       1: Buffer.from('<html>no gzip</html>'),
       2: gzipSync('no xml'),
@@ -443,7 +444,7 @@ describe('the tests of jobs', () => {
     expect(await world.queue.count()).toMatchObject({ due: 0, later: 0 })
   })
 
-  it('are fetched from another storage without sending the token', async () => {
+  it('fetches test reports from another storage without sending the token', async () => {
     await using storage = await startPlatform(packed(pytest))
     platform.reply = (_, response) => response.writeHead(302, { location: `${storage.url}/junit?signature=1` }).end()
     await finish([tested(1)])
@@ -452,13 +453,13 @@ describe('the tests of jobs', () => {
     expect(JSON.stringify(storage.asked)).not.toContain('secret-of-the-platform')
   })
 
-  it("are not requested if the platform's list is longer than the limit", async () => {
+  it('does not request a test report whose listed size exceeds the limit', async () => {
     await finish([tested(1, { artifactSizes: { junit: 31 * 1024 * 1024 } })])
     expect(platform.asked).toEqual([])
     expect((await records()).map(one => one.attributes['platform.test.report.fault'])).toEqual(['too_large'])
   })
 
-  it('are split into chunks that each fit one request, and counted in the first', async () => {
+  it('splits the tests of a job into chunks that each fit one request, and counts them with the first', async () => {
     const cases = Array.from(
       { length: 100 },
       (_, n) =>

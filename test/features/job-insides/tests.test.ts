@@ -1,4 +1,4 @@
-// Tests on the pages and in the API: the failed ones of a job, the flaky, failing and slow ones of projects.
+// Tests what the pages and the API show about tests: the failed tests of a job, and the flaky, failing and slow tests of projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { flakyTests } from '../../../src/features/job-insides/pages/test-figures.ts'
 import { failedTestsIn } from '../../../src/features/job-insides/failed-tests.ts'
@@ -41,14 +41,14 @@ beforeAll(async () => {
 })
 afterAll(async () => house.close())
 
-/** What pages read, without a scope. */
+/** Returns the reads of the pages, without a scope. */
 const parts = (): Pick<PagesParts, 'on'> => ({ on: make => house.daemon.store.on(sql => make(unbounded(sql))) })
 
 const read = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
 const ask = async (path: string): Promise<unknown> => (await fetch(`${house.url}/api${path}`)).json()
 
-describe('the tests of a job', () => {
-  it('are shown on its page if they failed, with messages and stack traces', async () => {
+describe('tests of a job on the pages', () => {
+  it('shows failed tests on the page of their job, with messages and stack traces', async () => {
     const page = await read(job)
     expect(page).toMatch(/<strong>12 tests<\/strong> in\s+42 s: 1 failed, 1 ended in an error, 1 skipped/)
     expect(page).toContain('adds &lt;b&gt;up&lt;/b&gt;')
@@ -61,7 +61,7 @@ describe('the tests of a job', () => {
     expect(page).toContain('failed and passed on the same revision')
   })
 
-  it('are in the API', async () => {
+  it('returns the tests of a job from the API', async () => {
     expect(await ask(job)).toMatchObject({
       tests: {
         totals: { total: 12 },
@@ -75,13 +75,13 @@ describe('the tests of a job', () => {
     })
   })
 
-  it('are counted in the verdicts about it and its pipeline', async () => {
+  it('counts failed tests in the verdicts about a job and its pipeline', async () => {
     const sentence = 'failed: 2 of 12 tests'
     expect(await ask(job)).toMatchObject({ verdict: { outcome: 'failed', sentence } })
     expect(await read(job)).toContain('<p class="verdict">Failed: 2 of 12 tests.</p>')
   })
 
-  it('count as flaky before if they were flaky before the job ended', async () => {
+  it('counts a failed test as known flaky only if it was flaky before the job ended', async () => {
     const tests = testsOf(house.daemon.store)
     const [flaky] = await tests.figures('flaky', { project, since: 0, limit: 1 })
     const { job: name = '', instance = '', projectId = 0 } = flaky ?? {}
@@ -122,7 +122,7 @@ describe('the tests of a job', () => {
     expect(await count({ status: 'success' })).toBeUndefined()
   })
 
-  it('are those of the last report', () => {
+  it("shows the tests of a job's last report", () => {
     const owner = { id: 1, kind: 'job', start: 0, end: 1 } as const
     const totals = { total: 1, passed: 1, failed: 0, errored: 0, skipped: 0, flaky: 0, seconds: 1 }
     const summary = (total: number) => ({
@@ -140,8 +140,8 @@ describe('the tests of a job', () => {
   })
 })
 
-describe('tests that cost time', () => {
-  it('are listed as flaky, with their cost and the job', async () => {
+describe('pages of tests that cost time', () => {
+  it('lists flaky tests with their cost and the job', async () => {
     const page = await read('/tests')
     expect(page).toMatch(/<strong>1 flaky test<\/strong>; the jobs\s+that\s+failed with them took <strong>1 m 30 s/)
     expect(page).toContain('adds &lt;b&gt;up&lt;/b&gt;')
@@ -152,12 +152,12 @@ describe('tests that cost time', () => {
     expect(await read('/tests?sort=-last')).not.toContain('Most time lost first')
   })
 
-  it('count in sums without those of hidden projects', async () => {
+  it('sums flaky tests without those of hidden projects', async () => {
     expect(await ask('/tests')).toMatchObject({ total: { tests: 1, jobs: 1, lostMs: 90_000 } })
     expect(await ask('/tests?project=acme/vault/')).toMatchObject({ total: { tests: 0, jobs: 0, lostMs: 0 } })
   })
 
-  it('are fixed first by the most expensive of each job', async () => {
+  it('lists the most expensive flaky test of each job among what to fix first', async () => {
     const of = { instance: 'https://git.example.com', projectId: 3, project: 'acme/shop', job: 'unit' }
     const flaky = (name: string, costMs: number) => ({
       ...{ ...of, suite: 'Cart', name, times: 3, lastAt: 0, jobId: 11, pipelineId: 7, costMs },
@@ -173,7 +173,7 @@ describe('tests that cost time', () => {
     ])
   })
 
-  it('are listed as failing and slow', async () => {
+  it('lists failing and slow tests', async () => {
     const page = await read('/tests/costly?span=7d')
     expect(page).toContain('walks all the way')
     expect(page).toMatch(/9\.0 s[^]*4\.5 s/)
@@ -183,7 +183,7 @@ describe('tests that cost time', () => {
     ['30d', 30],
     ['7d', 7],
     ['24h', 7],
-  ] as const)('are counted by whole days, today among them: %s', async (span, days) => {
+  ] as const)('counts flaky tests by whole days, including today: %s', async (span, days) => {
     const day = 86_400_000
     const daysLater = async (later: number): Promise<readonly object[]> =>
       (await flakyTests(parts(), {}, { span, project, limit: 1 }, Date.now() + later * day)).days
@@ -191,7 +191,7 @@ describe('tests that cost time', () => {
     expect(await daysLater(days)).toEqual([])
   })
 
-  it('can be filtered by project', async () => {
+  it('filters tests by project', async () => {
     expect(await read(`/tests?${new URLSearchParams({ project }).toString()}`)).toContain('1 flaky test')
     expect(await read('/tests?project=acme/none')).toContain('in acme/none')
     expect(await ask(`/tests?${new URLSearchParams({ project, span: '24h' }).toString()}`)).toMatchObject({
@@ -204,14 +204,14 @@ describe('tests that cost time', () => {
   })
 
   it.each(['/tests', '/tests/costly', '/tests?project=acme/vault/keys', '/tests/costly?project=acme/vault/keys'])(
-    'are not shown for a hidden project: %s',
+    'shows no tests of a hidden project: %s',
     async path => {
       expect(await read(path)).not.toContain('opens the vault')
       expect(JSON.stringify(await ask(path))).not.toContain('opens the vault')
     },
   )
 
-  it('explain how to enable reports if none is read', async () => {
+  it('explains how to enable test reports if none is read', async () => {
     const plain = await openHouse()
     try {
       for (const path of ['/tests', '/tests/costly']) {

@@ -1,21 +1,21 @@
-// The official client of the Model Context Protocol, connected to a daemon.
+// Connects the official client of the Model Context Protocol to a daemon.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 
 export interface ToolAnswer {
   readonly isError?: boolean
-  /** The sentence of an error; else the answer as JSON. */
+  /** The sentence of an error, or the answer as JSON. */
   readonly text: string
   readonly answer: Record<string, unknown>
 }
 
 export interface McpClient {
   readonly client: Client
-  /** Calls a tool. */
+  /** Calls a tool and returns its answer. */
   call(name: string, args?: Record<string, unknown>): Promise<ToolAnswer>
 }
 
-/** `url`: of the admin listener. */
+/** `url` is the URL of the admin listener. */
 export async function connectMcp(url: string, token?: string): Promise<McpClient> {
   const client = new Client({ name: 'test', version: '1' })
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }

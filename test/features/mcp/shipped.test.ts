@@ -1,4 +1,4 @@
-// The MCP endpoint of the shipped daemon: off unless it is turned on, and loaded only then.
+// Tests the MCP endpoint of the shipped daemon: it is off unless it is enabled, and only loaded then.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -23,7 +23,7 @@ async function start(env: NodeJS.ProcessEnv): Promise<{ readonly daemon: Daemon;
   return { daemon, hasLoaded }
 }
 
-it('is off by default: it names the setting, and nothing of it is loaded', async () => {
+it('has MCP off by default, names the setting, and loads no code for it', async () => {
   const { daemon, hasLoaded } = await start({})
   expect((await fetch(daemon.adminUrl)).status).toBe(200)
   for (const method of ['GET', 'POST']) {
@@ -33,7 +33,7 @@ it('is off by default: it names the setting, and nothing of it is loaded', async
   expect(hasLoaded()).toBe(false)
 })
 
-it('answers the official client, under a base path, about what was reported', async () => {
+it('answers the official MCP client about reported pipelines, under a base path', async () => {
   const token = 'an-admin-token-of-tests'
   const { daemon, hasLoaded } = await start({
     PIPESPAN_MCP: 'true',

@@ -1,4 +1,4 @@
-// Calls of MCP tools when the daemon fails, and MCP in the configuration.
+// Tests calls of MCP tools when the daemon fails, and the configuration of MCP.
 import { expect, it } from 'vitest'
 import { apiRoutes } from '../../../src/console/api/api.ts'
 import { createToolCalls, type ToolCalls } from '../../../src/features/mcp/tool-calls.ts'
@@ -15,7 +15,7 @@ function callsOf(handle: () => Promise<unknown>): ToolCalls {
   return createToolCalls(tools, routes, silentLog())
 }
 
-it('does not show the reason of a failure, and says where it is', async () => {
+it('hides the reason of a failure from the MCP client, and names where to find it', async () => {
   const calls = callsOf(async () => Promise.reject(new Error('disk I/O error at /var/lib/pipespan')))
   const [found] = (await calls.call('failed_pipelines', {})).content
   expect(found).toMatchObject({
@@ -23,7 +23,7 @@ it('does not show the reason of a failure, and says where it is', async () => {
   })
 })
 
-it('is refused without the pages, which it is served beside', () => {
+it('refuses MCP in the configuration if the pages are off', () => {
   expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, 'mcp: true\npages: { enabled: false }')).toEqual([
     expect.stringContaining('Turn on pages.enabled (PIPESPAN_PAGES), or remove mcp'),
   ])

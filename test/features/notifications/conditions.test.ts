@@ -1,4 +1,4 @@
-// Conditions that people are notified about, on both databases.
+// Tests the conditions that people are notified about, on both databases.
 import { chunkOf } from '../../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -34,7 +34,7 @@ const snapshotterSince = (since: number) =>
     steps: [{ onSnapshot: chunk => notifierSince(since).reports(ofDefaultBranch(chunk)) }],
   })
 
-describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
+describe.each(bothDatabases())('notifications of conditions on %s', (_name, bench) => {
   let here: Bench
   let store: Store
   beforeEach(async () => {
@@ -48,7 +48,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     return { ...one, project: { ...one.project, defaultBranch: 'main' } }
   }
 
-  /** Observed, and its snapshot taken. */
+  /** Stores an observed pipeline and takes its snapshot. */
   async function end(observation: Observation, since = 0, of = store): Promise<void> {
     await of.runs.transact(mergeObservations([observation], 'webhook', rules))
     here.move(minute)
@@ -62,7 +62,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
   const titles = (items: readonly Pick<OutboxEntry, 'body'>[]): string[] =>
     items.map(chunkOf).map(chunk => (isEvent(chunk) ? chunk.event.body : ''))
 
-  /** All messages, each delivered as soon as it may be. */
+  /** Delivers all messages, each as soon as it is due, and returns their titles. */
   async function delivered(): Promise<string[]> {
     const all: string[] = []
     for (;;) {
@@ -79,7 +79,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
   const broken = 'acme/shop: main is broken'
   const works = 'acme/shop: main works again'
 
-  it('are one message per incident: none for further failures, none for a branch that works', async () => {
+  it('sends one message for each incident, and none for further failures or a branch that already works', async () => {
     await end(ended(7, 'success'))
     await end(ended(8, 'failed'))
     await end(ended(9, 'failed'))
@@ -90,7 +90,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect(await delivered()).toEqual([broken, works, broken])
   })
 
-  it('are the same after a crash between any two steps', async () => {
+  it('sends the same notifications after a crash between any two steps', async () => {
     for (const one of [ended(8, 'failed'), ended(9, 'failed'), ended(10, 'success')]) {
       await end(one)
       await store.close()
@@ -100,7 +100,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect(await delivered()).toEqual([broken, works])
   })
 
-  it('ignore an older pipeline that is found late, and a retry of one', async () => {
+  it('sends no notification about an older pipeline that is found late, or about its retry', async () => {
     await end(ended(9, 'success'))
     await end(ended(8, 'failed', 50))
     expect(await delivered()).toEqual([])
@@ -109,7 +109,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect(await delivered()).toEqual([broken])
   })
 
-  it('ignore child pipelines, other branches, tags and merge requests', async () => {
+  it('sends no notification about child pipelines, other branches, tags and merge requests', async () => {
     const others = [
       { source: 'parent_pipeline' },
       { ref: 'topic' },
@@ -124,7 +124,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect(await delivered()).toEqual([])
   })
 
-  it('end an incident with a retry of the pipeline that began it', async () => {
+  it('ends an incident when the pipeline that began it is retried successfully', async () => {
     await end(ended(8, 'failed'))
     const retried = ended(8, 'success', 600)
     const again = job(81, 'unit hunter2', 'success', { created: 500, started: 510, finished: 590 })
@@ -135,7 +135,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect(await delivered()).toEqual([broken, works])
   })
 
-  it('of the past are no messages, nor is the end of what was not announced', async () => {
+  it('sends no notification about past failures, nor about the end of an incident that was not announced', async () => {
     const since = at(3_600)
     await end(ended(8, 'failed'), since)
     await end(ended(9, 'failed', 4_000), since)
@@ -145,7 +145,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect(await delivered()).toEqual([broken])
   })
 
-  it('say why, without secrets, with ids that tell incidents and messages apart', async () => {
+  it('sends the reason without secrets, with ids that distinguish incidents and messages', async () => {
     await end(ended(8, 'failed'))
     await end(ended(9, 'success'))
     const events = []
@@ -163,7 +163,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     })
   })
 
-  it('are sent in order: the end of an incident waits for its begin, other incidents do not', async () => {
+  it('sends the end of an incident after its beginning, without delaying messages about other incidents', async () => {
     await end(ended(8, 'failed'))
     await end(ended(9, 'success'))
     const other = ended(20, 'failed')
@@ -183,7 +183,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect(await delivered()).toEqual([broken, works])
   })
 
-  it('that end after a first message was refused for good are announced nevertheless', async () => {
+  it('announces the end of an incident even if the first message was refused for good', async () => {
     await end(ended(8, 'failed'))
     await end(ended(9, 'success'))
     const { token, items } = await leased()
@@ -194,7 +194,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     ])
   })
 
-  it('are one message for pipelines that several replicas settle at the same time', async () => {
+  it('sends one message if several replicas settle pipelines of a branch at the same time', async () => {
     const replicas = [store, await here.open(), await here.open()]
     const ids = Array.from({ length: 24 }, (_, index) => index + 1)
     await Promise.all(ids.map(async id => end(ended(id, 'failed'), 0, replicas[id % replicas.length])))
@@ -203,7 +203,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect(await delivered()).toEqual([broken, works])
   })
 
-  it('that are never over are one message for each subject, whoever reports it', async () => {
+  it('sends one message for each subject of a condition that never ends, whichever report comes first', async () => {
     const flaky = (test: string, time: number): Condition => ({
       ...{ kind: 'flaky-tests', instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' } },
       ...{ subject: test, state: 'broken', version: [time], at: time, title: `test ${test} is flaky` },
@@ -220,7 +220,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect((await delivered()).toSorted()).toEqual(['adds', 'pays', 'ships'].map(one => `test ${one} is flaky`))
   })
 
-  it('of dead letters begin with the first and end with the last, looked at by one of several replicas', async () => {
+  it('notifies of the first and of the last dead letter once, although several replicas check for dead letters', async () => {
     const watch = () =>
       createStandingWatch({
         ...{
@@ -253,7 +253,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     here.move(second)
     await looked()
     expect(await delivered()).toEqual(['Destination default has no refused exports any more'])
-    // A rule is not notified of its own refused messages: they would be refused as well.
+    // A rule's own destination is not notified of its refused messages, because it would refuse that message too.
     await end(ended(9, 'failed'))
     const refused = await leased()
     await store.outbox.settle(refused.token, [{ id: refused.items[0]!.id, as: 'rejected', status: 400, error: 'no' }])
@@ -262,7 +262,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect(await delivered()).toEqual([])
   })
 
-  it('are forgotten a while after the last report', async () => {
+  it('deletes a condition some time after its last report', async () => {
     await end(ended(8, 'failed'))
     await store.repositories.of(knownConditions).prune(({ changedAt }, now) => now - changedAt > 100 * day)
     expect(await store.repositories.of(knownConditions).all()).toHaveLength(1)

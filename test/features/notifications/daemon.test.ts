@@ -1,5 +1,5 @@
-// Notifications on the shipped daemon: who is sent what, in which format, from when on, and that their addresses are shown nowhere. `killed-daemon.test.ts`
-// has the kills.
+// Tests notifications on the shipped daemon: what each receiver gets, in which format and since when, and that no address is shown.
+// `killed-daemon.test.ts` has the kills.
 import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { MessageReceiver } from '../../support/message-receiver.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
 
 const secretPath = '/services/T0PSECRET/B0PSECRET/hook-token-nobody-sees'
-/** A pipeline of the default branch that has just ended. */
+/** Returns a pipeline of the default branch that has just ended. */
 function ended(id: number, status: 'success' | 'failed', project = { id: 3, path: 'acme/shop' }): string {
   const event = JSON.parse(pipelineEvent({ id, status, jobs: 1 })) as {
     object_attributes: object
@@ -46,7 +46,7 @@ function configured(notifications: string): NodeJS.ProcessEnv {
   return { ...unset, PIPESPAN_CONFIG: file, PIPESPAN_ENRICH_DEADLINE: '1s' }
 }
 
-it('sends each rule what it is about, of its projects, in its format', async () => {
+it('sends each notification rule only its own subjects and projects, in its format', async () => {
   const [slack, mail, ops] = [await receiver(), await receiver(), await receiver()]
   const env = configured(`
   - { name: slack, url: '${slack.url}${secretPath}', format: slack, of: default-branch, projects: { include: 'acme/**' } }
@@ -120,7 +120,7 @@ it('sends each rule what it is about, of its projects, in its format', async () 
   expect(JSON.stringify([await Promise.all(pages), shown, checked, away, daemon.output])).not.toContain('T0PSECRET')
 })
 
-it('begins with a rule that a reload adds, and with what happens from then on', async () => {
+it('uses a notification rule that a reload adds, for events from then on', async () => {
   const chat = await receiver()
   const env = configured('  []\n')
   const daemon = await Daemon.start({ ...env, PIPESPAN_SETTLE: '0s' })
@@ -135,7 +135,7 @@ it('begins with a rule that a reload adds, and with what happens from then on', 
     )
   daemon.signal('SIGHUP')
   await expect.poll(reloads).toBe(1)
-  // Found late: it ended before the rule existed.
+  // This pipeline is found late: it ended before the rule existed.
   const early = JSON.parse(ended(2, 'failed')) as { object_attributes: { finished_at: string } }
   early.object_attributes.finished_at = new Date(Date.now() - 60_000).toISOString()
   await post(JSON.stringify(early))

@@ -1,5 +1,5 @@
-// What people are notified about, and who: texts of projects without secrets, nobody about their own receiver, each condition once; and the checks of
-// the options.
+// Tests the content and the recipients of notifications: texts of projects contain no secrets, no receiver is notified about itself, and each
+// condition is announced once. Also tests the checks of the options.
 import { expect, it } from 'vitest'
 import { createNotifier } from '../../../src/features/notifications/notifier.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -16,7 +16,7 @@ import { knownConditions } from '../../../src/features/notifications/documents.t
 import { openSqlite } from '../../support/stores.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 
-it('a secret is redacted in the title, the text and the details of a message', () => {
+it('redacts secrets in the title, the text and the details of a notification', () => {
   const token = ['glpat-', 'aB3dE6gH9jK2mN5pQ8sT'].join('')
   const notifier = createNotifier(
     [{ name: 'chat', of: ['default-branch'], since: 0 }],
@@ -33,7 +33,7 @@ it('a secret is redacted in the title, the text and the details of a message', (
   expect(routed).not.toContain(token)
 })
 
-it('a receiver is not told that it refuses messages, while others are', () => {
+it('does not notify a receiver that it refuses messages, but notifies the others', () => {
   const rule = (name: string) => ({ name, of: ['dead-letters'] as const, since: 0 })
   const notifier = createNotifier([rule('chat'), rule('mail')], text => text, 'generic')
   const told = (destination: string) => notifier.route(ofDeadLetters(destination, 1, 1)).map(({ to }) => to)
@@ -43,7 +43,7 @@ it('a receiver is not told that it refuses messages, while others are', () => {
 
 const url = 'https://hooks.example.com/services/T0PSECRET/B0PSECRET/hook-token'
 
-it('warns of a subject that cannot be observed, if it is named', () => {
+it('warns of a configured notification subject that the daemon cannot observe', () => {
   const env = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_EVENTS: 'none', PIPESPAN_REGRESSIONS_ENABLED: 'false' }
   const of = (subjects: string): readonly string[] =>
     good(env, `notifications: [{ name: chat, url: '${url}'${subjects} }]`).warnings.map(one => one.slice(0, 86))
@@ -56,7 +56,7 @@ it('warns of a subject that cannot be observed, if it is named', () => {
   ])
 })
 
-it('refuses a name that a destination or another notification has', () => {
+it('refuses a notification with the name of a destination or of another notification', () => {
   const receivers = ['one', 'chat', 'chat'].map(name => `{ name: ${name}, url: '${url}' }`).join(', ')
   const yaml = `destinations: [{ name: one, endpoint: 'http://localhost:4318' }]\nnotifications: [${receivers}]`
   expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, yaml)).toEqual([
@@ -65,13 +65,13 @@ it('refuses a name that a destination or another notification has', () => {
   ])
 })
 
-it('shows no address of a webhook, and removes its path from every text', () => {
+it('never shows the address of a notification webhook, and removes its path from every text', () => {
   const loaded = good({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, `notifications: [{ name: chat, url: '${url}' }]`)
   expect(describeConfig(loaded)).not.toContain('T0PSECRET')
   expect(redact(`POST ${url} failed`)).toBe('POST https://hooks.example.com[secret] failed')
 })
 
-it('announces once that a condition is broken, and once that it is fixed', async () => {
+it('announces once that a watched condition is broken, and once that it is fixed', async () => {
   let now = Date.now()
   const store = closeAfterTest(openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 }))
   let state: Condition['state'] = 'fixed'

@@ -1,4 +1,4 @@
-// What is flagged in a simulated year, and what is not: the figures of docs/regressions.md are of the long form.
+// Tests which regressions are flagged in a simulated year, and which are not. The long form of the test computes the figures in docs/regressions.md.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { begin, live, seriesOf, type Life, type Planted } from './simulated-year.ts'
@@ -13,7 +13,7 @@ const defaultRule = ruleOf(defaults)
 const calm: Life = { seed: 7, perDay: 12, tookMs: 300_000, noise: 0.1, fails: 0.03, incidents: 0, planted: [] }
 
 describe('regressions of a year', () => {
-  it('are flagged once each, with their first run, and resolved', () => {
+  it('flags each regression of a year once, with its first run, and resolves it', () => {
     const planted: readonly Planted[] = [
       { kind: 'slower', fromDay: 60, toDay: 70, to: 2 },
       { kind: 'failing', fromDay: 121, toDay: 126, to: 1 },
@@ -37,7 +37,7 @@ describe('regressions of a year', () => {
     ])
   })
 
-  it('that stay become usual after four weeks; becoming faster then is no regression', () => {
+  it('treats a lasting regression as normal after four weeks, and flags no later speed-up', () => {
     const runs = live({ ...calm, planted: [{ kind: 'slower', fromDay: 100, toDay: 365, to: 1.8 }] })
     const found = findRegressions('slower', seriesOf(runs), defaultRule)
     expect(found).toHaveLength(1)
@@ -46,7 +46,7 @@ describe('regressions of a year', () => {
     expect(Math.floor(days)).toBe(128)
   })
 
-  it('are rarely flagged wrongly for noisy, cached, flaky jobs, or ones that are slow on Mondays', () => {
+  it('rarely flags noisy, cached or flaky jobs, or jobs that are slow on Mondays, without a regression', () => {
     const seeds = isFull ? 20 : 1
     const figures = judged(seeds)
     if (isFull) process.stdout.write(`${JSON.stringify(figures)}\n`)
@@ -57,7 +57,7 @@ describe('regressions of a year', () => {
   })
 })
 
-describe('a regression', () => {
+describe('finding one regression', () => {
   const series = fc
     .record({
       seed: fc.integer(),
@@ -68,7 +68,7 @@ describe('a regression', () => {
       live({ ...calm, seed, perDay, noise: 0.3, planted: [{ kind: 'slower', fromDay: 40, toDay: 50, to }] }, 60),
     )
 
-  it('is the same for any order and repetition of runs and days', () => {
+  it('finds the same regression in any order and with any repetition of runs and days', () => {
     fc.assert(
       fc.property(series, fc.integer(), (runs, seed) => {
         const { days } = seriesOf(runs)
@@ -81,7 +81,7 @@ describe('a regression', () => {
     )
   })
 
-  it('is not found in a constant series', () => {
+  it('finds no regression in a constant series', () => {
     const constant = fc.record({
       tookMs: fc.integer({ min: 0, max: 10 ** 8 }),
       failed: fc.boolean(),
@@ -97,7 +97,7 @@ describe('a regression', () => {
     )
   })
 
-  it('has a bad first run, is flagged later and resolved last, and never overlaps another one', () => {
+  it('finds regressions with a bad first run, flagged later and resolved last, that never overlap', () => {
     fc.assert(
       fc.property(series, runs => {
         let end = -Infinity
@@ -113,12 +113,12 @@ describe('a regression', () => {
     )
   })
 
-  it('needs a week and twenty runs for comparison', () => {
+  it('flags no regression without a week and twenty runs for comparison', () => {
     const runs = live({ ...calm, planted: [{ kind: 'slower', fromDay: 5, toDay: 365, to: 3 }] }, 7)
     expect(findRegressions('slower', seriesOf(runs), defaultRule)).toEqual([])
   })
 
-  it('agrees with the example in the documentation', () => {
+  it('finds the regression in the example of the documentation', () => {
     const before = Array.from({ length: 412 }, (_, id): Outcome => ({
       at: begin + id * 5_000_000,
       id,
@@ -138,7 +138,7 @@ describe('a regression', () => {
     expect([found?.first.id, found?.flagged.id, found?.after]).toEqual([1_007, 1_011, 482_000])
   })
 
-  it('counts several tries of one change as one failure', () => {
+  it('counts several failed tries of one change as one failure', () => {
     const runs = live({ ...calm, tries: 0 }, 30)
     const at = (runs.at(-1)?.at ?? 0) + day
     const failures = (change: (index: number) => string): Outcome[] =>
@@ -156,7 +156,7 @@ describe('a regression', () => {
   })
 })
 
-/** Lives of jobs with 10 runs a day: a year without a regression, and years with one each that a person would want to know of. */
+/** Judges simulated jobs with 10 runs a day: a year without a regression, and years with one regression each that a person would want to know of. */
 function judged(seeds: number): {
   years: number
   planted: number

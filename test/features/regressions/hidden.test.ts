@@ -1,4 +1,4 @@
-// Regressions of projects that the configuration hides are in no list.
+// Tests that no list contains regressions of projects that the configuration hides.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { foundRegressions, type ShownRegression } from '../../../src/features/regressions/documents.ts'
 import { openHouse, type House } from '../../console/house.ts'
@@ -30,13 +30,19 @@ beforeAll(async () => {
 })
 afterAll(async () => house.close())
 
-it.each(['/', '/trends', '/trends/regressions', '/trends/regressions?project=301'])('of %s', async path => {
-  const text = await (await fetch(house.url + path, { headers: { accept: 'text/html' } })).text()
-  expect(text).not.toContain('vault')
-  expect(text.includes('shop')).toBe(!path.endsWith('301'))
-})
+it.each(['/', '/trends', '/trends/regressions', '/trends/regressions?project=301'])(
+  'hides regressions of hidden projects on the page %s',
+  async path => {
+    const text = await (await fetch(house.url + path, { headers: { accept: 'text/html' } })).text()
+    expect(text).not.toContain('vault')
+    expect(text.includes('shop')).toBe(!path.endsWith('301'))
+  },
+)
 
-it.each(['overview', 'trends', 'trends/regressions'])('of the answer %s', async path => {
-  const answer = (await (await fetch(`${house.url}/api/${path}`)).json()) as { regressions: ShownRegression[] }
-  expect(answer.regressions.map(({ project }) => project)).toEqual(['acme/shop'])
-})
+it.each(['overview', 'trends', 'trends/regressions'])(
+  "hides regressions of hidden projects in the API's answer %s",
+  async path => {
+    const answer = (await (await fetch(`${house.url}/api/${path}`)).json()) as { regressions: ShownRegression[] }
+    expect(answer.regressions.map(({ project }) => project)).toEqual(['acme/shop'])
+  },
+)

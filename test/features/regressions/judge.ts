@@ -1,4 +1,4 @@
-// A judge of regressions over a store, which nobody else judges at the same time.
+// Creates a judge of regressions on a store that no other judge uses at the same time.
 import { createJudge, type Announce, type Judge } from '../../../src/features/regressions/judge-loop.ts'
 import { everything, type Scope } from '../../../src/core/store/ports/scope.ts'
 import { previewOf, shownRule } from '../../../src/features/regressions/preview.ts'
@@ -10,7 +10,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 export const defaults = { enabled: true, slower: 25, slowerBy: 30_000, failing: 20 }
 
-/** `sections`: of which jobs they are read. */
+/** `sections` selects the jobs whose sections are read. */
 export function judgeOf(
   store: Store,
   sections: readonly string[] = [],
@@ -20,7 +20,7 @@ export function judgeOf(
   return createJudge(options, { store, clock: systemClock, log: silentLog() }, announce)
 }
 
-/** What the default rule would have flagged in a project, also in sections. */
+/** Returns what the default rule would have flagged in a project, including its sections. */
 export async function previewIn(store: Store, projectId: number, now: Millis, scope: Scope = everything) {
   const { on } = store.reads(scope)
   return previewOf({ on, now: () => now }, projectId, shownRule({}, defaults), {
@@ -29,7 +29,7 @@ export async function previewIn(store: Store, projectId: number, now: Millis, sc
   })
 }
 
-/** The store, of whose figures and runs some cannot be read by a judge. */
+/** Returns a store in which one of the judge's reads always fails. */
 export function without(name: keyof Judging, store: Store): Store {
   const fails = async () => Promise.reject(new Error('read'))
   const reads: Store['reads'] = scope => {

@@ -1,4 +1,4 @@
-// What became slower, on the overview, in trends, on its own page and in the JSON API; and what another rule would have flagged.
+// Tests how regressions are shown on the overview, in trends, on their own page and in the JSON API, and the preview of another rule.
 import { countFigures } from '../../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext } from '../../console/browser.ts'
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const { runs } = house.daemon.store
   await until(async () => (await runs.count()).open === 0 && (await runs.count()).runs === deliveries.length)
   await countFigures(house.daemon.store)
-  // The daemon's own looks every ten seconds.
+  // The test runs the judge itself, because the daemon's own judge only runs every ten seconds.
   await judgeOf(house.daemon.store).judgeAll()
 })
 afterAll(async () => house.close())
@@ -66,8 +66,8 @@ interface Listed {
   readonly first: { readonly pipelineId: number }
 }
 
-describe('a regression', () => {
-  it('is shown in the overview, in trends and in its own list, with its first bad run and the likely cause', async () => {
+describe('regressions on the pages', () => {
+  it('shows a regression in the overview, in trends and in its own list, with its first bad run and the likely cause', async () => {
     const { regressions } = await api<{ regressions: Listed[] }>('/trends/regressions')
     expect(regressions).toHaveLength(1)
     expect(regressions[0]).toMatchObject({ job: 'e2e', kind: 'slower', first: { pipelineId: 1_000 + 11 * perDay } })
@@ -89,7 +89,7 @@ describe('a regression', () => {
     expect(await page('/trends?project=3&job=e2e&span=30d')).toContain('class="mark"')
   })
 
-  it('is listed in a terminal, too', async () => {
+  it('lists regressions in a terminal', async () => {
     const lines: string[] = []
     const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WriteStream
     const list = async (json: boolean) =>
@@ -108,7 +108,7 @@ describe('a regression', () => {
     expect(read).toEqual(await api('/trends/regressions'))
   })
 
-  it('can be previewed with another rule, without changing anything', async () => {
+  it('previews regressions by another rule without changing anything', async () => {
     const preview = async (rule: string) =>
       api<{ found: Listed[]; pipelines: number }>(`/trends/regressions/preview/3${rule}`)
     expect((await preview('')).found.map(({ job }) => job)).toEqual(['e2e'])
@@ -124,14 +124,17 @@ describe('a regression', () => {
     expect(await house.daemon.store.repositories.of(foundRegressions).all()).toHaveLength(1)
   })
 
-  it.skipIf(chromiumPath === undefined)('is accessible, wide and narrow, light and dark', async () => {
-    const browser = await launch()
-    try {
-      const shown = await (await openContext(browser)).newPage()
-      for (const path of ['/', '/trends?project=3&job=e2e&span=30d', '/trends/regressions?project=3'])
-        await expectReadableAt(shown, house.url + path, shown.getByText('small runners'))
-    } finally {
-      await browser.close()
-    }
-  })
+  it.skipIf(chromiumPath === undefined)(
+    'shows accessible pages of regressions, wide and narrow, light and dark',
+    async () => {
+      const browser = await launch()
+      try {
+        const shown = await (await openContext(browser)).newPage()
+        for (const path of ['/', '/trends?project=3&job=e2e&span=30d', '/trends/regressions?project=3'])
+          await expectReadableAt(shown, house.url + path, shown.getByText('small runners'))
+      } finally {
+        await browser.close()
+      }
+    },
+  )
 })

@@ -1,4 +1,4 @@
-// What the demo plants in its past is found, as what it is.
+// Tests that the regression in the demo's simulated past is found with its cause.
 import { countFigures } from '../../support/counted-figures.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { foundRegressions } from '../../../src/features/regressions/documents.ts'
@@ -16,17 +16,17 @@ beforeAll(async () => {
 })
 afterAll(async () => house.close())
 
-it('the history of the demo has usual durations, an earlier period to compare with, and one regression with its cause', async () => {
+it('gives the demo a history with usual durations, an earlier period to compare with, and one regression with its cause', async () => {
   const state = new PlatformState()
   const end = Date.now()
   const past = playPast({ state, instance: 'https://git.brightwater.example', until: end, busyEvery: 35_000 })
-  // The hour that follows has a pipeline every 35 s, as the same hour of the period before: sums compare like with like.
+  // The hour after this time has a pipeline every 35 s, like the same hour of the previous period, so the sums of both are comparable.
   const then = end - 30 * 24 * 3_600_000
   const busy = [...state.pipelines.values()].filter(
     ({ createdAt }) => createdAt >= then && createdAt < then + 3_600_000,
   )
   expect(busy.filter(({ trigger }) => trigger === undefined).length).toBeGreaterThan(100)
-  // Each one delays the start of the demo.
+  // The number is limited, because each delivery delays the start of the demo.
   expect(past.length).toBeLessThan(480)
   await house.deliver(past)
   const { repositories, runs } = house.daemon.store
@@ -34,7 +34,7 @@ it('the history of the demo has usual durations, an earlier period to compare wi
   await countFigures(house.daemon.store)
 
   const { total, before, jobs } = await api<Pick<Trends, 'total' | 'before' | 'jobs'>>('trends?span=30d')
-  // Two months: as many pipelines in each, and a change in both directions.
+  // The history covers two months, with about as many pipelines in each, and with changes in both directions.
   expect(before?.runs).toBeGreaterThan(total.runs * 0.6)
   const changeOf = (name: string): number => {
     const job = jobs.find(one => one.job === name)

@@ -1,4 +1,4 @@
-// Writes the part of docs/EVENTS.md about regressions from the table of their attributes.
+// Generates the part of docs/EVENTS.md about regressions from the table of their attributes.
 import { attributes, names } from '../../../src/features/regressions/regression-event.ts'
 import { table } from '../../../scripts/docs/markdown.ts'
 

@@ -1,28 +1,29 @@
-// A year of runs of a job, drawn from a seed: how long they take, how often they fail, what disturbs them, and what became worse, when.
+// Simulates a year of runs of a job from a seed: how long they take, how often they fail, what disturbs them, and which regressions they have and
+// when.
 import { binOf } from '../../../src/lib/log-bins.ts'
 import { day, type DayOfRuns, type Outcome, type Series } from '../../../src/features/regressions/series.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 
 export interface Life {
   readonly seed: number
-  /** Runs on a day from Monday to Friday; a fifth of them at weekends. */
+  /** The number of runs on a day from Monday to Friday. On weekends there are a fifth as many. */
   readonly perDay: number
-  /** Median, ms. */
+  /** The median duration of a run, ms. */
   readonly tookMs: number
-  /** Standard deviation of the logarithm. */
+  /** The standard deviation of the logarithm of the duration. */
   readonly noise: number
-  /** Share of the runs that miss the cache, and how many times as long these take. */
+  /** The share of the runs that miss the cache, and the factor by which these take longer. */
   readonly misses?: { readonly share: number; readonly times: number } | undefined
-  /** So many times as long on Mondays. */
+  /** The factor by which runs take longer on Mondays. */
   readonly monday?: number | undefined
-  /** So much longer, or shorter, in some stretches of hours: runners that are busy. */
+  /** The maximum share by which runs take longer, or shorter, for some hours because runners are more or less busy. */
   readonly busy?: number | undefined
-  /** Share of the runs that fail. */
+  /** The share of the runs that fail. */
   readonly fails: number
-  /** Share of the days on which something at the platform makes half of an hour's runs slow or fail. */
+  /** The share of the days on which a fault of the platform makes half of an hour's runs slow or fail. */
   readonly incidents: number
   readonly planted: readonly Planted[]
-  /** Each run is of a change of its own with so many tries; 0: of the default branch. */
+  /** The average number of runs for each change. If it is 0, the runs are of the default branch. */
   readonly tries?: number | undefined
 }
 
@@ -30,7 +31,7 @@ export interface Planted {
   readonly kind: 'slower' | 'failing'
   readonly fromDay: number
   readonly toDay: number
-  /** So many times as long; or the share that fails. */
+  /** The effect of the regression: the factor by which runs take longer, or the share of runs that fail. */
   readonly to: number
 }
 
@@ -83,7 +84,7 @@ export function live(life: Life, days = 365): Outcome[] {
   return runs
 }
 
-/** As the store has them: figures of days. */
+/** Returns the runs with their daily figures, as the store has them. */
 export function seriesOf(runs: readonly Outcome[]): Series {
   const days = new Map<number, { day: number; runs: number; failed: number; durations: Record<string, number> }>()
   for (const { at, tookMs, failed } of runs) {

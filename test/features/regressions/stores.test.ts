@@ -1,4 +1,4 @@
-// What every store promises of regressions, and of those of sections.
+// Tests regressions of jobs and of sections on both databases.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { announcing, type Announce, type Announcement } from '../../../src/features/regressions/judge-loop.ts'
@@ -26,7 +26,7 @@ const days = 16
 describe.each(bothDatabases())('regressions on %s', (_, bench) => {
   let here: Bench
   let store: Store
-  /** What people may be notified about: each report once. */
+  /** The conditions that people may be notified about, each with one report. */
   let told: Map<string, Condition>
   let sent: PlatformEvent[]
 
@@ -58,7 +58,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     }
   }
 
-  /** What it announced. */
+  /** Runs the judge and returns the events that it announced. */
   async function judged(sections: readonly string[], of = store): Promise<PlatformEvent[]> {
     const before = sent.length
     await judgeOf(of, sections, announces(of)).judgeAll()
@@ -73,7 +73,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     return chunks.map(({ content }) => JSON.parse(content) as AnyChunk).filter(isEvent)
   }
 
-  it('are flagged once with the first bad run, through two replicas and restarts, and resolved once', async () => {
+  it('flags a regression once with its first bad run, and resolves it once, despite two replicas and restarts', async () => {
     await playE2e([-16, -3], 300)
     await playE2e([-3, 0], 700)
     const other = await here.open()
@@ -111,7 +111,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     })
   })
 
-  it('are exported once if the process crashes between writing and sending', async () => {
+  it('exports a regression once if the process crashes between storing and sending it', async () => {
     await playE2e([-16, -2], 300)
     await playE2e([-2, 0], 300, { failsIn: 'cases', reason: 'runner_system_failure' })
     const dies = async (): Promise<never> => Promise.reject(new Error('killed'))
@@ -131,7 +131,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(found?.cause).toContain('fail with runner_system_failure')
   })
 
-  it('are judged in what a scope sees, and in nothing else', async () => {
+  it('finds regressions only in projects that a scope sees', async () => {
     await playE2e([-16, -3], 300)
     await playE2e([-3, 0], 700)
     const found = async (sees: Scope['sees']) =>
@@ -140,15 +140,15 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(await found(({ path }) => path !== 'acme/p3')).toEqual([])
   })
 
-  it('are not found in constant figures, without reading runs', async () => {
+  it('finds no regressions in constant figures, without reading runs', async () => {
     await playE2e([-16, 0], 300)
     await judge(without('newest', store))
     expect(await flagged()).toEqual([])
   })
 
-  it('are flagged if the job hardly shows them, or once together with the job, with the first bad run, and resolved', async () => {
+  it('flags a regression of a section once, with its first bad run, whether or not its job shows it too, and resolves it', async () => {
     const worse = (run: number, by: number): Pipeline => ({
-      // A twelfth of the job: nobody would flag the job for it.
+      // The section becomes slower by a twelfth of the job, which is too little to flag the job itself.
       build: { sections: { get_sources: 8, compile: 590, archive: run >= -5 * perDay ? 50 + by : 50 } },
       e2e: { sections: { get_sources: 5, install: run >= -3 * perDay ? 60 + 3 * by : 60, cases: 240 } },
       lint: {
@@ -194,7 +194,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(await judged(['all'])).toEqual([])
   })
 
-  it('explain a regression of their job if its sections are read, and are not computed otherwise', async () => {
+  it("explains a job's regression by a section if the job's sections are read, and computes no sections otherwise", async () => {
     await play(store, 101, [-days, 0], run => ({
       e2e: { sections: { get_sources: 5, install: run >= -3 * perDay ? 240 : 60, cases: 240 } },
     }))
@@ -204,12 +204,12 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(found).toMatchObject({ job: 'e2e', section: 'install', first: { pipelineId: idOf(101, -3 * perDay) } })
     expect(found?.ofSection).toBeUndefined()
     expect(found?.cause).toMatch(/^Section install went from 1 m 00 s to 4 m 00 s\. It began with commit /)
-    // The same once those of all are read: it is flagged already.
+    // When the sections of all jobs are read, the regression is not flagged again.
     expect(await judged(['all'])).toEqual([])
     await judged([], without('sections', store))
   })
 
-  it('are found exactly where they were planted', async () => {
+  it('finds regressions of sections exactly where the test caused them', async () => {
     let projectId = 200
     const planted = fc.record({
       seed: fc.integer({ min: 1, max: 2 ** 30 }),
@@ -244,7 +244,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
           one.section,
           Math.round((one.first.at - here.now()) / (day / perDay)),
         ])
-        // What takes seconds, or misses its cache in a third of the runs anyway, has to be left alone.
+        // Sections that take only seconds, or that miss their cache in a third of the runs anyway, must not be flagged.
         const expected = usual[which]! >= 60 ? [['worse', `part_${which}`]] : []
         expect(found.map(one => one.slice(0, 2))).toEqual(expected)
         for (const one of found) expect(Math.abs(Number(one[2]) - atRun)).toBeLessThanOrEqual(2)
@@ -253,7 +253,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     )
   })
 
-  it('are bounded if a script uses new names every time', async () => {
+  it('limits the section figures of a job whose script uses new section names in every run', async () => {
     await play(store, 9_000, [-1, 0], run => ({
       e2e: {
         sections: Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`made_${run}_${index}`, 10 + index])),
@@ -264,7 +264,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     const project = { instance, projectId: 9_000, project: 'acme/p9000' }
     for await (const rows of await store.reads(all).on(judgingOn).sections(project, since, since)) count += rows.length
     expect(count).toBeGreaterThan(0)
-    // Of two days, as they begin at midnight.
+    // The limit of 20 names applies to each of two days, because days begin at midnight.
     expect(count).toBeLessThanOrEqual(2 * 20)
     await pruneFigures(store, 60_000, here.now())
     for await (const rows of await store.reads(all).on(judgingOn).sections(project, since, since))
@@ -272,6 +272,6 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
   })
 })
 
-it('counts no section that no destination takes', () => {
+it('does not count sections that no destination takes', () => {
   expect(sectionStep.onInside?.({ inside: { sections: [] } } as unknown as Chunk, { isSent: false })).toEqual([])
 })

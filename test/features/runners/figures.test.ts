@@ -1,4 +1,4 @@
-// Tests the figures about runners: what ran at the same time, who waited how long, and which jobs no runner can take.
+// Tests the figures about runners: how many jobs ran at the same time, how long jobs waited, and which jobs no runner can take.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { waits } from '../../../src/features/runners/console.ts'
@@ -29,8 +29,8 @@ function waiting(jobId: number, waitMs: number, tags: readonly string[] | undefi
   return { ...place, jobId, name: `job ${jobId}`, tags, waitMs, isPending: true }
 }
 
-describe('the figures of a set of tags', () => {
-  it('tell how many jobs ran at the same time, on average in each step and at most', () => {
+describe('figures of a set of runner tags', () => {
+  it('computes how many jobs ran at the same time, as the average of each step and as the maximum', () => {
     const jobs = [ran(1, 0, hour), ran(2, hour / 2, hour), ran(3, hour, 2 * hour), ran(4, 23 * hour, undefined)]
     const [gpu] = tagSetFigures(jobs, [], period)
     expect(gpu).toMatchObject({ tagSet: 'gpu', jobs: 4, maxBusy: 2, running: 1, pending: 0 })
@@ -38,7 +38,7 @@ describe('the figures of a set of tags', () => {
     expect(gpu?.busy[23]).toBe(1)
   })
 
-  it('name the job that waited longest, and leave out waits of jobs that started before the period', () => {
+  it('names the job that waited longest for a runner, and ignores waits of jobs that started before the period', () => {
     const jobs = [
       ran(1, -hour, hour, { waitMs: 90_000 }),
       ran(2, 1, 2, { waitMs: 5_000 }),
@@ -46,14 +46,14 @@ describe('the figures of a set of tags', () => {
     ]
     expect(tagSetFigures(jobs, [], period)[0]).toMatchObject({
       jobs: 2,
-      // The mean of the two in the middle.
+      // The median is the mean of the two middle values.
       waitP50Ms: 32_500,
       waitP95Ms: 60_000,
       longest: { jobId: 3, waitMs: 60_000 },
     })
   })
 
-  it('count the runners of the inventory, also of tags without a job', () => {
+  it('counts the runners of the inventory by tags, including tags without a job', () => {
     const known = [
       { tags: ['gpu'], state: 'busy' as const },
       { tags: ['gpu'], state: 'offline' as const },
@@ -66,7 +66,7 @@ describe('the figures of a set of tags', () => {
     ])
   })
 
-  it('have the running time of all jobs within the period, for any jobs', () => {
+  it('sums the running time of all jobs within the period, for any jobs', () => {
     const time = fc.integer({ min: -5 * hour, max: 30 * hour })
     fc.assert(
       fc.property(fc.array(fc.tuple(time, time), { minLength: 1, maxLength: 30 }), times => {
@@ -84,8 +84,8 @@ describe('the figures of a set of tags', () => {
   })
 })
 
-describe('the jobs that wait', () => {
-  it('are listed with the longest first, and tell whether a known runner has their tags', () => {
+describe('jobs that wait for a runner', () => {
+  it('lists the jobs that wait for a runner, longest wait first, with whether a known runner has their tags', () => {
     const jobs = [
       ran(1, 0, hour, { runnerTags: ['docker', 'linux'] }),
       waiting(2, 1_000, ['linux']),
@@ -103,7 +103,7 @@ describe('the jobs that wait', () => {
   })
 })
 
-it('what waiting costs in a week is what jobs waited beyond a minute', () => {
+it('computes the weekly cost of waiting for runners from the time that jobs waited beyond a minute', () => {
   const jobs = [0, 11, 22].map((minutes, at) => ran(at, 1, 2, { waitMs: minutes * 60_000 }))
   const [found] = waits({ tagSets: tagSetFigures(jobs, [], period), since: 0, until: 24 * hour })
   expect(found).toEqual({

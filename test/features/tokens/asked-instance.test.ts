@@ -1,4 +1,5 @@
-// Tests what the daemon asks of an observability instance: gauges of its tokens, and the state of enforcement, for which a page does not wait.
+// Tests the requests of the daemon to an observability instance: for the gauges of its tokens, and for the state of enforcement, which a page does
+// not wait for.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { good } from '../../daemon/configuration/given.ts'
@@ -16,7 +17,7 @@ async function openInstance() {
   return { instance, options: optionsOf(key) }
 }
 
-it('reports whether a token is required, the number of tokens, and the creation time of each', async () => {
+it('exports whether an ingest token is required, the number of tokens, and the creation time of each', async () => {
   const { instance, options } = await openInstance()
   instance.add('ci')
   instance.add('cluster')
@@ -33,7 +34,7 @@ it('reports whether a token is required, the number of tokens, and the creation 
   ])
 })
 
-it('requests enforcement once a minute, and reports it unchanged until then, or as unknown after an error', async () => {
+it('requests the state of enforcement once a minute, shows it unchanged until then, and shows unknown after an error', async () => {
   const { instance, options } = await openInstance()
   let now = 0
   let asked = 0
@@ -54,7 +55,7 @@ it('requests enforcement once a minute, and reports it unchanged until then, or 
 })
 
 it.each([{}, { PIPESPAN_OBSERVABILITY_URL: 'https://observability.example.com' }])(
-  'sends no request without an instance and its key (%j)',
+  'sends no request without an observability instance and its key (%j)',
   env => {
     expect(instanceOf(optionsOf(env), {})).toBeUndefined()
     expect(enforcementOf(optionsOf(env), {}, { now: () => 0, sleep: async () => undefined })).toBeUndefined()

@@ -1,4 +1,4 @@
-// Tests the client of the token API against an instance: every shape of answers, and every kind of refusal.
+// Tests the client of the token API with an instance that sends every shape of answers and every kind of refusal.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest, listen } from '../../support/after-test.ts'
 import { Secret } from '../../../src/lib/secret.ts'
@@ -22,7 +22,7 @@ beforeEach(async () => {
   client = clientWith(instance.apiKey)
 })
 
-/** The error that the call throws. Its message must not contain the key. */
+/** Returns the error that the call throws. Its message must not contain the key. */
 async function faultOf(call: Promise<unknown>): Promise<InstanceError> {
   const error: unknown = await call.then(
     () => undefined,
@@ -34,8 +34,8 @@ async function faultOf(call: Promise<unknown>): Promise<InstanceError> {
   return error
 }
 
-describe('the client', () => {
-  it('creates, lists and revokes tokens', async () => {
+describe('client of the token API', () => {
+  it('creates, lists and revokes ingest tokens', async () => {
     const { value, id } = await client.create('pipespan')
     expect(value.reveal()).toBe(instance.tokens[0]?.value)
     await client.create('pipespan')
@@ -48,7 +48,7 @@ describe('the client', () => {
     expect(instance.tokens).toHaveLength(1)
   })
 
-  it('does not take a 404 for success while the token is still listed', async () => {
+  it('does not treat a 404 as a successful revocation while the token is still listed', async () => {
     const { id } = await client.create('pipespan')
     instance.misbehaveOnce('DELETE', `/tokens/${id}`, { status: 404, body: '{"error":"not found"}' })
     const error = await faultOf(client.revoke(id!))
@@ -56,23 +56,23 @@ describe('the client', () => {
     expect(error.message).toContain('still listed as valid')
   })
 
-  it('reads and sets enforcement', async () => {
+  it('reads and sets the enforcement of ingest tokens', async () => {
     expect(await client.enforcement()).toBe(true)
     expect(await client.setEnforcement(false)).toBe(false)
     expect(instance.enforced).toBe(false)
   })
 
-  it('reads the state if the answer to a change lacks it', async () => {
+  it('requests the state of enforcement if the answer to a change does not contain it', async () => {
     instance.misbehaveOnce('PUT', '/state', { status: 200, body: '' })
     expect(await client.setEnforcement(true)).toBe(true)
   })
 
-  it('keeps a path prefix of the API', async () => {
+  it('keeps a path prefix of the token API', async () => {
     const error = await faultOf(clientWith(instance.apiKey, `${instance.url}/o11y/`).list())
     expect(error.message).toContain('there is no token API at this address')
   })
 
-  describe('with the retries of a command', () => {
+  describe('requests with the retries of a command', () => {
     const waits: number[] = []
     const retryClock = { now: () => 0, sleep: async (ms: number) => void waits.push(ms) }
     const retrying = () =>
@@ -86,36 +86,39 @@ describe('the client', () => {
       ['revoke', 'DELETE', '/tokens/101', () => retrying().revoke('101')],
       ['enforcement', 'GET', '/state', () => retrying().enforcement()],
       ['setEnforcement', 'PUT', '/state', () => retrying().setEnforcement(false)],
-    ] as const)('repeats %s after 429 and 503, after Retry-After or a growing pause', async (...row) => {
-      const [, method, path, call] = row
-      instance.add('other')
-      instance.add('another')
-      instance.misbehaveOnce(method, path, { status: 429, retryAfter: '7' })
-      instance.misbehaveOnce(method, path, { status: 503 })
-      instance.misbehaveOnce(method, path, { status: 503, retryAfter: '2' })
-      await call()
-      expect(waits).toEqual([7_000, expect.any(Number), 2_000])
-      expect(waits[1]).toBeLessThanOrEqual(1_000)
-    })
+    ] as const)(
+      'repeats the token request %s after 429 and 503, after Retry-After or a growing pause',
+      async (...row) => {
+        const [, method, path, call] = row
+        instance.add('other')
+        instance.add('another')
+        instance.misbehaveOnce(method, path, { status: 429, retryAfter: '7' })
+        instance.misbehaveOnce(method, path, { status: 503 })
+        instance.misbehaveOnce(method, path, { status: 503, retryAfter: '2' })
+        await call()
+        expect(waits).toEqual([7_000, expect.any(Number), 2_000])
+        expect(waits[1]).toBeLessThanOrEqual(1_000)
+      },
+    )
 
     it.each([
       [500, undefined],
       [429, '31'],
       [503, '3600'],
-    ])('does not repeat a request that is answered with %i and Retry-After %s', async (status, retryAfter) => {
+    ])('does not repeat a token request that is answered with %i and Retry-After %s', async (status, retryAfter) => {
       instance.misbehaveOnce('GET', '/tokens', { status, ...(retryAfter !== undefined && { retryAfter }) })
       expect(await faultOf(retrying().list())).toMatchObject({ status })
       expect(waits).toEqual([])
     })
 
-    it.each([{}, { retryAfter: '0' }])('gives up after half a minute (%j)', async asked => {
+    it.each([{}, { retryAfter: '0' }])('gives up a token request after half a minute (%j)', async asked => {
       for (let n = 0; n < 50; n += 1) instance.misbehaveOnce('GET', '/tokens', { status: 503, ...asked })
       expect(await faultOf(retrying().list())).toMatchObject({ status: 503 })
       expect(waits.length).toBeGreaterThan(3)
       expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(30_000)
     })
 
-    it('does not repeat a creation after 503: a token may have been created, and its value is lost', async () => {
+    it('does not repeat the creation of a token after 503, because a token may exist whose value is lost', async () => {
       instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
       expect(await faultOf(retrying().create('pipespan'))).toMatchObject({ status: 503, uncertain: true })
       expect(instance.tokens).toHaveLength(1)
@@ -123,7 +126,7 @@ describe('the client', () => {
   })
 
   it.each([409, 400, 403, 422])(
-    'recognises that the last valid token cannot be revoked under enforcement: %i',
+    'recognises that the last valid token cannot be revoked under enforcement by the answer %i',
     async lastStatus => {
       const own = await startInstance({ lastStatus })
       const { id } = own.add('pipespan')
@@ -133,28 +136,28 @@ describe('the client', () => {
   )
 })
 
-describe('the client fails with a message and a remedy', () => {
-  it('for a key that is missing or invalid in a header, before anything is sent', async () => {
+describe('errors of the token API, with a message and a remedy', () => {
+  it('fails before it sends anything if the API key is missing or invalid in a header', async () => {
     expect((await faultOf(clientWith(undefined).list())).message).toContain('PIPESPAN_OBSERVABILITY_API_KEY_FILE')
     const error = await faultOf(clientWith('two\nlines').list())
     expect(error.message).toContain('must contain only the key')
     expect(error.message).not.toContain('lines\nlines')
   })
 
-  it('for a wrong key (401), without repeating the key', async () => {
+  it('reports a wrong API key (401) without repeating the key', async () => {
     const error = await faultOf(clientWith('a-wrong-key').list())
     expect(error).toMatchObject({ status: 401, uncertain: false })
     expect(error.message).not.toContain('a-wrong-key')
     expect(error.message).toContain('invalid api key [secret]')
   })
 
-  it('for an insufficient role (403)', async () => {
+  it('reports an insufficient role for the token API (403)', async () => {
     const error = await faultOf(clientWith(instance.viewerKey).create('pipespan'))
     expect(error).toMatchObject({ status: 403, uncertain: false })
     expect(error.message).toContain('Editor role')
   })
 
-  it('for a revocation that is forbidden although the token is not the last', async () => {
+  it('reports a revocation that is forbidden although the token is not the last', async () => {
     instance.add('one')
     instance.add('two')
     instance.misbehaveOnce('DELETE', '/tokens/101', { status: 409, body: '{"message":"is in use elsewhere"}' })
@@ -168,14 +171,14 @@ describe('the client fails with a message and a remedy', () => {
     [404, 'Check PIPESPAN_OBSERVABILITY_URL', false],
     [418, "The instance's message says why", false],
     [302, 'Check PIPESPAN_OBSERVABILITY_URL', false],
-  ])('for %i', async (status, remedy, uncertain) => {
+  ])('reports an error of the token API with a message and a remedy for %i', async (status, remedy, uncertain) => {
     instance.misbehaveOnce('GET', '/tokens', { status })
     const error = await faultOf(client.list())
     expect(error).toMatchObject({ status, uncertain })
     expect(error.remedy).toContain(remedy)
   })
 
-  it('for a web page', async () => {
+  it('reports a web page in place of an answer of the token API', async () => {
     const page = { status: 200, type: 'text/html', body: '<!doctype html><title>Sign in</title>' }
     instance.misbehaveOnce('GET', '/tokens', page)
     expect((await faultOf(client.list())).message).toContain('a web page answered')
@@ -183,25 +186,25 @@ describe('the client fails with a message and a remedy', () => {
     expect((await faultOf(client.list())).message).toContain('not from the token API')
   })
 
-  it('for an incomplete answer, without the token in it', async () => {
+  it('reports an incomplete answer of the token API without the token that it contains', async () => {
     instance.misbehaveOnce('POST', '/tokens', 'truncated')
     const error = await faultOf(client.create('pipespan'))
     expect(error).toMatchObject({ uncertain: true })
     expect(error.message).not.toContain(instance.tokens[0]!.value.slice(0, 12))
   })
 
-  it('for JSON of another shape', async () => {
+  it('reports JSON of another shape in place of an answer of the token API', async () => {
     instance.misbehaveOnce('GET', '/tokens', { status: 200, body: '{"items":[]}' })
     expect((await faultOf(client.list())).message).toContain('not a list of tokens')
   })
 
-  it('for a timeout', async () => {
+  it('reports a timeout of the token API', async () => {
     instance.misbehaveOnce('GET', '/state', 'silent')
     const hasty = clientWith(instance.apiKey, instance.url, 300)
     expect((await faultOf(hasty.enforcement())).message).toContain('no answer within 0.3 s')
   })
 
-  it('for a broken and for a refused connection, of which only the broken one may have had an effect', async () => {
+  it('reports broken and refused connections to the token API, of which only a broken one may have had an effect', async () => {
     instance.misbehaveOnce('POST', '/tokens', 'lost')
     expect(await faultOf(client.create('pipespan'))).toMatchObject({ uncertain: true })
     // Port 1 is used, because another process may have taken a port that was free a moment ago.
@@ -210,17 +213,17 @@ describe('the client fails with a message and a remedy', () => {
   })
 })
 
-describe('answers whose shape the documentation leaves open', () => {
+describe('answers whose shape the documentation does not define', () => {
   it.each([
     ['a bare array', [{ id: 1 }]],
     ['an object with tokens', { tokens: [{ id: '1' }] }],
     ['an object with data', { data: [{ id: 1, name: null }] }],
     ['an object with data that holds tokens', { data: { tokens: [{ id: 1 }] } }],
-  ])('are read as a list: %s', (_, json) => {
+  ])('reads an answer with tokens as a list: %s', (_, json) => {
     expect(readList(json, 0)).toEqual([{ id: '1', valid: true }])
   })
 
-  it('distinguish revoked and expired tokens from valid ones', () => {
+  it('distinguishes revoked and expired tokens from valid ones', () => {
     const json = [
       { id: 1, revoked_at: '2026-01-01T00:00:00Z' },
       { id: 2, revoked: true },
@@ -234,7 +237,7 @@ describe('answers whose shape the documentation leaves open', () => {
     ])
   })
 
-  it('may wrap a created token and a state', () => {
+  it('reads a created token and a state of enforcement with or without an enclosing object', () => {
     expect(readCreated({ data: { token: 'x', id: 7 } })).toEqual({ value: 'x', id: '7' })
     expect(readCreated({ token: 'x' })).toEqual({ value: 'x', id: undefined })
     expect(readCreated({ id: 7 })).toBeUndefined()
@@ -245,9 +248,9 @@ describe('answers whose shape the documentation leaves open', () => {
   })
 })
 
-it('reports that a request was not sent if no connection was made in time', async () => {
+it('reports that a token request was not sent if no connection was made in time', async () => {
   const open = new Set<Socket>()
-  // The server accepts connections and never answers the first message of TLS.
+  // The server accepts connections but never answers the first TLS message.
   const server = createServer(socket => void open.add(socket))
   const url = new URL(`https://127.0.0.1:${await listen(server)}/tokens`)
   const dispatcher = closeAfterTest(new Agent({ connect: { timeout: 100 } }))

@@ -1,5 +1,5 @@
-// Tests the token commands as an operator sees them: tables, JSON, exit codes and refusals. No output contains a token's value unless that is its
-// purpose.
+// Tests the token commands as an operator sees them: tables, JSON, exit codes and refusals. No output contains a token's value unless the command is
+// meant to print it.
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -19,7 +19,7 @@ let instance: ObservabilityInstance
 let folder: string
 let file: string
 let store: MemoryStore
-/** Every value that was ever valid. */
+/** All token values that were ever valid. */
 let values: Set<string>
 
 beforeEach(async () => {
@@ -59,7 +59,7 @@ async function outputOf(
 ): Promise<CommandOutput> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const code = await command({ stdout, stderr, env: {} }).catch((error: unknown) => {
-    // As the program shows it.
+    // The error is printed as the program prints it.
     if (!(error instanceof Fault)) throw error
     stderr.write(`${error.message}\n`)
     return 1
@@ -68,7 +68,7 @@ async function outputOf(
   return { code, out: text(stdout), err: text(stderr) }
 }
 
-/** Runs a command that must not show any value. */
+/** Runs a token command whose output must not contain any token value. */
 async function tokens(action: TokensAction): Promise<CommandOutput> {
   const output = await outputOf(terminal => tokensCommand(action, setup(), terminal))
   for (const token of instance.tokens) values.add(token.value)
@@ -93,7 +93,7 @@ const target = () => `file:${file}`
 const plainRevoke = { action: 'revoke', force: false, json: false } as const
 
 describe('tokens create', () => {
-  it('prints the value once on standard output, for scripts', async () => {
+  it('prints the value of a created token once on standard output, for scripts', async () => {
     const create = { action: 'create', name: 'pipespan', json: false } as const
     const output = await outputOf(terminal => tokensCommand(create, setup(), terminal))
     expect(output).toEqual({
@@ -105,7 +105,7 @@ describe('tokens create', () => {
     expect(JSON.parse(json.out)).toEqual({ id: '102', name: 'pipespan', token: instance.tokens[1]!.value })
   })
 
-  it('without a target names what finds and ends a token that may have been created', async () => {
+  it('prints how to find and revoke a token that may have been created, if there is no target', async () => {
     instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
     const { code, err } = await tokens({ action: 'create', name: 'pipespan', json: false })
     expect(code).not.toBe(0)
@@ -115,7 +115,7 @@ describe('tokens create', () => {
     expect((await tokens({ action: 'create', name: 'pipespan', json: false })).err).not.toContain('may have been')
   })
 
-  it('writes the value directly to a target and revokes nothing', async () => {
+  it('writes the value of a created token directly to a target, and revokes nothing', async () => {
     await tokens({ ...rotate, target: target() })
     const output = await tokens({ action: 'create', name: 'pipespan', target: target(), json: false })
     expect(output.code).toBe(0)
@@ -127,7 +127,7 @@ describe('tokens create', () => {
 })
 
 describe('tokens list', () => {
-  it('prints a table that says which token is in use', async () => {
+  it('prints a table of tokens that shows which one is in use', async () => {
     await tokens({ ...rotate, target: target() })
     instance.add('another')
     const { code, out } = await tokens({ action: 'list', json: false })
@@ -138,7 +138,7 @@ describe('tokens list', () => {
     expect(second).toMatch(/^102 +another +\S+Z +- +yes +not in use$/)
   })
 
-  it('prints JSON for scripts', async () => {
+  it('prints the list of tokens as JSON for scripts', async () => {
     const { createdAt } = instance.add('pipespan')
     await writeFile(file, 'a value that no journal knows')
     const { out } = await tokens({ action: 'list', json: true })
@@ -147,20 +147,20 @@ describe('tokens list', () => {
     ])
   })
 
-  it('prints nothing on standard output if there are no tokens', async () => {
+  it('prints nothing on standard output if there are no ingest tokens', async () => {
     expect(await tokens({ action: 'list', json: false })).toMatchObject({ code: 0, out: '' })
   })
 })
 
 describe('tokens revoke', () => {
-  it('revokes a token that is not in use', async () => {
+  it('revokes an ingest token that is not in use', async () => {
     await tokens({ ...rotate, target: target() })
     const { id } = instance.add('another')
     expect(await tokens({ ...plainRevoke, id: String(id) })).toMatchObject({ code: 0, out: 'Token 102 is revoked.\n' })
     expect(instance.tokens).toHaveLength(1)
   })
 
-  it.each([404, 204])('fails if the token is still listed after the answer %i', async status => {
+  it.each([404, 204])('fails to revoke a token that is still listed after the answer %i', async status => {
     await tokens({ ...rotate, target: target() })
     const { id } = instance.add('another')
     instance.misbehaveOnce('DELETE', `/tokens/${id}`, { status, body: '' })
@@ -170,7 +170,7 @@ describe('tokens revoke', () => {
     expect(output.err).toContain('valid')
   })
 
-  it('refuses the token in use, even with --force', async () => {
+  it('refuses to revoke the token in use, even with --force', async () => {
     await tokens({ ...rotate, target: target() })
     instance.add('another')
     const output = await tokens({ ...plainRevoke, id: '101', force: true })
@@ -178,7 +178,7 @@ describe('tokens revoke', () => {
     expect(instance.tokens).toHaveLength(2)
   })
 
-  it('refuses a token that a daemon still reports', async () => {
+  it('refuses to revoke a token that a daemon still reports', async () => {
     await tokens({ ...rotate, target: target() })
     const former = fingerprintOf((await currentToken())!)
     await tokens({ action: 'create', name: 'pipespan', target: target(), json: false })
@@ -188,7 +188,7 @@ describe('tokens revoke', () => {
     expect(await tokens({ ...plainRevoke, id: '101' })).toMatchObject({ code: 0 })
   })
 
-  it('refuses the last token, always under enforcement and without --force otherwise', async () => {
+  it('refuses to revoke the last token: always under enforcement, otherwise without --force', async () => {
     instance.add('pipespan')
     const enforced = await tokens({ ...plainRevoke, id: '101', force: true })
     expect(enforced).toMatchObject({ code: 5, err: expect.stringContaining('enforcement is on') as unknown })
@@ -198,7 +198,7 @@ describe('tokens revoke', () => {
     expect(await tokens({ ...plainRevoke, id: '101', force: true })).toMatchObject({ code: 0 })
   })
 
-  it('refuses a token that may be the one in use, unless --force is given', async () => {
+  it('refuses to revoke a token that may be the one in use, unless --force is given', async () => {
     instance.add('pipespan')
     instance.add('pipespan')
     await writeFile(file, 'a value that no journal knows')
@@ -207,14 +207,14 @@ describe('tokens revoke', () => {
     expect(await tokens({ ...plainRevoke, id: '101', force: true })).toMatchObject({ code: 0 })
   })
 
-  it('refuses a token that is not listed', async () => {
+  it('refuses to revoke a token that is not listed', async () => {
     const output = await tokens({ ...plainRevoke, id: '7' })
     expect(output).toMatchObject({ code: 1, err: expect.stringContaining('no valid ingest token 7') as unknown })
   })
 })
 
 describe('tokens rotate', () => {
-  it('prints its progress on standard error and its result on standard output', async () => {
+  it('prints the progress of a rotation on standard error and its result on standard output', async () => {
     const { code, out, err } = await tokens({ ...rotate, target: target() })
     expect(code).toBe(0)
     expect(out).toMatch(/^Token 101 \([0-9a-f]{12}\) is in use; nothing revoked\.\n$/)
@@ -223,7 +223,7 @@ describe('tokens rotate', () => {
     expect(JSON.parse(json.out)).toMatchObject({ outcome: 'rotated', tokenId: '102', revoked: ['101'], warnings: [] })
   })
 
-  it('exits with 3 if a report is missing, and with 0 if there is nothing to do', async () => {
+  it("exits a rotation with 3 if a daemon's report is missing, and with 0 if there is nothing to do", async () => {
     await tokens({ ...rotate, target: target() })
     expect(await tokens({ ...rotate, target: target(), maxAgeMs: 60_000 })).toMatchObject({ code: 0 })
     store.reports = () => [{ daemon: 'ci-1', tokenFingerprint: 'older' }]
@@ -232,19 +232,19 @@ describe('tokens rotate', () => {
     expect(instance.tokens).toHaveLength(2)
   })
 
-  it('exits with 4 during another rotation', async () => {
+  it('exits with 4 if another rotation of the target is in progress', async () => {
     const both = await Promise.all([tokens({ ...rotate, target: target() }), tokens({ ...rotate, target: target() })])
     expect(both.map(output => output.code).sort()).toEqual([0, 4])
   })
 
-  it('exits with 1 and a reason if it cannot continue', async () => {
+  it('exits with 1 and a reason if a rotation cannot continue', async () => {
     expect(await tokens({ ...rotate, target: 'vault:x' })).toMatchObject({
       code: 1,
       err: '"vault:x" is not a target. Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.\n',
     })
   })
 
-  it('prints its plan in a dry run', async () => {
+  it('prints the plan of a rotation in a dry run', async () => {
     const { code, out } = await tokens({ ...rotate, target: target(), dryRun: true })
     expect(code).toBe(0)
     expect(out).toContain('Create a token named "pipespan"')
@@ -252,27 +252,27 @@ describe('tokens rotate', () => {
   })
 })
 
-describe('enforcement', () => {
-  it('is shown, and turned off', async () => {
+describe('enforcement commands', () => {
+  it('shows the state of enforcement, and turns it off', async () => {
     expect((await enforcement('status')).out).toContain('Enforcement is on')
     expect((await enforcement('off')).out).toContain('Enforcement is off')
     expect(instance.enforced).toBe(false)
   })
 
-  it("is turned on if the endpoint accepts the daemon's token", async () => {
+  it("turns enforcement on if the endpoint accepts the daemon's token", async () => {
     instance.enforced = false
     await tokens({ ...rotate, target: target() })
     expect(await enforcement('on')).toMatchObject({ code: 0 })
     expect(instance.enforced).toBe(true)
   })
 
-  it('is not turned on if the daemon has no token', async () => {
+  it('does not turn enforcement on if the daemon has no token', async () => {
     instance.enforced = false
     expect(await enforcement('on')).toMatchObject({ code: 5, err: expect.stringContaining('has no token') as unknown })
     expect(instance.enforced).toBe(false)
   })
 
-  it('is turned off again at once if the token is refused only under enforcement', async () => {
+  it('turns enforcement off again at once if the token is refused only under enforcement', async () => {
     instance.enforced = false
     await writeFile(file, 'a-dead-token')
     const output = await enforcement('on')
@@ -281,7 +281,7 @@ describe('enforcement', () => {
     expect(instance.enforced).toBe(false)
   })
 
-  it('is not turned on if the endpoint does not answer', async () => {
+  it('does not turn enforcement on if the endpoint does not answer', async () => {
     instance.enforced = false
     await writeFile(file, instance.add('pipespan').value)
     instance.misbehaveOnce('POST', '/v1/traces', { status: 503 })
@@ -289,7 +289,7 @@ describe('enforcement', () => {
     expect(instance.enforced).toBe(false)
   })
 
-  it('is turned on when forced', async () => {
+  it('turns enforcement on with --force', async () => {
     instance.enforced = false
     expect(await enforcement('on', true)).toMatchObject({ code: 0 })
     expect(instance.enforced).toBe(true)

@@ -1,4 +1,4 @@
-// Ingest tokens that expire, as the observability instance lists them.
+// Tests conditions about ingest tokens that expire, as the observability instance lists them.
 import { expect, it } from 'vitest'
 import { readList } from '../../../src/features/tokens/listed-token.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -7,7 +7,7 @@ import { watchExpiry } from '../../../src/features/tokens/expiry.ts'
 const minute = 60_000
 const day = 24 * 60 * minute
 
-it('a token is a broken condition within a week of its end, and a fixed one when it was replaced in time', async () => {
+it('reports a token as broken in the week before it expires, and as fixed if it was replaced in time', async () => {
   const begin = Date.UTC(2026, 0, 1)
   let now = begin
   let listed: object[] | undefined
@@ -33,7 +33,7 @@ it('a token is a broken condition within a week of its end, and a fixed one when
   expect(await seen()).toEqual({})
   listed = [expires(1, begin + 8 * day, { revoked: true }), expires(4, begin + 400 * day)]
   expect(await seen()).toMatchObject({ 'ingest token 1': 'fixed' })
-  // One that expires unnoticed was not replaced.
+  // A token that has expired was not replaced in time, so it is no longer reported, and not as fixed.
   const end = now + 6 * day
   listed = [expires(5, end)]
   expect(await seen()).toMatchObject({ 'ingest token 5': 'broken' })
@@ -42,7 +42,7 @@ it('a token is a broken condition within a week of its end, and a fixed one when
   expect(Object.keys(await seen())).not.toContain('ingest token 5')
 })
 
-it('the instance is asked every ten minutes', async () => {
+it('asks the observability instance every ten minutes for tokens that expire', async () => {
   let asked = 0
   let now = 0
   const clock = { now: () => now, sleep: async () => undefined }

@@ -1,4 +1,4 @@
-// Tests a file as a target: it is replaced atomically, only its owner can read it, and each failure has a clear message.
+// Tests a file as the target of a rotation: it is replaced atomically, only its owner can read it, and each failure has a clear message.
 import { chown, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ async function locked<T>(work: (target: LockedTarget) => Promise<T>): Promise<T>
   }
 }
 
-it('contains only the value, with mode 0600 whatever its mode was before', async () => {
+it('writes only the token to the file, with mode 0600 whatever its mode was before', async () => {
   await writeFile(file, 'former\n', { mode: 0o644 })
   expect((await createFileTarget(file).peek()).value?.reveal()).toBe('former')
   await locked(target => target.write(new Secret('next')))
@@ -33,7 +33,7 @@ it('contains only the value, with mode 0600 whatever its mode was before', async
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
-it('leaves only the file, its journal and its lock in the folder', async () => {
+it("leaves only the token's file, its journal and its lock in the folder", async () => {
   await writeFile(`${file}.new`, 'a value that was never used')
   await locked(async target => {
     expect(await readdir(folder)).not.toContain('token.new')
@@ -43,7 +43,7 @@ it('leaves only the file, its journal and its lock in the folder', async () => {
   expect((await readdir(folder)).sort()).toEqual(['token', 'token.rotation.json', 'token.rotation.lock'])
 })
 
-it('does not write through a link at the place of its temporary file', async () => {
+it('does not write a token through a link that has the name of the temporary file', async () => {
   const other = path.join(folder, 'other')
   await locked(async target => {
     await symlink(other, `${file}.new`)
@@ -54,7 +54,7 @@ it('does not write through a link at the place of its temporary file', async () 
   expect(await readdir(folder)).not.toContain('other')
 })
 
-it('replaces the target of a link, and keeps the link', async () => {
+it('replaces the file that a link points to, and keeps the link', async () => {
   const real = path.join(folder, 'real')
   await writeFile(real, 'former')
   await symlink(real, file)
@@ -63,34 +63,37 @@ it('replaces the target of a link, and keeps the link', async () => {
   expect(await readFile(real, 'utf8')).toBe('next')
 })
 
-it.runIf(process.getuid?.() === 0)('keeps the owner, so that the daemon can still read it', async () => {
-  await writeFile(file, 'former')
-  await chown(file, 12345, 12345)
-  await locked(target => target.write(new Secret('next')))
-  expect((await stat(file)).uid).toBe(12345)
-})
+it.runIf(process.getuid?.() === 0)(
+  "keeps the owner of the token's file, so that the daemon can still read it",
+  async () => {
+    await writeFile(file, 'former')
+    await chown(file, 12345, 12345)
+    await locked(target => target.write(new Secret('next')))
+    expect((await stat(file)).uid).toBe(12345)
+  },
+)
 
-it('is empty if the file is missing or blank', async () => {
+it('finds no token if the file is missing or blank', async () => {
   expect(await createFileTarget(file).peek()).toEqual({ value: undefined, journal: undefined })
   await writeFile(file, ' \n')
   expect((await createFileTarget(file).peek()).value).toBeUndefined()
 })
 
-it('fails with a clear message if the folder is missing or the path is a folder', async () => {
+it("fails with a clear message if the folder of the token's file is missing or the path is a folder", async () => {
   const missing = createFileTarget(path.join(folder, 'no', 'token'))
   await expect(missing.lock(() => undefined)).rejects.toThrow('Create the folder first.')
   await mkdir(file)
   await expect(createFileTarget(file).peek()).rejects.toThrow(`Could not read ${file}`)
 })
 
-it('can be locked by one holder at a time', async () => {
+it("lets one rotation at a time lock the token's file", async () => {
   await locked(async () => {
     await expect(createFileTarget(file).lock(() => undefined)).rejects.toThrow('Another rotation')
   })
   await locked(async target => expect((await target.read()).value).toBeUndefined())
 })
 
-it('parses the address of a target', () => {
+it("parses the address of a rotation's target", () => {
   expect(parseTarget('file:/run/token')).toEqual({ kind: 'file', path: '/run/token' })
   expect(parseTarget('file:///run/token')).toEqual({ kind: 'file', path: '/run/token' })
   const place = { kind: 'kubernetes', namespace: 'ci', secret: 'ingest.v1', key: 'TOKEN_1' }
@@ -98,7 +101,7 @@ it('parses the address of a target', () => {
 })
 
 it.each(['', 'file:', 'file:token', 'kubernetes:a/b', 'kubernetes:a/b/c/d', 'kubernetes:../b/c', 'vault:x'])(
-  'refuses "%s" as the address of a target',
+  'refuses "%s" as the address of a rotation\'s target',
   text => {
     expect(() => parseTarget(text)).toThrow('Use file:/absolute/path')
   },

@@ -1,5 +1,5 @@
-// Tests rotations that are killed by SIGKILL and run again. They are killed at points of their progress (in the long form at each point;
-// `recovery.test.ts` stops them without a kill at every point) and during requests.
+// Tests rotations that are killed with SIGKILL and run again. They are killed during requests and at points of their progress (in the long form at
+// each point; `recovery.test.ts` stops them without a kill at every point).
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -40,7 +40,7 @@ async function ended(child: ChildProcess): Promise<unknown> {
 }
 
 /**
- * Exports like a daemon that reads the token with `read` for every request, and again after a refusal. Answers how many exports were sent and
+ * Exports like a daemon that reads the token with `read` for every request, and again after a refusal. `stop` returns how many exports were sent and
  * refused.
  */
 function exportSteadily(read: () => Promise<string>): { stop(): Promise<{ sent: number; refused: number }> } {
@@ -74,7 +74,7 @@ describe('a rotation of a file', () => {
   const held = () => readFile(world.file, 'utf8')
 
   it.each(points)(
-    'is finished or rolled back by the next run after a kill at "%s", without a refused export',
+    'finishes or rolls back a rotation in the next run after a kill at "%s", without a refused export',
     async point => {
       await rotateToken(world.parts(), usual)
       const daemon = exportSteadily(held)
@@ -90,7 +90,7 @@ describe('a rotation of a file', () => {
   it.each([
     ['POST', '/tokens'],
     ['DELETE', '/tokens/'],
-  ])('leaves no orphan after a kill before the answer to a %s of %s', async (method, part) => {
+  ])('leaves no orphaned token after a kill before the answer to a %s of %s', async (method, part) => {
     await rotateToken(world.parts(), usual)
     const child = start({})
     world.instance.onDone = (done, url) => {
@@ -110,7 +110,7 @@ describe('a rotation of a Kubernetes Secret', () => {
   })
 
   it.each(['answered', 'replaced', 'revoking'].filter((_, at) => isFull || at === 1))(
-    'is taken over after a kill at "%s", when its lease is not renewed, without a refused export',
+    'continues a rotation after a kill at "%s" once the lease has expired, without a refused export',
     async point => {
       const { env, accountFolder } = kubernetes
       const options = { env, accountFolder, leaseMs: 300 }

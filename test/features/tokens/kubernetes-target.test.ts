@@ -1,4 +1,4 @@
-// Tests a key of a Kubernetes Secret as a target, against a server with the requests and errors of the Kubernetes API.
+// Tests a key of a Kubernetes Secret as the target of a rotation, with a server that imitates the requests and errors of the Kubernetes API.
 import { rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -27,13 +27,13 @@ function target(clock: Clock = systemClock, leaseMs = 200): Target {
   return createKubernetesTarget(place, { env, accountFolder, leaseMs, clock, timeoutMs: 60_000 })
 }
 
-/** A clock on which time passes only during sleeps. */
+/** Returns a clock on which time passes only during sleeps. */
 function leapingClock(): Clock {
   let now = Date.now()
   return { now: () => now, sleep: async ms => void (now += ms) }
 }
 
-/** Parts of a rotation whose waits take no real time. */
+/** Returns the parts of a rotation whose waits take no real time. */
 function parts(progress?: (point: ProgressPoint) => void) {
   const clock = leapingClock()
   return world.parts({ clock, target: target(clock, 60_000), ...(progress === undefined ? {} : { progress }) })
@@ -43,7 +43,7 @@ const annotations = () => kubernetes.secret?.metadata.annotations ?? {}
 const lease = () => Object.entries(annotations()).find(([name]) => name.includes('lease'))
 
 describe('a rotation of a Secret', () => {
-  it('patches one key, stores its journal in an annotation, and releases the lease', async () => {
+  it('patches one key of a Secret, stores the journal in an annotation, and releases the lease', async () => {
     kubernetes.secret!.data = { other: 'a2VwdA==' }
     await rotateToken(parts(), usual)
     await rotateToken(parts(), usual)
@@ -55,14 +55,17 @@ describe('a rotation of a Secret', () => {
     expect(Object.keys(annotations())).toEqual([expect.stringMatching(/^pipespan\/rotation-[0-9a-f]{12}$/)])
   })
 
-  it.each([undefined, {}, { token: '' }, { token: 'Cg==' }])('begins with data of %j, without a token', async data => {
-    kubernetes.secret!.data = data
-    expect((await planRotation(parts(), usual)).join('\n')).toContain('contains no token yet')
-    expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
-    expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
-  })
+  it.each([undefined, {}, { token: '' }, { token: 'Cg==' }])(
+    'begins a rotation with a Secret whose data %j has no token',
+    async data => {
+      kubernetes.secret!.data = data
+      expect((await planRotation(parts(), usual)).join('\n')).toContain('contains no token yet')
+      expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
+      expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
+    },
+  )
 
-  it('waits at least two minutes if no daemon reports, because mounted volumes are updated late', async () => {
+  it('waits at least two minutes if no daemon reports, because mounted Secrets are updated late', async () => {
     await rotateToken(parts(), usual)
     const times = new Map<ProgressPoint, number>()
     const clock = leapingClock()
@@ -71,7 +74,7 @@ describe('a rotation of a Secret', () => {
     expect(times.get('seen')! - times.get('written')!).toBe(120_000)
   })
 
-  it('continues if the Secret changes meanwhile', async () => {
+  it('continues a rotation if the Secret changes meanwhile', async () => {
     let left = 5
     kubernetes.beforePatch = () => {
       if ((left -= 1) >= 0) kubernetes.touch()
@@ -79,14 +82,14 @@ describe('a rotation of a Secret', () => {
     expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
   })
 
-  it('gives up after a while on a Secret that keeps changing', async () => {
+  it('gives up a rotation after a while if the Secret keeps changing', async () => {
     const progress = (point: ProgressPoint) => {
       if (point === 'tried') kubernetes.beforePatch = () => kubernetes.touch()
     }
     await expect(rotateToken(parts(progress), usual)).rejects.toThrow('keeps changing the Secret')
   })
 
-  it('uses the current token of the service account', async () => {
+  it('sends the current token of the service account to the Kubernetes API', async () => {
     await rotateToken(parts(), usual)
     kubernetes.accountToken = 'renewed'
     const file = path.join(kubernetes.accountFolder, 'token')
@@ -97,7 +100,7 @@ describe('a rotation of a Secret', () => {
 })
 
 describe('two rotations of a Secret at once', () => {
-  it('let one of them finish, and the other report that it is running', async () => {
+  it('lets one of two simultaneous rotations of a Secret finish, and the other report that one is running', async () => {
     const both = [
       rotateToken(world.parts({ target: quick() }), usual),
       rotateToken(world.parts({ target: quick() }), usual),
@@ -107,10 +110,10 @@ describe('two rotations of a Secret at once', () => {
     expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
   })
 
-  it('respect a holder that renews its lease', async () => {
+  it('does not take over a lease that its holder renews', async () => {
     const time = leapingClock()
     const holder = await target(time).lock(() => undefined)
-    // Whenever the other process sleeps, the holder's time passes, too, and it renews its lease.
+    // Whenever the other process sleeps, time also passes for the holder, which renews its lease.
     const clock: Clock = {
       ...leapingClock(),
       sleep: async ms => {
@@ -124,7 +127,7 @@ describe('two rotations of a Secret at once', () => {
     await holder.release()
   })
 
-  it('take over a lease that is not renewed, and stop its holder at its next step', async () => {
+  it("takes over a lease that is not renewed, and stops its former holder at the holder's next step", async () => {
     const dead = await target().lock(() => undefined)
     const heir = await target().lock(() => undefined)
     await expect(dead.write(new Secret('late'))).rejects.toThrow('was taken over')
@@ -134,7 +137,7 @@ describe('two rotations of a Secret at once', () => {
     expect(lease()).toBeUndefined()
   })
 
-  it('release the lease even if the Secret changes at that moment', async () => {
+  it('releases the lease even if the Secret changes at that moment', async () => {
     const holder = await target().lock(() => undefined)
     kubernetes.beforePatch = () => {
       kubernetes.beforePatch = () => undefined
@@ -144,14 +147,14 @@ describe('two rotations of a Secret at once', () => {
     expect(lease()).toBeUndefined()
   })
 
-  /** A target whose lease is so long that its holder renews it in time, even on a slow machine. */
+  /** Returns a target with such a long lease that its holder renews the lease in time, even on a slow machine. */
   function quick(): Target {
     return { ...target(systemClock, 60_000), minGraceMs: 0 }
   }
 })
 
-describe('the Kubernetes API fails with a message and a remedy', () => {
-  it('for 403, which names the missing Role', async () => {
+describe('errors of the Kubernetes API, with a message and a remedy', () => {
+  it('names the missing Role if the Kubernetes API answers 403', async () => {
     kubernetes.verbs = ['get']
     await expect(rotateToken(parts(), usual)).rejects.toThrow(
       /cannot patch resource "secrets".*verbs get and patch on secrets, resourceNames \["ingest"\]/,
@@ -159,7 +162,7 @@ describe('the Kubernetes API fails with a message and a remedy', () => {
     expect(world.instance.tokens).toHaveLength(0)
   })
 
-  it('for 401, for 404 and for an immutable Secret', async () => {
+  it("reports the Kubernetes API's 401, its 404 and an immutable Secret with a remedy", async () => {
     const own = kubernetes.accountToken
     kubernetes.accountToken = 'another'
     await expect(target().peek()).rejects.toThrow('check the mount of the service account')
@@ -171,12 +174,12 @@ describe('the Kubernetes API fails with a message and a remedy', () => {
     await expect(target().peek()).rejects.toThrow('Create the Secret pipespan/ingest first')
   })
 
-  it('for a process outside of a pod', async () => {
+  it('reports that a Secret can only be rotated by a process in a pod', async () => {
     kubernetes.env.KUBERNETES_SERVICE_HOST = ''
     await expect(target().peek()).rejects.toThrow('needs the service account of a pod')
   })
 
-  it('for a certificate of another authority', async () => {
+  it('reports a certificate of the Kubernetes API from another authority', async () => {
     await writeFile(path.join(kubernetes.accountFolder, 'ca.crt'), '')
     await expect(target().peek()).rejects.toThrow('not signed by the ca.crt of the service account')
   })

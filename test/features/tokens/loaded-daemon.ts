@@ -1,4 +1,5 @@
-// Runs the shipped daemon under a steady load of pipelines, with an instance that enforces tokens as its backend, and the shipped token commands.
+// Runs the shipped daemon under a steady load of pipelines, with an instance that enforces tokens as its backend. Also runs the shipped token
+// commands.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,7 +16,7 @@ import { isFull } from '../../full.ts'
 import { storedBytes } from '../../support/stored-bytes.ts'
 import { startInstance, type ObservabilityInstance } from '../../support/observability-instance.ts'
 
-/** Waits for a condition; the error names it. */
+/** Waits until a condition is true. The error of a timeout names the condition. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string, timeout = 180_000): Promise<void> {
   for (const end = Date.now() + timeout; !(await holds());) {
     if (Date.now() > end) throw new Error(`Not within ${timeout} ms: ${what}`)
@@ -23,14 +24,14 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
   }
 }
 
-/** Pause between two families of pipelines, ms. */
+/** The pause between two families of pipelines, ms. */
 const pause = isFull ? 60 : 150
 
 export class LoadedDaemon {
   readonly instance: ObservabilityInstance
   readonly daemon: Daemon
   readonly file: string
-  /** The output of all commands. */
+  /** The output of all commands so far. */
   output = ''
   readonly #env: NodeJS.ProcessEnv
   readonly #truths: PipelineTruth[] = []
@@ -47,7 +48,7 @@ export class LoadedDaemon {
     this.#running = this.#load()
   }
 
-  /** Starts the instance and the daemon. Like an operator, it makes the first token before there is a daemon or a store. */
+  /** Starts the instance and the daemon. Like an operator, it creates the first token before there is a daemon or a store. */
   static async start(): Promise<LoadedDaemon> {
     const instance = closeAfterTest(await startInstance({ hideIds: true }))
     const folder = temporaryFolder()
@@ -61,7 +62,7 @@ export class LoadedDaemon {
       ...nowhere,
     })
     expect(first.code, first.stderr).toBe(0)
-    // The long timeout prevents late answers: a send without an answer is rightly repeated, but these tests count every export.
+    // The long timeout prevents late answers. A request without an answer would rightly be repeated, but these tests count every export.
     const daemon = await Daemon.start({ ...exporting, OTEL_EXPORTER_OTLP_TIMEOUT: '300000' })
     const world = new LoadedDaemon(instance, daemon, file, { ...daemon.env, ...managing })
     world.output += first.stdout + first.stderr
@@ -69,14 +70,14 @@ export class LoadedDaemon {
     return world
   }
 
-  /** Starts a command as a process that may be killed, with the daemon's environment and the API key. */
+  /** Starts a command as a process that can be killed, with the daemon's environment and the API key. */
   begin(...args: readonly string[]): ProgramProcess {
     const program = new ProgramProcess(args, this.#env)
     void program.ended.then(() => (this.output += program.stdout + program.stderr))
     return program
   }
 
-  /** Runs a command to its end, within this process because that is faster. */
+  /** Runs a command until it ends, within this process because that is faster. */
   async command(...args: readonly string[]): Promise<Command> {
     const done = await runCommand(args, this.#env)
     this.output += done.stdout + done.stderr
@@ -106,7 +107,7 @@ export class LoadedDaemon {
     await this.#sender.close()
   }
 
-  /** Ends the load and the daemon. No pipeline may be missing, exported twice or refused for good. */
+  /** Stops the load and the daemon. No pipeline may be missing, exported twice or refused for good. */
   async settle(): Promise<void> {
     await this.#stopLoad()
     const isComplete = complete(this.#truths)
@@ -117,7 +118,7 @@ export class LoadedDaemon {
     this.expectNoSecrets()
   }
 
-  /** Expects that no output, journal or store contains a token's value or the API key. */
+  /** Asserts that no output, journal or store contains a token's value or the API key. */
   expectNoSecrets(): void {
     const { apiKey, issued } = this.instance
     const folders = [path.dirname(this.file), path.dirname(this.daemon.storeFile)]

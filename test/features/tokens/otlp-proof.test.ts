@@ -1,4 +1,4 @@
-// Tests how the OTLP endpoint's answer to an empty export decides about a token.
+// Tests what the OTLP endpoint's answer to an empty export shows about a token.
 import { beforeEach, expect, it } from 'vitest'
 import { createServer } from 'node:http'
 import { closeAfterTest, listen } from '../../support/after-test.ts'
@@ -18,7 +18,7 @@ function prove(token: string | undefined, headers: Record<string, string> = {}, 
   )
 }
 
-it('accepts a valid token, and refuses a wrong or missing one while enforcement is on', async () => {
+it('reports a valid token as accepted, and a wrong or missing one as refused while enforcement is on', async () => {
   const { value } = instance.add('pipespan')
   expect(await prove(value)).toEqual({ kind: 'accepted' })
   expect(await prove('wrong')).toEqual({ kind: 'refused', status: 401 })
@@ -27,13 +27,13 @@ it('accepts a valid token, and refuses a wrong or missing one while enforcement 
   expect(await prove(undefined)).toEqual({ kind: 'accepted' })
 })
 
-it('replaces a configured authorization header by the token', async () => {
+it('replaces a configured authorization header with the tested token', async () => {
   const { value } = instance.add('pipespan')
   expect(await prove(value, { Authorization: 'Bearer another', 'X-Tenant': 'a' })).toEqual({ kind: 'accepted' })
 })
 
 it.each([{ status: 503 }, { status: 404 }, 'lost', 'silent'] as const)(
-  'decides nothing about the token after %o',
+  'leaves undecided whether a token is accepted after %o',
   async how => {
     instance.misbehaveOnce('POST', '/v1/traces', how)
     const timeoutMs = how === 'silent' ? 300 : undefined
@@ -45,14 +45,17 @@ it.each([
   ['text/html; charset=utf-8', '<!doctype html><title>Sign in</title>', /web page/],
   ['text/plain', '<html></html>', /web page/],
   ['application/grpc', '', /OTLP\/gRPC/],
-])('decides nothing about the token if something else answers 200: %s', async (contentType, body, reason) => {
-  const proxy = createServer((_, answer) => answer.setHeader('content-type', contentType).end(body))
-  const url = `http://127.0.0.1:${await listen(proxy)}/v1/traces`
-  const proof = await createProver({ url, timeoutMs: 60_000 })(new Secret('any'))
-  expect(proof).toEqual({ kind: 'unclear', reason: expect.stringMatching(reason) as string })
-})
+])(
+  'leaves undecided whether a token is accepted if another kind of server answers 200: %s',
+  async (contentType, body, reason) => {
+    const proxy = createServer((_, answer) => answer.setHeader('content-type', contentType).end(body))
+    const url = `http://127.0.0.1:${await listen(proxy)}/v1/traces`
+    const proof = await createProver({ url, timeoutMs: 60_000 })(new Secret('any'))
+    expect(proof).toEqual({ kind: 'unclear', reason: expect.stringMatching(reason) as string })
+  },
+)
 
-it('does not send a token that is invalid in a header', async () => {
+it('does not test a token that is invalid in a header', async () => {
   const proof = await prove('two\nlines')
   expect(proof).toMatchObject({ kind: 'unclear' })
   expect(JSON.stringify(proof)).not.toContain('lines')
