@@ -1,5 +1,5 @@
-// The longest turn of the event loop while a job's report or an answer of the platform is read: in each turn nothing else runs. JSON of
-// webhooks and of the API is parsed at once, whatever its size, which is not measured here (docs/internals/performance.md).
+// Measures the longest turn of the event loop while a job's report, a log or an answer of the platform is read. During a turn the process does
+// nothing else. JSON of webhooks and of the API is parsed in one turn, whatever its size, which is not measured here (docs/internals/performance.md).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { createReadLog } from '../src/platform/job-log/read-log.ts'
@@ -19,7 +19,7 @@ import type { PlatformClient } from '../src/platform/port.ts'
 import type { Question } from './question.ts'
 import type { Requester } from '../src/platform/rest/request.ts'
 
-/** ms. */
+/** Maximum accepted length of a turn, ms. */
 const asked = 250
 const MiB = 2 ** 20
 const redactText = createTextRedaction([])
@@ -37,7 +37,7 @@ export const holds: Question = {
     `${quick ? 'of 2 MiB' : 'as large as may be (metrics and logs: 8 MiB)'}; processor time of the thread in one turn.`,
   rounds: async function* (quick) {
     const forms = formsOf(quick)
-    // Warm: what is measured is a daemon that has read something before.
+    // Everything is read once before the measurement, because a running daemon has already read such inputs.
     for (const read of Object.values(formsOf(true))) await read()
     for (;;) {
       const found: (readonly [name: string, ms: number])[] = []
@@ -48,7 +48,7 @@ export const holds: Question = {
   },
 }
 
-/** Processor time, ms. */
+/** The longest turn of the event loop while `read` runs, in ms of processor time. */
 async function maxTurn(read: () => Promise<unknown>): Promise<number> {
   const over = new AbortController()
   const { promise: begun, resolve: begin } = Promise.withResolvers<undefined>()
@@ -119,7 +119,7 @@ function requestOf(spans: string): string {
   return `{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}0]}]}]}`
 }
 
-/** A gzip that arrives at once. */
+/** A gzip-compressed report whose bytes are all available at once. */
 function packed(text: string): () => AsyncIterable<Uint8Array> {
   const bytes = gzipSync(text, { level: 1 })
   return async function* () {

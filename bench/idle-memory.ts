@@ -1,9 +1,12 @@
-// Resident memory of a daemon that has started and has nothing to do.
+// Measures the resident memory of a daemon that has started and is idle.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { residentBytes, startDaemon } from './processes.ts'
 import type { Question } from './question.ts'
 
-/** MiB: the level of November 2026 (107) plus a tenth. A guard against growth: docs/internals/performance.md says what the level is made of. */
+/**
+ * Maximum accepted resident memory, MiB: the value of November 2026 (107) plus a tenth, to detect growth. docs/internals/performance.md explains what
+ * uses this memory.
+ */
 const accepted = 117
 
 export const idleMemory: Question = {

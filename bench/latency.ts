@@ -1,5 +1,5 @@
-// How long a finished pipeline takes from its webhook to the backend's answer, against what that costs at least: the backend's
-// own answer and one commit.
+// Measures the time from the webhook of a finished pipeline to the backend's answer. It is compared with the minimum: the backend's own response time
+// plus one commit.
 import { Agent, createServer, request, type IncomingMessage } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync } from 'node:zlib'
@@ -20,7 +20,7 @@ export const latency: Question = {
   id: 'latency',
   name: 'webhook to backend, median',
   against: "the backend's own answer time plus one commit",
-  // 4 ms, where answer and commit take 0.45.
+  // A ratio of 9 is 4 ms, because the backend's answer and the commit together take 0.45 ms.
   asked: { atMost: 9 },
   unit: 'ms',
   times: { full: 5, quick: 1 },
@@ -33,7 +33,7 @@ export const latency: Question = {
     for (;;) {
       await using backend = await startBackend()
       await using daemon = await startDaemon({ backend: backend.port })
-      // Warm: the first pipelines of a new process are no one's median.
+      // Some pipelines are sent before the measurement, because the first pipelines of a new process are slower than the median.
       await took(daemon.port, backend, perSecond, quick ? 1_000 : 8_000)
       const times = await took(daemon.port, backend, perSecond, quick ? 3_000 : 15_000)
       const answer = await answerMs(backend)
@@ -57,9 +57,9 @@ async function peak(quick: boolean): Promise<number> {
 
 interface Backend extends AsyncDisposable {
   readonly port: number
-  /** When each pipeline's answer was sent, by its number. */
+  /** The time at which the backend answered each pipeline, by the pipeline's number. */
   readonly answered: Map<number, number>
-  /** The last request. */
+  /** Returns the last request that the backend received. */
   last(): Buffer
 }
 
@@ -73,7 +73,7 @@ async function startBackend(): Promise<Backend> {
       last = Buffer.concat(chunks)
       const text = gunzipSync(last).toString('latin1')
       response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end(() => {
-        // As the platform names it in the pipeline's address.
+        // The request contains the pipeline's number in the pipeline's URL.
         for (const [, n] of text.matchAll(/pipelines\/100(\d{7})/g)) answered.set(Number(n), performance.now())
       })
     })
@@ -91,10 +91,10 @@ async function startBackend(): Promise<Backend> {
   }
 }
 
-/** Pipelines sent so far by this process: no two are the same. */
+/** Number of pipelines that this process has sent so far, so that no two pipelines have the same number. */
 let sent = 0
 
-/** Sends at random moments, as independent senders do; answers what each pipeline took, ms. */
+/** Sends pipelines at random times, as independent senders do. Returns how long each pipeline took, ms. */
 async function took(port: number, backend: Backend, perSecond: number, forMs: number): Promise<number[]> {
   const template = finishedPipeline(20)
   const random = new Random(1)

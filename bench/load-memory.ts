@@ -1,8 +1,11 @@
-// The highest resident memory under full load, backend there or away.
+// Measures the highest resident memory under full load, both with a backend and while the backend is unreachable.
 import { withBackend, withoutBackend } from './memory.ts'
 import type { Question } from './question.ts'
 
-/** MiB: the level of November 2026 (299) plus a tenth. A guard against growth: docs/internals/performance.md says what the level is made of. */
+/**
+ * Maximum accepted resident memory, MiB: the value of November 2026 (299) plus a tenth, to detect growth. docs/internals/performance.md explains what
+ * uses this memory.
+ */
 const accepted = 329
 
 export const loadMemory: Question = {

@@ -1,38 +1,38 @@
-// A load of POSTs over keep-alive sockets, one request at a time on each: cheap enough that the server is what is measured.
+// Sends POST requests over keep-alive connections, one request at a time on each. Sending is cheap enough that the server limits the rate.
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Template } from './payload.ts'
 
-/** One webhook to send. */
+/** A webhook to send. */
 export interface Hook {
   readonly event: 'Pipeline Hook' | 'Job Hook'
   readonly template: Template
-  /** The pipeline's number. */
+  /** The number of the pipeline that the webhook is about. */
   readonly pipeline: number
-  /** After it, nothing more comes of its pipeline. */
+  /** True if this is the last webhook of its pipeline. */
   readonly isFinish: boolean
 }
 
 export interface LoadOptions {
-  /** Connections are spread over them. */
+  /** The ports of the servers. The connections are distributed over them. */
   readonly ports: readonly number[]
   readonly connections?: number
-  /** The next webhook; undefined: none at the moment, ask again soon. */
+  /** Returns the next webhook. Undefined if there is none at the moment; the caller then asks again soon. */
   readonly next: () => Hook | undefined
-  /** Ends the load; what is in flight is waited for. */
+  /** Ends the load. Requests in flight are completed. */
   readonly signal: AbortSignal
 }
 
-/** Counted as it goes on. */
+/** A running load, with counts that are updated while it runs. */
 export interface Load {
   readonly counts: { sent: number; accepted: number; finishes: number; refused: number }
-  /** Resolves after the signal. Rejects when a connection breaks. */
+  /** Resolves after the load was ended by its signal. Rejects if a connection breaks. */
   readonly ended: Promise<void>
 }
 
 export const token = 'only-for-this-benchmark'
-/** How many connections a busy platform keeps open. */
+/** Number of connections that a busy platform keeps open. */
 const defaultConnections = 32
 
 export function load({ ports, connections = defaultConnections, next, signal }: LoadOptions): Load {
@@ -79,13 +79,13 @@ export function load({ ports, connections = defaultConnections, next, signal }: 
   return { counts, ended: ended.then(() => undefined) }
 }
 
-/** Requests per second that a server answers, once warm. */
+/** The number of requests per second that a server answers, measured after a warm-up. */
 export async function answeredPerSecond(
   options: Omit<LoadOptions, 'signal'> & { readonly warmMs: number; readonly forMs: number },
 ): Promise<number> {
   const end = new AbortController()
   const { counts, ended } = load({ ...options, signal: end.signal })
-  // A connection that breaks ends the waiting.
+  // If a connection breaks, the warm-up ends at once.
   await Promise.race([ended, sleep(options.warmMs)])
   const [before, began] = [counts.accepted, performance.now()]
   await Promise.race([ended, sleep(options.forMs)])
@@ -111,7 +111,7 @@ function send(socket: Socket, { event, template, pipeline }: Hook): void {
 const run = Math.floor(Math.random() * 2 ** 32)
 let deliveries = 0
 
-/** A new one each time. As random as a UUID where it matters, at the front: keys come in no order. */
+/** Returns a new delivery key each time. Its first characters are as random as those of a UUID, so that keys arrive in no order. */
 export function deliveryKey(): string {
   deliveries += 1
   const scattered = (Math.imul(deliveries + run, 0x9e3779b1) >>> 0).toString(16).padStart(8, '0')

@@ -1,5 +1,5 @@
-// Reads logs of jobs as the daemon does, in a process of its own, and prints what one large log took: a file, repeated until it has so many
-// megabytes. For `logs.ts`.
+// Reads job logs as the daemon does, in a separate process, and prints the time and memory that one large log took. The log is a file that is
+// repeated until it has the given number of megabytes. Used by `logs.ts`.
 //
 //   node [--expose-gc] bench/log-reading.ts sections|lines 100 FILE
 import { fstatSync, openSync, readSync } from 'node:fs'
@@ -10,14 +10,17 @@ import type { PlatformClient } from '../src/platform/port.ts'
 import type { JobSnapshot } from '../src/model/chunk.ts'
 
 export interface LogReadingFigures {
-  /** Of the log. */
+  /** Size of the log, MB. */
   readonly megabytes: number
   readonly perSecond: number
-  /** Processor time for each megabyte, ms. */
+  /** Processor time per megabyte of the log, ms. */
   readonly cpuMs: number
-  /** The highest resident memory above that of a process which has read small logs before, so that its code is compiled; bytes. */
+  /**
+   * How far the resident memory rose while the large log was read, bytes. It is compared with a process that has already read small logs, so that its
+   * code is compiled.
+   */
   readonly memory: number
-  /** The most that was live at any time above what was before the first log, bytes; undefined without `--expose-gc`. */
+  /** How far the size of live objects rose above its value before the first log, bytes; undefined without `--expose-gc`. */
   readonly held: number | undefined
   readonly sections: number
   readonly lines: number
@@ -26,7 +29,7 @@ export interface LogReadingFigures {
 const [what = 'lines', megabytes = '100', file = ''] = process.argv.slice(2)
 const megabyte = 1024 * 1024
 const windowBytes = 64 * 1024
-/** Of a small log: fewer lines than are kept of a large one. */
+/** Size of a small log, bytes. It has fewer lines than are kept of a large log. */
 const smallBytes = 32 * 1024
 const start = Date.parse('2026-01-21T09:47:20Z')
 const log = openSync(file, 'r')
@@ -42,7 +45,7 @@ const client: Pick<PlatformClient, 'jobLog'> = {
     for (const window of windows(whole)) {
       onWindow(window)
       bytes += window.length
-      // A connection hands windows over one by one, and lets others work in between.
+      // A connection passes on its windows one at a time, and other work may run between them.
       await new Promise(setImmediate)
       if (live.windows++ % 16 === 0) live.most = Math.max(live.most, liveNow())
       highest = Math.max(highest, process.memoryUsage.rss())
@@ -53,7 +56,7 @@ const client: Pick<PlatformClient, 'jobLog'> = {
 const rules = { redactText: createTextRedaction([]), readMax: 2 ** 40, linesMax: megabyte }
 const readLog = createReadLog(client, rules)
 
-/** What is live now, in the heap and beside it, bytes: all that is not is collected first, where it may be. */
+/** The size of all live objects in the heap and outside of it, bytes. If possible, garbage is collected first. */
 function liveNow(): number {
   globalThis.gc?.()
   const { heapUsed, external } = process.memoryUsage()
@@ -65,13 +68,13 @@ const job = (id: number): JobSnapshot => ({
   ...{ start, end: start + 3_600_000 },
 })
 const large = job(2)
-/** Its sections, and its groups of lines. */
+/** Reads the sections of a job's log and its groups of lines. */
 async function read(one: JobSnapshot) {
   const found = await readLog(3, one, { sections: true, lines: what === 'lines' }, { priority: 'inside' })
   return { found, lines: what === 'lines' ? await found.lines() : [] }
 }
 
-/** The file again and again, without holding more of it than a window. */
+/** Repeats the file in windows of bytes. Only one window is in memory at a time. */
 function* windows(bytes: number): Generator<Uint8Array> {
   const buffer = Buffer.alloc(windowBytes)
   for (let left = bytes; left > 0;) {
@@ -83,8 +86,8 @@ function* windows(bytes: number): Generator<Uint8Array> {
 }
 
 live.before = liveNow()
-// Warm: what is measured is a daemon that has read logs before. What the engine takes to compile code, which it does at moments of its own, is
-// none of a log's.
+// Small logs are read before the measurement, because a running daemon has already read logs. Otherwise the memory that the engine uses to compile
+// code, at times of its own choice, would be attributed to the log.
 for (let count = 0; count < 200; count += 1) await read(job(1))
 const idle = process.memoryUsage.rss()
 highest = 0
@@ -101,7 +104,7 @@ const figures: LogReadingFigures = {
   cpuMs: (user + system) / 1_000 / Number(megabytes),
   memory: Math.max(0, highest - idle),
   held: globalThis.gc === undefined ? undefined : live.most - live.before,
-  // Until here: it is what is live.
+  // The results are used here so that they stay live until the end of the measurement.
   sections: found.sections.length + found.sectionsOmitted,
   lines: lines.flat().length,
 }

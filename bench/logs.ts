@@ -1,4 +1,4 @@
-// Reading a large log of a job: the memory that it takes, and how fast it goes.
+// Measures the memory and the speed of reading a large job log.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import { temporaryFolder } from './processes.ts'
 import type { LogReadingFigures } from './log-reading.ts'
 import type { Question } from './question.ts'
 
-/** MiB. */
+/** Maximum accepted memory above idle, MiB. */
 const asked = 30
 
 export const logs: Question = {
@@ -29,7 +29,7 @@ export const logs: Question = {
   },
 }
 
-/** `shape`: of lines, or one line without an end. `options`: of Node. */
+/** Reads a log in a separate process. `shape`: a log of many lines, or one endless line. `options`: command-line options of Node. */
 export function figuresOf(
   what: 'lines' | 'sections',
   size: number,
@@ -45,7 +45,7 @@ export function figuresOf(
   return JSON.parse(output) as LogReadingFigures
 }
 
-/** As a build prints them: with a timestamp, coloured, a section for each of some thousand. */
+/** A line as a build prints it, with a timestamp and colours. Every 5,000 lines are one section. */
 function lineOf(number: number): string {
   const start = Date.parse('2026-01-21T09:47:20Z')
   const at = new Date(start + number).toISOString().replace('Z', '123Z')

@@ -1,4 +1,5 @@
-// Webhooks worked off per second when a platform reports every change of its pipelines, against a bare server with the same.
+// Measures how many webhooks are processed per second if a platform reports every change of its pipelines. The rival is a bare server with the same
+// webhooks.
 import { fullLoadRounds } from './full-load.ts'
 import { platformMix } from './hooks.ts'
 import type { Question } from './question.ts'

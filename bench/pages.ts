@@ -1,8 +1,10 @@
-// How long each page takes over a store with 100,000 runs, or any number: the server's time, asked one after the other, as a table.
+// Measures how long the server takes for each page with a store of 100,000 runs, or of any other number. The pages are requested one after another,
+// and the times are printed as a table.
 //
 //   node bench/pages.ts [runs] [repetitions] [file or postgres://…] [pattern of hidden projects]
 //
-// A store that is there already, in a file or in a PostgreSQL database, is measured as it is; else it is filled, and left there for the next time.
+// A store that already exists, in a file or in a PostgreSQL database, is measured unchanged. Otherwise the store is filled first, and kept for the
+// next time.
 import { countFigures } from '../test/support/counted-figures.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

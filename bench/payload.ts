@@ -1,28 +1,32 @@
-// Pipeline and job webhooks as a platform sends them, made fast: bodies are built once and ids are patched in for each use.
+// Generates pipeline and job webhooks quickly, in the form in which a platform sends them. Each body is built once, and IDs are patched into a copy
+// for each use.
 import { Buffer } from 'node:buffer'
 import { planOf, type Plan, type PlannedJob } from './plans.ts'
 import { Random } from '../src/simulator/platform/random.ts'
 
-/** Bodies with room for ids. */
+/** A template for webhook bodies, into which IDs are patched. */
 export interface Template {
-  /** A fresh copy for pipeline `n` (0 to 9,999,999). */
+  /** Returns a new copy of the body for pipeline `n` (0 to 9,999,999). */
   body(n: number): Buffer
 }
 
-/** Stands for a pipeline's number in a template: seven digits, whatever the number is. */
+/** The seven digits in a template that are replaced by a pipeline's number. */
 const mark = '1234567'
 const pipelineId = `100${mark}`
 const start = Date.UTC(2026, 10, 20, 8, 0, 0)
-/** The times of so many pipelines are the same, those of the next are a second later: what comes in order in life comes in order here. */
+/**
+ * Number of pipelines that have the same times. The times of the next ones are a second later, so that pipelines are sent in the order of their
+ * times.
+ */
 const perSecond = 20
-/** Different pipelines in one load: texts that repeat for ever would flatter every cache and compressor. */
+/** Number of different pipelines in one load. If all bodies had the same text, caches and compressors would seem too fast. */
 const variants = 64
 
-/** How far a pipeline has come: this share of its jobs is over, and the next one runs. 1: it has finished. */
+/** The share of a pipeline's jobs that have finished. The next job is running. 1 means that the pipeline has finished. */
 export type Progress = number
 export type JobState = 'created' | 'running' | 'finished'
 
-/** Finished pipelines of so many jobs. Twenty make about 24.6 KB, as on the platform. */
+/** Finished pipelines with this number of jobs. With 20 jobs a body has about 24.6 KB, as on the platform. */
 export function finishedPipeline(jobs: number): Template {
   const random = new Random(jobs)
   const plans = Array.from({ length: Math.max(1, Math.min(variants, Math.floor(4_000 / jobs))) }, () =>
@@ -31,12 +35,12 @@ export function finishedPipeline(jobs: number): Template {
   return oneOf(plans.map(plan => pipelineEvent(plan, 1)))
 }
 
-/** Those of pipelines 0 to `count` - 1. */
+/** The webhook bodies of pipelines 0 to `count` - 1. */
 export function bodiesOf(template: Template, count: number): Buffer[] {
   return Array.from({ length: count }, (_, n) => template.body(n))
 }
 
-/** Takes them in turn. */
+/** A template that uses the given templates in turn. */
 export function oneOf(templates: readonly Template[]): Template {
   return {
     body: n => {
@@ -55,7 +59,10 @@ export function jobEvent(plan: Plan, job: number, state: JobState): Template {
   return templateOf(JSON.stringify(jobBody(plan, job, state)))
 }
 
-/** Times move on with the pipeline's number. Ids stand in the text as `"@…@"` around digits that hold the mark: the quotes and signs go, the digits are patched. */
+/**
+ * Makes a template from JSON. Times are moved forward by the pipeline's number. IDs are written in the JSON as `"@…@"` around digits that contain the
+ * mark. The quotes and signs are removed, and the digits are patched.
+ */
 function templateOf(json: string): Template {
   const bytes = Buffer.from(json.replace(/"@(\d+)@"/g, '$1'))
   const places: number[] = []
@@ -78,7 +85,7 @@ function templateOf(json: string): Template {
   }
 }
 
-/** A time within the month of the template's. */
+/** Writes a time that is in the same month as the template's time. */
 function putTime(body: Buffer, at: number, seconds: number): void {
   const ofMonth = seconds - startOfMonth
   put(body, at + 8, 1 + Math.floor(ofMonth / 86_400))
@@ -89,7 +96,7 @@ function putTime(body: Buffer, at: number, seconds: number): void {
 
 const startOfMonth = Date.UTC(2026, 10, 1) / 1000
 
-/** Two digits. */
+/** Writes a number as two digits. */
 function put(body: Buffer, at: number, value: number): void {
   body[at] = 48 + Math.floor(value / 10)
   body[at + 1] = 48 + (value % 10)

@@ -1,4 +1,4 @@
-// Pipelines as a company has them, made from a seed: how many jobs, what they are called, how long they took, how they ended.
+// Generates plans of pipelines as a company has them, from a seed: the number of jobs, their names, their durations and their results.
 import { Random } from '../src/simulator/platform/random.ts'
 
 export interface Plan {
@@ -16,17 +16,20 @@ export interface PlannedJob {
   readonly name: string
   readonly stage: string
   readonly status: 'success' | 'failed'
-  /** Seconds after the pipeline's creation. */
+  /** When the job starts, in seconds after the creation of the pipeline. */
   readonly startedAt: number
   readonly finishedAt: number
-  /** Seconds, with the fraction that the platform reports. */
+  /** Duration of the job in seconds, with the fraction that the platform reports. */
   readonly duration: number
   readonly queued: number
   readonly runner: number
   readonly deploys: boolean
 }
 
-/** Jobs of one pipeline: most pipelines are small, a few are very large. Shares, with the least and the most jobs of each. */
+/**
+ * The distribution of the number of jobs per pipeline: most pipelines are small, a few are very large. Each entry is a share of the pipelines, with
+ * their minimum and maximum number of jobs.
+ */
 const sizes = {
   small: [{ share: 1, from: 1, to: 13 }],
   twenty: [{ share: 1, from: 20, to: 20 }],
@@ -41,14 +44,14 @@ const sizes = {
 
 export type Mix = keyof typeof sizes
 
-/** How many jobs the next pipeline of the mix has: 1 to 5,000. */
+/** The number of jobs of the next pipeline in the mix: 1 to 5,000. */
 export function jobsOf(mix: Mix, random: Random): number {
   let left = random.next()
   const size = sizes[mix].find(({ share }) => (left -= share) < 0) ?? sizes[mix][0]
   return random.whole(size.from, size.to)
 }
 
-/** The same seed makes the same pipelines. */
+/** Generates plans of pipelines. The same seed gives the same plans. */
 export function plansOf(mix: Mix, count: number, seed = 1): Plan[] {
   const random = new Random(seed)
   return Array.from({ length: count }, () => planOf(jobsOf(mix, random), random))
@@ -94,7 +97,7 @@ function jobOf(job: number, jobs: number, fails: boolean, service: number, rando
   const startedAt = 10 + Math.floor((job * 500) / jobs)
   const took = random.between(20, 90)
   return {
-    // A project's jobs are called the same in all its pipelines.
+    // The jobs of a project have the same names in all its pipelines.
     name: `${tasks[(job + service) % tasks.length] ?? tasks[0]} of part ${job}`,
     stage,
     status: fails ? 'failed' : 'success',

@@ -1,4 +1,4 @@
-// Three replicas on one PostgreSQL server against one process on SQLite, all on the same machine.
+// Compares three replicas on one PostgreSQL server with one process on SQLite, all on the same machine.
 import { finishes } from './hooks.ts'
 import { fullLoad, defaultBacklog } from './full-load.ts'
 import { startDaemon, startServer, type Running } from './processes.ts'
@@ -40,7 +40,7 @@ export const postgres: Question = {
 async function rateOf(replicas: readonly Record<string, string>[], sink: Running, quick: boolean): Promise<number> {
   await using started = new AsyncDisposableStack()
   const daemons: Running[] = []
-  // One after the other: the first makes the tables.
+  // The replicas start one after another, because the first one creates the tables.
   for (const env of replicas) daemons.push(started.use(await startDaemon({ backend: sink.port, env })))
   const times = quick ? { warmMs: 1_000, forMs: 2_500 } : { warmMs: 5_000, forMs: 30_000 }
   return (await fullLoad({ daemons, sink, hooks: finishes(20), backlog: defaultBacklog(quick), ...times }))

@@ -1,4 +1,4 @@
-// The processes a benchmark measures: the daemon as it ships, the bare server, the counting backend; each stopped at the end.
+// Starts the processes that a benchmark measures: the shipped daemon, the bare server and the counting backend. Each is stopped at the end.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -13,7 +13,7 @@ export interface Running extends AsyncDisposable {
   readonly pid: number
 }
 
-/** Starts one of this folder's servers; it prints its port. */
+/** Starts one of this folder's servers, which prints its port. */
 export async function startServer(file: 'bare-server.ts' | 'sink.ts'): Promise<Running> {
   const child = spawn(process.execPath, [path.join(import.meta.dirname, file)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -27,7 +27,7 @@ export async function startServer(file: 'bare-server.ts' | 'sink.ts'): Promise<R
   }
 }
 
-/** A folder that goes when it is disposed of. */
+/** A temporary folder that is removed when it is disposed of. */
 export function temporaryFolder(): Disposable & { readonly path: string } {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-bench-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
@@ -41,31 +41,37 @@ export function temporaryFolder(): Disposable & { readonly path: string } {
   }
 }
 
-/** The name of a daemon's SQLite file in its folder. */
+/** The name of the daemon's SQLite file in its folder. */
 export const storeFile = 'pipespan.db'
 
 export interface DaemonOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** Port of the OTLP backend; nobody listens on the default. */
+  /** Port of the OTLP backend. Nothing listens on the default port. */
   readonly backend?: number
-  /** Where its store is. Default: a new folder, gone with the daemon. */
+  /** The folder of the daemon's store. Default: a new folder, which is removed together with the daemon. */
   readonly folder?: string
-  /** Default: the build. */
+  /** Whether the built program or its sources are run. Default: the build. */
   readonly from?: 'build' | 'sources'
-  /** The main file of another build. */
+  /** The main file of another build, which is run instead. */
   readonly main?: string
 }
 
 export interface RunningDaemon extends Running {
-  /** Its SQLite file. */
+  /** The path of the daemon's SQLite file. */
   readonly file: string
-  /** Milliseconds from the start of the process to its first good answer on /readyz. */
+  /** Time from the start of the process to its first successful answer on /readyz, ms. */
   readonly readyAfter: number
-  /** Ends it as an orchestrator would. Without it, it is killed in the end. Rejects if the daemon does not stop by itself within 60 s. */
+  /**
+   * Stops the daemon as an orchestrator would. If it is not called, the daemon is killed at the end. Rejects if the daemon does not stop by itself
+   * within 60 s.
+   */
   stop(): Promise<void>
 }
 
-/** Starts the daemon, by default as built (`npm run build`): its defaults, but traces alone, and what is due is exported at once. */
+/**
+ * Starts the daemon, by default as built (`npm run build`), with its default settings except two: only traces are exported, and finished pipelines
+ * are exported without a delay.
+ */
 export async function startDaemon(options: DaemonOptions = {}): Promise<RunningDaemon> {
   const main =
     options.main ?? path.join(import.meta.dirname, '..', options.from === 'sources' ? 'src/main.ts' : 'dist/main.js')
@@ -115,22 +121,23 @@ export interface Counts {
   readonly bytes: number
 }
 
-/** What the counting backend has counted. */
+/** Returns the counts of the counting backend. */
 export async function countsOf(sink: Running): Promise<Counts> {
   const answer = await fetch(`http://127.0.0.1:${sink.port}/counts`)
   return (await answer.json()) as Counts
 }
 
-/** Resident memory of a process, bytes. */
+/** The resident memory of a process, bytes. */
 export function residentBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024
 }
 
-/** Processor time of a process so far, of all its threads, ms. Linux counts it in ticks of 10 ms. */
+/** The processor time that all threads of a process have used so far, ms. Linux counts it in ticks of 10 ms. */
 export function processorMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  // After the name, which may hold anything but a last parenthesis: fields 14 and 15 of proc(5), user and system time.
+  // The process name may contain anything but a last parenthesis, so fields are counted after it. Fields 14 and 15 of proc(5) are user and system
+  // time.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
@@ -149,7 +156,7 @@ process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL')
 })
 
-/** For a stop after SIGTERM. */
+/** Maximum time that a process may take to stop after SIGTERM, ms. */
 const timeoutMs = 60_000
 
 async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {

@@ -1,27 +1,32 @@
-// A question of the suite: what is measured, against what in the same run, and what ratio is asked for.
+// Defines a question of the benchmark suite: the measured value, the rival that is measured in the same run, and the ratio that is required.
 import { median as medianOf } from '../src/lib/quantile.ts'
 import { watchOthers } from './quiet.ts'
 
 export interface Question {
-  /** For `--only`. */
+  /** The name of the question, for the option `--only`. */
   readonly id: string
   readonly name: string
-  /** The limit or rival. */
+  /** The limit or the rival that the measured value is compared with. */
   readonly against: string
   readonly asked: { readonly atLeast: number; readonly aim?: number } | { readonly atMost: number }
   readonly unit: string
   readonly times: { readonly full: number; readonly quick: number }
-  /** How it is measured: what one must know to read the figures. In the quick suite, what is smaller there. */
+  /**
+   * Describes how the value is measured, as far as readers need it to interpret the figures. In the quick suite it also describes what is smaller.
+   */
   readonly terms: (quick: boolean) => string
-  /** Rounds, as many as are taken: both sides of a ratio are measured next to each other. What they share ends with them. */
+  /**
+   * Yields rounds until enough were taken. In each round both sides of the ratio are measured shortly after each other. Processes that the rounds
+   * share are stopped after the last round.
+   */
   readonly rounds: (quick: boolean) => AsyncGenerator<Round, void, void>
 }
 
-/** Ours and the rival's figure, in the same unit. */
+/** One round: our figure and the rival's, in the same unit. */
 export interface Round {
   readonly ours: number
   readonly rival: number
-  /** More that was seen. */
+  /** Further observations in this round, for people. */
   readonly seen?: string
 }
 
@@ -36,30 +41,33 @@ interface Asked {
 
 export interface Measured extends Asked {
   readonly unit: string
-  /** Medians. */
+  /** The median of our figures. `rival`: the median of the rival's figures. */
   readonly ours: number
   readonly rival: number
-  /** Median of the rounds' ratios, ours over the rival's. */
+  /** Median of the ratios of all rounds: our figure divided by the rival's. */
   readonly ratio: number
-  /** Lowest and highest round. */
+  /** The lowest and the highest ratio of all rounds. */
   readonly spread: readonly [number, number]
   readonly rounds: number
   readonly met: boolean
-  /** Of the last round. */
+  /** Further observations in the last round, for people. */
   readonly seen?: string
 }
 
 export interface Failed extends Asked {
-  /** Why there is no figure. */
+  /** The error because of which there is no figure. */
   readonly failed: string
 }
 
 export type Answer = Measured | Failed
 
-/** Above this share of the processors, something else ran that is part of no measurement. The kernel's own work counts, too. */
+/**
+ * Maximum share of the processors' time that work outside of the measurement may use, including the kernel's own work. Above this share the answer
+ * contains a warning.
+ */
 const quiet = 0.1
 
-/** Never rejects: a question that cannot be answered says why. */
+/** Answers a question. Never rejects: if a question cannot be answered, the answer contains the error. */
 export async function answer(question: Question, quick: boolean): Promise<Answer> {
   const { id, name, against, asked, unit } = question
   const common = {
@@ -103,7 +111,7 @@ async function roundsOf({ rounds, times }: Question, quick: boolean): Promise<Ro
   return taken
 }
 
-/** The rival before and after each of ours; the mean of the two is what ours is held against. */
+/** Measures the rival before and after each of our measurements. Ours is compared with the mean of the two. */
 export async function* interleaved<T>(
   rival: () => Promise<number>,
   ours: () => Promise<T>,
@@ -118,7 +126,7 @@ export async function* interleaved<T>(
   }
 }
 
-/** Not a number without values. */
+/** The median of the values; NaN if there are none. */
 export function median(values: readonly number[]): number {
   return medianOf(values) ?? Number.NaN
 }

@@ -1,14 +1,17 @@
-// Whether the machine had anything else to do while something was measured.
+// Detects whether the machine did other work during a measurement.
 import { cpus } from 'node:os'
 import { readFileSync } from 'node:fs'
 
-/** Starts watching; answers how much of the processors others took since then, from 0 to 1. Our children must have ended. */
+/**
+ * Starts to observe the machine. The returned function returns the share of the processors' time that other processes used since then, from 0 to 1.
+ * All child processes must have ended before it is called.
+ */
 export function watchOthers(): () => number {
   const [began, before] = [performance.now(), othersMs()]
   return () => Math.max(0, (othersMs() - before) / ((performance.now() - began) * cpus().length))
 }
 
-/** Linux counts in ticks of 10 ms: see proc(5). */
+/** Length of a tick in which Linux counts processor time, ms; see proc(5). */
 const tick = 10
 
 function othersMs(): number {
@@ -17,7 +20,7 @@ function othersMs(): number {
     .flatMap(line => line.split(/\s+/))
     .map(Number)
   const own = readFileSync('/proc/self/stat', 'latin1')
-  // After the name: fields 14 to 17, user and system time of this process and of the children that have ended.
+  // Fields are counted after the process name. Fields 14 to 17 are the user and system time of this process and of its ended child processes.
   const mine = own
     .slice(own.lastIndexOf(')') + 2)
     .split(' ')

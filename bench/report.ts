@@ -1,4 +1,4 @@
-// Writes the table of bench/results.json into docs/performance.md.
+// Writes the results in bench/results.json to docs/performance.md as a table.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { markdown, readResults } from './results.ts'
@@ -6,7 +6,7 @@ import { withSection } from './section.ts'
 
 const page = path.join(import.meta.dirname, '..', 'docs', 'performance.md')
 
-/** The answers that are recorded, as the page's section of results. */
+/** Writes the recorded answers to the page's section of results. */
 export function reportResults(): void {
   writeFileSync(page, withSection(readFileSync(page, 'utf8'), markdown(readResults())))
 }

@@ -1,4 +1,4 @@
-// The answers as they are kept in results.json and shown: on the terminal, and as the table of docs/performance.md.
+// Stores the answers in results.json, and formats them for the terminal and as the table of docs/performance.md.
 import { cpus, totalmem } from 'node:os'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -16,12 +16,12 @@ export interface Results {
   readonly answers: readonly Answer[]
 }
 
-/** Of the last runs; undefined when there was none. */
+/** Reads the recorded results of earlier runs; undefined if there are none. */
 export function readResults(): Results | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results) : undefined
 }
 
-/** In the order of the questions; of several answers to one the last. */
+/** Writes the answers in the order of the questions. If there are several answers to a question, the last one is written. */
 export function writeResults(questions: readonly Question[], answers: readonly Answer[]): void {
   const processors = cpus()
   const machine = {
@@ -36,7 +36,7 @@ export function writeResults(questions: readonly Question[], answers: readonly A
 
 const heads = ['question', 'against', 'ours', 'rival', 'ratio (spread)', 'asked', 'met'] as const
 
-/** Aligned for a terminal. */
+/** Formats the answers as a table with aligned columns for a terminal. */
 export function textTable(answers: readonly Answer[]): string {
   const table = [[...heads], ...answers.map(cellsOf)]
   const widths = heads.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0)))
@@ -45,7 +45,7 @@ export function textTable(answers: readonly Answer[]): string {
   return [...lines.map(line => line.trimEnd()), ...seen].join('\n')
 }
 
-/** The table of a page, with what one must know to read each line. */
+/** Formats the results as the table of a page, with the information that readers need to interpret each line. */
 export function markdown(results: Results | undefined): string {
   if (results === undefined) return '\nNot measured yet.\n\n'
   const { machine, answers } = results

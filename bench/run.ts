@@ -1,9 +1,9 @@
-// The questions of the suite in turn, and one table with the ratios of this run.
+// Answers the questions of the benchmark suite one after another, and prints one table with the ratios of this run.
 //
-//   npm run bench                         everything: about 45 minutes, and up to 30 GB of the temporary folder
+//   npm run bench                         all questions: about 45 minutes, and up to 30 GB in the temporary folder
 //   npm run bench -- --quick              the same questions in 2 minutes: shorter, smaller, fewer rounds
-//   npm run bench -- --only accept,mix    these alone
-//   npm run bench -- --record             the answers go into bench/results.json and docs/performance.md too
+//   npm run bench -- --only accept,mix    only these questions
+//   npm run bench -- --record             also writes the answers to bench/results.json and docs/performance.md
 import { parseArgs } from 'node:util'
 import { accept } from './accept.ts'
 import { answer, type Answer } from './question.ts'
@@ -35,10 +35,10 @@ const questions = [
   ...[postgres, restWebhook, restPolled],
 ]
 
-/** What takes microseconds goes first: behind the others the disk still writes, and the processor has other things in its caches. */
+/** Measurements of microseconds are made first. After the others, the disk is still writing and the processor's caches contain other data. */
 const asked = [encode, costPerJob, ...questions.filter(one => one !== encode && one !== costPerJob)]
 
-// So that what was started is ended, and what was written removed.
+// Exits normally on a signal, so that started processes are stopped and written files are removed.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 const values = commandLine()
@@ -54,7 +54,7 @@ if (values.quick && values.record) {
   process.exit(2)
 }
 
-// Without --record nothing of the checkout changes: the page and its test stay with the answers they have.
+// Without --record no file of the checkout is changed, so the page and its test still have the earlier answers.
 const earlier = only.length > 0 ? (readResults()?.answers ?? []) : []
 const answers: Answer[] = []
 for (const question of asked) {

@@ -1,4 +1,4 @@
-// The section of a page that is made from results: between two markers, the rest is left as it is.
+// Replaces the section of a page that is generated from results. It is between two markers, and the rest of the page is left unchanged.
 
 const markers = ['<!-- results: written by `npm run bench -- --record` -->\n', '<!-- end of results -->'] as const
 

@@ -1,4 +1,4 @@
-// An OTLP backend that only counts: requests, pipelines (ResourceSpans) and bytes. Prints its port; GET /counts answers with them.
+// An OTLP backend that only counts requests, pipelines (ResourceSpans) and bytes. Prints its port; GET /counts returns the counts.
 import { gunzipSync } from 'node:zlib'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,7 +25,7 @@ server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`${(server.address() as AddressInfo).port}\n`)
 })
 
-/** The number of length-delimited fields of the outermost message: one for each ResourceSpans. */
+/** The number of length-delimited fields in the outermost message, which is the number of ResourceSpans. */
 function topLevelFields(message: Buffer): number {
   let count = 0
   for (let at = 0; at < message.length; count += 1) {

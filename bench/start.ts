@@ -1,4 +1,4 @@
-// Start to ready on a store that has been used for long, against a Node process that does nothing.
+// Measures the time from start to ready with a store that has been used for a long time, compared with a Node process that does nothing.
 import { execFileSync } from 'node:child_process'
 import { filledEnv, sharedStore } from './full-store.ts'
 import { startDaemon } from './processes.ts'

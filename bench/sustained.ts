@@ -1,4 +1,5 @@
-// Pipelines exported per second under full load, every webhook a finished one, against a bare server with the same webhooks.
+// Measures how many pipelines are exported per second under full load, with webhooks of finished pipelines only. The rival is a bare server with the
+// same webhooks.
 import { finishes } from './hooks.ts'
 import { fullLoadRounds, defaultBacklog } from './full-load.ts'
 import type { Question } from './question.ts'

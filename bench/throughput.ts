@@ -1,4 +1,5 @@
-// Whether a store that has been used for long slows the daemon down: full load with a million runs in it, and with a thousand.
+// Measures whether a store that has been used for a long time slows the daemon down. Full load with a million stored runs is compared with full load
+// with a thousand.
 import { filledEnv, filledStore, sharedStore, type FilledStore } from './full-store.ts'
 import { finishes } from './hooks.ts'
 import { fullLoad, defaultBacklog } from './full-load.ts'

@@ -1,7 +1,7 @@
-// The files of src/ that one webhook runs through, from the socket to the export: `node bench/webhook-path.ts`. Needs Node 24, no build.
+// Lists the files of src/ that process one webhook, from the socket to the export: `node bench/webhook-path.ts`. Needs Node 24, but no build.
 //
-// The daemon runs from its sources twice under V8's coverage, once idle and once with the webhook of a finished pipeline. A file is on the path if a
-// function of it ran in the second run only.
+// The daemon runs from its sources twice under V8's coverage, once idle and once with the webhook of a finished pipeline. A file is listed if one of
+// its functions ran in the second run only.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -55,7 +55,7 @@ async function send(port: number): Promise<void> {
   if (!answer.ok) throw new Error(`the daemon answered ${answer.status}`)
 }
 
-/** The functions of each file that ran, by name and place. */
+/** The functions that ran in each file, by name and position. */
 async function functionsOf(
   { port }: Running,
   work: (port: number) => Promise<unknown>,
@@ -77,7 +77,7 @@ async function functionsOf(
 
 function read(folder: string): Map<string, Set<string>> {
   const ran = new Map<string, Set<string>>()
-  // Each thread writes a file of its own.
+  // Each thread writes its own coverage file.
   for (const name of readdirSync(folder)) {
     const { result } = JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as Coverage
     for (const { url, functions } of result) {

@@ -1,4 +1,4 @@
-// One pipeline taken through the rooms in this process: what the questions of mapping and encoding measure.
+// Processes one pipeline through all stages within this process. The questions about mapping and encoding measure this work.
 import { encodeTraces } from '../src/core/telemetry/encode.ts'
 import { snapshotAttempt } from '../src/model/snapshot.ts'
 import { observedRun } from '../src/model/run.ts'
@@ -10,7 +10,7 @@ import type { Chunk } from '../src/model/chunk.ts'
 const settings = telemetrySettings({ profiles })
 const parseOptions = { profile: profiles.generic, traceparent: false }
 
-/** A finished pipeline's webhook as what would be sent for it. */
+/** The chunks that would be sent for the webhook of a finished pipeline. */
 export async function chunksOf(body: Uint8Array): Promise<readonly Chunk[]> {
   const parsed = parseDelivery({ event: 'Pipeline Hook', instance: 'https://git.example.com', body }, parseOptions)
   if (parsed.outcome !== 'observation') throw new Error(`the benchmark's webhook is ${parsed.outcome}`)
@@ -23,7 +23,7 @@ export function encoded(chunks: readonly Chunk[]): number {
   return chunks.reduce((bytes, chunk) => bytes + encodeTraces([chunk], settings).length, 0)
 }
 
-/** Milliseconds. */
+/** How long `work` takes, ms. */
 export function timed(work: () => void): number {
   const began = performance.now()
   work()

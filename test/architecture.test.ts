@@ -1,4 +1,4 @@
-// The rooms and what each may import: the table of ARCHITECTURE.md, to which the code is held.
+// Tests that each folder of src ("room") imports only what the table in ARCHITECTURE.md allows.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,10 @@ const source = path.join(import.meta.dirname, '..', 'src')
 
 const page = readFileSync(path.join(source, '..', 'ARCHITECTURE.md'), 'utf8')
 
-/** Room → rooms it may import. `types of` allows `import type` only; `ports of` what stands in the room's folder `ports`; `shape of daemon` see below. */
+/**
+ * For each folder of src ("room"), the folders that it may import. `types of` allows `import type` only, `ports of` allows files in the other
+ * folder's `ports`, and `shape of daemon` is defined by `isShape`.
+ */
 const mayImport = new Map(
   [...page.matchAll(/^\| `([\w/-]+?)(?:\/|\.ts)` \| .* \| (.*) \|$/gm)].map(([, room = '', cell = '']) => [
     room,
@@ -36,26 +39,29 @@ function importsOf(file: string): Import[] {
   }))
 }
 
-/** The rooms of `core/` are rooms of their own. */
+/** The architectural folder ("room") of a file. Each folder in `core/` is a separate one. */
 function roomOf(file: string): string {
   const [first = '', second = ''] = file.split(path.sep)
   return first === 'core' ? `${first}/${second}` : path.basename(first, '.ts')
 }
 
-/** What a feature is made with: its shape, what its parts are given, and the rows of the table of options. */
+/** True for the files that a feature is built with: its shape, the arguments of its parts, and the rows of the table of options. */
 function isShape(file: string): boolean {
   return /^daemon\/(feature|feature-commands|context|configuration\/(config-fault|option|kind|choice-options|[\w-]+-kinds))\.ts$/.test(
     file.replaceAll(path.sep, '/'),
   )
 }
 
-/** The name of the feature in whose folder a file is; undefined: in none, or in one that `features.ts` does not list yet. */
+/** The name of the feature whose folder contains a file. Undefined if there is none, or if `features.ts` does not list it yet. */
 function featureOf(file: string): string | undefined {
   const [room, name = ''] = file.split(path.sep)
   return room === 'features' && features.some(one => one.name === name) ? name : undefined
 }
 
-/** What a feature asks the platform is in the folder of its name there, and is deleted with it. */
+/**
+ * True if a feature imports its own folder in `platform/`. That folder contains the feature's requests to the platform and is deleted with the
+ * feature.
+ */
 function isOwnFolder(from: string, to: string): boolean {
   const name = featureOf(from)
   return name !== undefined && to.startsWith(path.join('platform', name) + path.sep)
@@ -65,11 +71,11 @@ const files = sourceFiles()
 const imports = files.flatMap(importsOf)
 
 describe('the architecture', () => {
-  it('has a rule for every room', () => {
+  it('has an import rule for every folder', () => {
     expect([...new Set(files.map(roomOf))].sort()).toEqual([...mayImport.keys()].sort())
   })
 
-  it('lets every room import only what its row allows', () => {
+  it('allows every folder only the imports in its row', () => {
     const breaches = imports
       .filter(({ from, to, typeOnly }) => {
         const [room, target] = [roomOf(from), roomOf(to)]
@@ -87,7 +93,7 @@ describe('the architecture', () => {
     expect(breaches).toEqual([])
   })
 
-  it('lets nobody import a feature but the list, and features that name it in `needs`, from its port', () => {
+  it('allows only the list of features, and features that declare it in `needs`, to import a feature, and only its port', () => {
     const breaches = imports.filter(({ from, to }) => {
       const [importing, imported] = [featureOf(from), featureOf(to)]
       if (imported === undefined || importing === imported || from === 'features.ts') return false
@@ -97,14 +103,14 @@ describe('the architecture', () => {
     expect(breaches.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
   })
 
-  it('has each feature of the list in the folder of its name', () => {
+  it('has every listed feature in the folder of the same name', () => {
     for (const { name, needs = [] } of features) {
       expect(files).toContain(path.join('features', name, 'feature.ts'))
       for (const needed of needs) expect(features.map(one => one.name)).toContain(needed)
     }
   })
 
-  it('lets only the composition import more of the platform than its port', () => {
+  it('allows only the composition to import files of the platform other than its port', () => {
     const isPort = (file: string): boolean => /^platform\/port(\.ts$|\/)/.test(file.replaceAll(path.sep, '/'))
     const composing = (file: string): boolean =>
       ['platform', 'daemon'].includes(roomOf(file)) || file === path.join('commands', 'platform.ts')
@@ -116,7 +122,7 @@ describe('the architecture', () => {
     expect(loaded.map(({ to }) => to)).toEqual([path.join('lib', 'fault.ts')])
   })
 
-  it('lets only a feature import the folder of its name in the platform', () => {
+  it('allows only a feature to import the platform folder of the same name', () => {
     const seeing = imports.filter(({ from, to }) => {
       const [, name = ''] = to.split(path.sep)
       const isOfFeature = roomOf(to) === 'platform' && features.some(one => one.name === name)
@@ -125,17 +131,17 @@ describe('the architecture', () => {
     expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
   })
 
-  it('lets only repositories use the key-value table, and reporters of features, whose documents change in the transaction of what they report', () => {
+  it('allows only repositories to use the key-value table, and reporters of features, which change documents in the transaction of their report', () => {
     const seeing = imports.filter(({ to }) => to.startsWith(path.join('core', 'store', 'sql', 'repositories')))
     const rest = seeing.map(({ from }) => from).filter(from => featureOf(from) === undefined)
     expect(rest).toEqual([path.join('core', 'store', 'sql', 'operations.ts')])
   })
 
-  it('is described by a page that names only existing files', () => {
+  it('is described in ARCHITECTURE.md, which names only existing files', () => {
     const named = [...page.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.ts)`/g)].map(([, file = '']) => file)
     expect(named.length).toBeGreaterThan(30)
     const roots = [source, path.join(source, '..')]
-    // A feature may be deleted with its whole folder, and the page stays.
+    // The page may name files of a feature that was deleted with its whole folder.
     const isDeleted = (file: string): boolean => {
       const [folder] = /^features\/[\w-]+/.exec(file) ?? []
       return folder !== undefined && !existsSync(path.join(source, folder))
@@ -144,7 +150,7 @@ describe('the architecture', () => {
     expect(missing.filter(file => !isDeleted(file))).toEqual([])
   })
 
-  it('has no import cycles, types included', () => {
+  it('has no import cycles, including type imports', () => {
     const targets = new Map(files.map(file => [file, imports.filter(one => one.from === file).map(one => one.to)]))
     const done = new Set<string>()
     const cycles: string[] = []
@@ -161,7 +167,7 @@ describe('the architecture', () => {
     expect(cycles).toEqual([])
   })
 
-  it('opens every file with a sentence on what it knows', () => {
+  it('begins every file with a comment about its purpose', () => {
     const silent = files.filter(file => {
       const [first = '', second = ''] = readFileSync(path.join(source, file), 'utf8').split('\n')
       return !(first.startsWith('#!') ? second : first).startsWith('// ')
@@ -169,8 +175,8 @@ describe('the architecture', () => {
     expect(silent).toEqual([])
   })
 
-  it('sets timers in two places only, where an error in a callback cannot end the process', () => {
-    // What the demo and a command set ends with them.
+  it('sets timers only in two files, where an error in a callback cannot end the process', () => {
+    // Timers of the demo and of commands are allowed, because they end with the program.
     const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('commands', 'demo.ts')])
     const setting = files.filter(
       file =>
@@ -181,13 +187,13 @@ describe('the architecture', () => {
     expect(setting).toEqual([])
   })
 
-  it('has no file that is named utils, types, common or helpers', () => {
+  it('has no file with the name utils, types, common or helpers', () => {
     const buckets = /(^|\/)(utils?|types|common|helpers?|misc|index)\.ts$/
     expect(files.filter(file => buckets.test(file))).toEqual([])
   })
 
-  it('uses vendor words in one table only, and in that of a program whose names they are', () => {
-    // The simulated platform of the demo speaks as the vendor does; that is its subject.
+  it('uses vendor names only in one table, and in the table of a program that is named after the vendor', () => {
+    // The demo's simulated platform must use the vendor's names.
     const speaking = new Set(['simulator', path.join('commands', 'demo-settings.ts')])
     const knowing = files.filter(
       file =>
@@ -199,7 +205,7 @@ describe('the architecture', () => {
     expect(knowing.toSorted()).toEqual(tables.filter(file => files.includes(file)))
   })
 
-  it("compares the platform's statuses in one file only, beside the platform's own room", () => {
+  it("compares the platform's statuses only in one file and in the platform's own folder", () => {
     const ownRooms = new Set(['platform', 'simulator'])
     const comparing = files.filter(
       file =>

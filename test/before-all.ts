@@ -1,6 +1,8 @@
-// Around all test files of a run: what ships is built anew where it is older than its sources, as tests start the bundle, from which a
-// daemon starts with half the processor time. One PostgreSQL server for all, started when the first database is asked for. And a place for
-// their files in memory, where there is room: a disk under load lets each of a thousand small stores wait.
+// Runs before and after all test files:
+//
+// - It rebuilds the bundle if it is older than its sources. Tests start the daemon from the bundle, which takes half the processor time.
+// - It provides one PostgreSQL server for all tests, which starts when the first database is requested.
+// - It creates a folder in memory for the tests' files, if there is room. On a disk under load, each of a thousand small stores would have to wait.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -13,13 +15,13 @@ import { isFull } from './full.ts'
 import { startPostgres, type PostgresServer } from './core/store/postgres-server.ts'
 
 const root = path.dirname(import.meta.dirname)
-/** What a bundle is made of. */
+/** The sources of the bundle. */
 const sources = ['src', 'scripts', 'package-lock.json', 'package.json'].map(name => path.join(root, name))
 
 export default async function aroundAll(project: TestProject): Promise<() => Promise<void>> {
   build()
   project.onTestsRerun(build)
-  // The long form writes to the disk. A process that is killed leaves the same behind on both.
+  // The long form of the tests writes to the disk. A killed process leaves the same files on the disk and in memory.
   const place = isFull ? undefined : folderInMemory()
   if (place !== undefined) process.env.TMPDIR = place
   let server: Promise<PostgresServer> | undefined
@@ -48,7 +50,7 @@ function build(): void {
   execFileSync(process.execPath, [path.join(root, 'scripts', 'build.js')], { stdio: 'inherit' })
 }
 
-/** When this file, or any file of this folder, was last written. */
+/** When a file, or any file in a folder, was last modified. */
 function newest(place: string): number {
   const found = statSync(place)
   if (!found.isDirectory()) return found.mtimeMs

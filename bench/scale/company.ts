@@ -1,5 +1,5 @@
-// A company of 10,000 projects in 500 groups on the simulated platform, in real time: pipelines start at a steady pace in projects that
-// are drawn at random, and each of their events is handed to a sender as it happens.
+// Simulates a company of 10,000 projects in 500 groups on the simulated platform, in real time. Pipelines start at a steady rate in randomly chosen
+// projects. Each of their events is passed to a sender when it happens.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliveryOf, type Delivery } from '../../src/simulator/platform/delivery.ts'
 import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
@@ -12,11 +12,11 @@ import { generate } from '../../test/support/generate.ts'
 
 export interface Size {
   readonly groups: number
-  /** Each has the five projects of the simulated company, in one group. */
+  /** Number of teams. Each team has the five projects of the simulated company, in one group. */
   readonly teams: number
 }
 
-/** An event of a pipeline. `ends`: with it the pipeline ended, for the so-manieth time. */
+/** An event of a pipeline. `ends`: if the pipeline ends with this event, how many times it has ended, including this one. */
 export interface CompanyEvent {
   readonly delivery: Delivery
   readonly ends?: number | undefined
@@ -24,7 +24,7 @@ export interface CompanyEvent {
 
 const team = Object.values(ofOneTeam)
 
-/** All projects, of each team in turn. */
+/** The projects of all teams, team by team. */
 export function projectsOf({ groups, teams }: Size): SimProject[] {
   return Array.from({ length: teams }, (_, number) => projectsOfTeam(number, groups)).flat()
 }
@@ -37,7 +37,7 @@ function projectsOfTeam(number: number, groups: number): SimProject[] {
   }))
 }
 
-/** The same plan in the team's projects. */
+/** Moves a pipeline's plan to the projects of one team. */
 function inTeam(plan: PipelinePlan, number: number, groups: number): PipelinePlan {
   const place = team.findIndex(({ id }) => id === plan.project.id)
   return {
@@ -52,7 +52,7 @@ function inTeam(plan: PipelinePlan, number: number, groups: number): PipelinePla
   }
 }
 
-/** How many events a pipeline has on average, with those that it triggers. */
+/** The average number of events of a pipeline, including the pipelines that it triggers. */
 function eventsOfOne(): number {
   const families = [...generate({ seed: 5, scenarios: allScenarios, pipelines: allScenarios.length * 5 })]
   return families.reduce((sum, { deliveries }) => sum + deliveries.length, 0) / families.length
@@ -60,14 +60,14 @@ function eventsOfOne(): number {
 
 export interface CompanyOptions {
   readonly size: Size
-  /** Events per second, on average. */
+  /** Average number of events per second. */
   readonly rate: number
   readonly instance: string
   readonly state: PlatformState
   readonly send: (event: CompanyEvent) => void
 }
 
-/** Starts pipelines until `signal`, then lets those that run end. Resolves when all have ended. */
+/** Starts pipelines until `signal` is aborted, then lets the running ones end. Resolves when all have ended. */
 export async function runCompany(options: CompanyOptions, signal: AbortSignal): Promise<void> {
   const { size, rate, instance, state, send } = options
   const random = new Random(11)

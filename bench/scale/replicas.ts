@@ -1,4 +1,4 @@
-// Three replicas behind a load balancer, upgraded one after the other while webhooks arrive.
+// Runs three replicas behind a load balancer, and upgrades them one after another while webhooks arrive.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { processorMs, residentBytes, startDaemon, type RunningDaemon } from '../
 
 const root = path.join(import.meta.dirname, '..', '..')
 
-/** The program of an earlier commit, built in a folder that goes when it is disposed of. */
+/** Builds the program of an earlier commit in a folder that is removed when it is disposed of. */
 export function buildOf(commit: string): Disposable & { readonly main: string } {
   const folder = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-scale-')), 'pipespan')
   execFileSync('git', ['clone', '-q', '--no-checkout', root, folder])
@@ -35,9 +35,9 @@ export class Replicas implements AsyncDisposable {
   readonly #env: Readonly<Record<string, string>>
   readonly #backend: number
   #turn = 0
-  /** Of replicas that were stopped, ms. */
+  /** Processor time of replicas that were stopped, ms. */
   #processorMs = 0
-  /** Requests that a replica did not answer; each was sent to another one. */
+  /** Number of requests that a replica did not answer. Each was sent to another replica. */
   sentAgain = 0
 
   constructor(env: Readonly<Record<string, string>>, backend: number) {
@@ -45,15 +45,17 @@ export class Replicas implements AsyncDisposable {
     this.#backend = backend
   }
 
-  /** `main`: the program. Default: the build of this checkout. */
+  /** Starts a replica. `main`: the main file of its program. Default: the build of this checkout. */
   async start(main?: string): Promise<void> {
     this.#replicas.push(await this.#started(main))
   }
 
-  /** Stops each as an orchestrator does, and starts this checkout's build in its place; then waits before it goes on with the next one. */
+  /**
+   * Stops each replica as an orchestrator does and starts this checkout's build instead. After each replica it waits before it upgrades the next one.
+   */
   async upgrade(pauseMs: number): Promise<void> {
     for (let left = this.#replicas.length; left > 0; left -= 1) {
-      // First out of the load balancer, then stopped.
+      // A replica is removed from the load balancer before it is stopped.
       const oldest = this.#replicas.shift()
       if (oldest === undefined) return
       await oldest.pool.close()
@@ -64,7 +66,7 @@ export class Replicas implements AsyncDisposable {
     }
   }
 
-  /** Posts to one replica after the other; to another one if it does not answer. Rejects if none accepts it. */
+  /** Posts a webhook to the replicas in turn, and to another replica if one does not answer. Rejects if no replica accepts it. */
   async post(headers: Record<string, string>, body: string): Promise<void> {
     for (let tries = 0; tries < 20; tries += 1) {
       const replica = this.#replicas[this.#turn++ % this.#replicas.length]
@@ -78,7 +80,7 @@ export class Replicas implements AsyncDisposable {
     throw new Error('No replica accepted a webhook.')
   }
 
-  /** Processor time of all, ms, and the resident memory of those that run, bytes. */
+  /** The total processor time of all replicas, ms, and the resident memory of each running one, bytes. */
   usage(): { processorMs: number; residentBytes: number[] } {
     const pids = this.#replicas.map(({ daemon }) => daemon.pid)
     return {

@@ -1,4 +1,5 @@
-// What arrived at the backend: of each span only what is compared with the truth, and how long each end of a pipeline took to arrive.
+// Records the spans that arrive at the backend, with only the fields that are compared with the truth, and how long each end of a pipeline took to
+// arrive.
 import { cut } from '../../test/e2e/truth.ts'
 import { OtlpReceiver } from '../../test/support/otlp-receiver.ts'
 import type { ReceivedSpan } from '../../test/support/otlp-decode.ts'
@@ -8,9 +9,9 @@ const compared = ['pipeline.id', 'pipeline.status', 'job.id', 'job.status', 'pla
 export class Witness implements AsyncDisposable {
   readonly spans: ReceivedSpan[] = []
   readonly #receiver: OtlpReceiver
-  /** When the webhook of an end was sent (Unix ms), by pipeline and attempt. */
+  /** When the webhook about a pipeline's end was sent, in ms of Unix time, by pipeline and attempt. */
   readonly #ended = new Map<string, number>()
-  /** From that webhook to the arrival of the span, ms. */
+  /** Time from the webhook about a pipeline's end to the arrival of its span, ms. */
   readonly delays: number[] = []
 
   private constructor(receiver: OtlpReceiver) {
@@ -28,12 +29,12 @@ export class Witness implements AsyncDisposable {
     return this.#receiver.port
   }
 
-  /** An end of a pipeline is being reported now. */
+  /** Records that the end of a pipeline is being reported now. */
   ended(pipelineId: number, attempt: number): void {
     this.#ended.set(`${pipelineId} ${attempt}`, Date.now())
   }
 
-  /** The delay, ms, that so large a share of the ends did not exceed. */
+  /** The percentile of the delays for a given share, ms. */
   percentile(share: number): number {
     const sorted = this.delays.toSorted((a, b) => a - b)
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
@@ -45,7 +46,7 @@ export class Witness implements AsyncDisposable {
 
   #take(span: ReceivedSpan): void {
     const attributes = Object.fromEntries(Object.entries(span.attributes).filter(([name]) => compared.includes(name)))
-    // The API's times have milliseconds, those of webhooks have not: they are compared by the second.
+    // Times are compared in whole seconds, because only the API's times have milliseconds, not those of webhooks.
     const [start, end] = [cut(span.start), cut(span.end)]
     this.spans.push({ ...span, start, end, attributes, resource: { attributes: {}, schemaUrl: '' } })
     if (span.kind !== 'server') return

@@ -1,5 +1,5 @@
-// Somebody guesses the admin token from the address that everybody comes by, over many connections at once: guesses are slow, and
-// whoever knows the token is let in all the while, with it and with a session.
+// Tests an attacker who guesses the admin token over many connections, from the same address as all other users. Guesses are slowed down, and users
+// with the right token or a session are still let in.
 import { Agent, request } from 'node:http'
 import { expect, it } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'

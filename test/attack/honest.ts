@@ -1,4 +1,4 @@
-// What the honest platform sends while others attack: finished pipelines, signed, and what became of each.
+// Sends signed webhooks about finished pipelines, as the honest platform does during an attack, and records the answer to each.
 import { createHmac } from 'node:crypto'
 import { request as httpRequest, type Agent } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -6,7 +6,7 @@ import { generatePipeline } from '../support/generate.ts'
 
 export const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-/** A finished pipeline of its own. `bytes`: at least as long, by a field that nobody reads. */
+/** The webhook body of a finished pipeline with the given ID. `bytes`: minimum size, which is reached with a field that is never read. */
 export function pipelineBody(id: number, bytes = 0): string {
   const { deliveries } = generatePipeline(9, 'small', { firstIds: { pipeline: id, job: id * 100 } })
   const body = deliveries.filter(({ kind }) => kind === 'pipeline').at(-1)?.body ?? ''
@@ -14,7 +14,7 @@ export function pipelineBody(id: number, bytes = 0): string {
   return room > 0 ? body.replace('{', `{"padding":"${'x'.repeat(room)}",`) : body
 }
 
-/** The headers of a delivery as the platform signs it. `at`: milliseconds of Unix time. */
+/** The headers of a delivery as the platform signs it. `at`: time of the signature, ms of Unix time. */
 export function signedHeaders(body: string, id: string, at = Date.now()): Record<string, string> {
   const timestamp = String(Math.floor(at / 1000))
   const key = Buffer.from(signingToken.slice('whsec_'.length), 'base64')
@@ -30,12 +30,12 @@ export function signedHeaders(body: string, id: string, at = Date.now()): Record
 }
 
 export interface SentFrom {
-  /** The sender's own address; any of 127.0.0.0/8 is this machine's. */
+  /** The sender's own address. Every address in 127.0.0.0/8 belongs to this machine. */
   readonly localAddress?: string
   readonly agent?: Agent
 }
 
-/** Posts one delivery, on a connection of its own unless an agent keeps some. Resolves with the status. */
+/** Posts one delivery and resolves with the status. It uses a new connection unless an agent is given. */
 export function post(url: string, body: string, headers: Record<string, string>, from: SentFrom = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     const { localAddress, agent = false } = from
@@ -44,7 +44,7 @@ export function post(url: string, body: string, headers: Record<string, string>,
     const request = httpRequest(url, options, response => {
       void text(response).then(() => resolve(response.statusCode ?? 0), reject)
     })
-    // The platform gives up after 10 s; a busy machine that runs tests is not what is tested.
+    // The platform stops waiting after 10 s. The limit here is longer, because the test machine may be busy.
     request.setTimeout(120_000, () => request.destroy(new Error('no answer within 120 s')))
     request.on('error', reject).end(body)
   })

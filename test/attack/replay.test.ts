@@ -1,4 +1,4 @@
-// A signed delivery that somebody captured: within its 300 s they may send it again as they like, and nothing comes of it.
+// Tests an attacker who captured a signed delivery and sends it again within its 300 s. The repeated deliveries have no effect.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
@@ -7,7 +7,7 @@ import { Daemon } from '../e2e/daemon.ts'
 import { newDatabase } from '../core/store/new-database.ts'
 import { pipelineBody, post, signedHeaders, signingToken } from './honest.ts'
 
-/** What is not signed, and so may be changed at will. */
+/** Headers that the signature does not cover, so that an attacker can change them. */
 const changed: Readonly<Record<string, Record<string, string | undefined>>> = {
   'as it was': {},
   'another Idempotency-Key': { 'idempotency-key': 'another' },
@@ -31,7 +31,7 @@ const stores = {
 }
 
 it.each(Object.entries(stores))(
-  'recognises a captured delivery as a duplicate in every form, on %s',
+  'recognises a captured delivery as a duplicate whatever headers are changed, on %s',
   async (_name, database) => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const store = await database()
@@ -70,12 +70,12 @@ it.each(Object.entries(stores))(
       receiver.spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => Number(attributes['pipeline.id']))
     await receiver.until(() => pipelines().includes(2))
     await daemon.stop()
-    // Both may be under way at once.
+    // Both pipelines may be exported at the same time, so their order is not known.
     expect(pipelines().sort((a, b) => a - b)).toEqual([1, 2])
   },
 )
 
-it('ignores an unsigned instance header when a token is used, too', async () => {
+it('ignores an unsigned instance header also when a token is used', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   const body = pipelineBody(1)

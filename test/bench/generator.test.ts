@@ -1,11 +1,11 @@
-// The payloads of the benchmarks can be decoded, and are as large as those of the platform.
+// Tests that the payloads of the benchmarks can be decoded, and that they are as large as those of the platform.
 import { expect, it } from 'vitest'
 import { bodiesOf, finishedPipeline } from '../../bench/payload.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { plansOf } from '../../bench/plans.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 
-it('the pipelines of a company have 1 to 5,000 jobs, mostly few, and are the same for the same seed', () => {
+it('generates pipelines of a company with 1 to 5,000 jobs, mostly few, and the same ones for the same seed', () => {
   const sizes = plansOf('company', 1_000, 7).map(({ jobs }) => jobs.length)
   expect(plansOf('company', 1_000, 7).map(({ jobs }) => jobs.length)).toEqual(sizes)
   expect(Math.min(...sizes)).toBe(1)
@@ -13,7 +13,7 @@ it('the pipelines of a company have 1 to 5,000 jobs, mostly few, and are the sam
   expect(sizes.filter(size => size <= 13).length).toBeGreaterThan(600)
 })
 
-it.each([1, 20, 5_000])('a pipeline of %i jobs can be decoded, with the requested ids', jobs => {
+it.each([1, 20, 5_000])('generates a pipeline of %i jobs that can be decoded and has the requested IDs', jobs => {
   const delivery = {
     event: 'Pipeline Hook',
     instance: 'https://git.example.com',
@@ -25,7 +25,7 @@ it.each([1, 20, 5_000])('a pipeline of %i jobs can be decoded, with the requeste
   expect(new Set(parsed.observation.jobs.map(({ id }) => id)).size).toBe(jobs)
 })
 
-it('a pipeline of 20 jobs is as large as on the platform, 24.6 KB', () => {
+it('generates a pipeline of 20 jobs that is as large as on the platform, 24.6 KB', () => {
   const sizes = bodiesOf(finishedPipeline(20), 64).map(({ length }) => length)
   expect(sizes.reduce((sum, size) => sum + size) / sizes.length).toBeCloseTo(24_600, -3)
 })

@@ -6,6 +6,6 @@ import { sectionOf } from '../../bench/section.ts'
 
 const page = path.join(import.meta.dirname, '../../docs/performance.md')
 
-it('docs/performance.md shows the figures of bench/results.json (npm run bench -- --record writes both)', () => {
+it('shows the figures of bench/results.json in docs/performance.md (npm run bench -- --record writes both)', () => {
   expect(sectionOf(readFileSync(page, 'utf8'))).toBe(markdown(readResults()))
 })

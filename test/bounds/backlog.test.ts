@@ -1,5 +1,5 @@
-// A long backlog drains while fresh pipelines keep their pace, on the shipped daemon with SQLite. A long proof
-// (PIPESPAN_TEST_FULL=1); PIPESPAN_TEST_BACKLOG says how many pipelines, 500,000 without it.
+// Tests that a long backlog is exported while new pipelines are not delayed, with the shipped daemon on SQLite. The test is long, so it runs only
+// with PIPESPAN_TEST_FULL=1. PIPESPAN_TEST_BACKLOG sets the number of pipelines; the default is 500,000.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -15,13 +15,13 @@ import { profiles } from '../../src/daemon/profile.ts'
 
 const backlog = Number(process.env.PIPESPAN_TEST_BACKLOG ?? 500_000)
 const jobsOf = (id: number): number => 1 + (id % 3)
-/** A fresh pipeline every so many ms, for so long before and after the drain. */
+/** The interval between new pipelines, and how long they are sent before and after the backlog is exported, ms. */
 const fresh = { every: 100, before: 15_000, after: 15_000, firstId: 100_000_000 }
-/** From the webhook to the backend, the settle delay of 0.2 s included: 99 of 100 fresh pipelines, in ms. */
+/** Maximum time from the webhook to the backend for 99 of 100 new pipelines, ms. It includes the settle delay of 0.2 s. */
 const bound = 3_000
 const wide = { maxSize: 2 ** 40, now: () => Date.now() }
 
-/** Merged and put into a snapshot as the daemon does it, without HTTP. */
+/** Builds the backlog by merging observations and taking snapshots as the daemon does, but without HTTP. */
 async function buildBacklog(file: string): Promise<void> {
   const store = openSqlite(file, wide)
   const day = 86_400_000
@@ -46,7 +46,7 @@ async function buildBacklog(file: string): Promise<void> {
   await store.close()
 }
 
-/** What arrived, counted by pipeline: of the backlog, and when of the fresh ones. */
+/** Counts the pipelines of the backlog that arrived, and records when each new pipeline arrived. */
 function arrivals(receiver: OtlpReceiver) {
   const old = new Uint8Array(backlog + 1)
   const found = { old: 0, oldest: Infinity, newest: 0, twice: 0, freshAt: new Map<number, number>() }
@@ -77,7 +77,7 @@ function share(latencies: readonly number[], part: number): number {
 }
 
 it.skipIf(!isFull)(
-  'drains a long backlog from both ends without delaying new pipelines',
+  'exports a long backlog from both ends without delaying new pipelines',
   { timeout: 4_800_000 },
   async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
@@ -86,7 +86,7 @@ it.skipIf(!isFull)(
     const postedAt = new Map<number, number>()
     let next = fresh.firstId
     let peak = 0
-    /** Posts at a steady pace while `goesOn`; answers the latency of each, once all have arrived. */
+    /** Posts pipelines at a steady rate while `goesOn` returns true. Returns the latency of each once all have arrived. */
     async function trickle(goesOn: () => boolean): Promise<number[]> {
       const own: number[] = []
       let due = performance.now()

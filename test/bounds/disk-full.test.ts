@@ -1,4 +1,5 @@
-// The disk of an SQLite store runs full under load: refusals that say so, no corruption, and full recovery.
+// Tests an SQLite store whose disk becomes full under load: the daemon refuses webhooks with a reason, nothing is corrupted, and it recovers
+// completely.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -9,7 +10,7 @@ import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 
-/** A small file system needs the right to mount one: as root, where the machine allows it. */
+/** The test mounts a small file system. It needs root and a machine that allows this. */
 const folder = path.join('/tmp', `pipespan-small-disk-${process.pid}`)
 const mayMount = (() => {
   mkdirSync(folder, { recursive: true })
@@ -18,7 +19,7 @@ const mayMount = (() => {
 if (!mayMount) rmSync(folder, { recursive: true })
 
 describe.skipIf(!mayMount)('a full disk', () => {
-  it('makes the daemon refuse webhooks with 503, keeps acknowledged deliveries, and ends when there is space again', async () => {
+  it('refuses webhooks with 503 while the disk is full, keeps acknowledged deliveries, and accepts webhooks again once there is space', async () => {
     onTestFinished(() => {
       spawnSync('umount', ['-l', folder])
       rmSync(folder, { recursive: true, force: true })
@@ -49,14 +50,14 @@ describe.skipIf(!mayMount)('a full disk', () => {
       expect(id).toBeLessThan(10_000)
     }
     expect(taken.length).toBeGreaterThan(5)
-    // What the store answered before is believed for a while.
+    // The daemon caches the store's last state for a while.
     await expect.poll(ready).toEqual([503, 503])
 
     execFileSync('mount', ['-o', 'remount,size=100m', folder])
     stopOutage()
     const pipelines = (): number =>
       receiver.spans.filter(({ attributes }) => attributes['cicd.pipeline.task.run.id'] === undefined).length
-    // Whoever could not write for long looks a minute later at the latest.
+    // A loop that could not write for long tries again after a minute at the latest.
     await receiver.until(() => pipelines() === taken.length)
     await expect.poll(ready).toEqual([200, 200])
     const late = await daemon.post(pipelineEvent({ id: 20_000 }))

@@ -1,11 +1,11 @@
-// Logs of jobs of any size and shape take no more memory than a bound, read in a process of its own.
+// Tests that the memory for reading job logs is limited, whatever their size and shape. The logs are read in a separate process.
 import { expect, it } from 'vitest'
 import { figuresOf } from '../../bench/logs.ts'
 import { isFull, report } from '../e2e/load.ts'
 
 const megabyte = 1024 * 1024
 
-// What is live is the same on every machine. Resident memory has in it how late garbage is collected, which is a matter of processor time.
+// The size of live objects is the same on every machine. Resident memory depends on when garbage is collected, and so on processor time.
 it.each([
   ['of lines', 'build', isFull ? 100 : 8],
   ['of one line', 'one-line', isFull ? 50 : 8],

@@ -1,4 +1,4 @@
-// Webhook bodies made to measure: of how many jobs, with what in them; and posting them until they are taken.
+// Generates webhook bodies with a chosen number of jobs and chosen contents, and posts them until they are accepted.
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -13,7 +13,7 @@ export interface Measure {
 const time = (seconds: number): string =>
   new Date(Date.UTC(2026, 4, 1, 10) + seconds * 1000).toISOString().replace('T', ' ').replace('.000Z', ' UTC')
 
-/** A pipeline event of a finished pipeline. Its job ids count up from the pipeline's id times 10,000. */
+/** A pipeline event about a finished pipeline. The IDs of its jobs are consecutive, starting from the pipeline's ID times 10,000. */
 export function pipelineEvent({
   id,
   jobs = 2,
@@ -64,12 +64,12 @@ export function pipelineEvent({
   })
 }
 
-/** Anything that takes webhooks: a daemon, or one of several. */
+/** A receiver of webhooks: one daemon, or several behind a load balancer. */
 export interface Takes {
   post(body: string, headers: Record<string, string>): Promise<Response>
 }
 
-/** Sends `concurrency` posts at a time. `onAnswer` gets every status; a failed connection counts as 503. */
+/** Posts bodies until all are accepted, `concurrency` at a time. `onAnswer` is called with every status; a failed connection counts as 503. */
 export async function postUntilTaken(
   to: Takes,
   bodies: readonly string[],

@@ -1,5 +1,4 @@
-// What no backend and no parser can be expected to swallow, in the midst of usual pipelines, on the shipped daemon: nothing
-// else is delayed or lost.
+// Tests data that backends and parsers refuse, among usual pipelines, with the shipped daemon: other data is neither delayed nor lost.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
@@ -14,7 +13,7 @@ async function post(daemon: Daemon, body: string): Promise<void> {
   expect(status).toBe(202)
 }
 
-/** The pipelines that were received, each id once for each time. */
+/** The IDs of the received pipelines. An ID that was received several times occurs several times. */
 function pipelines(spans: readonly ReceivedSpan[]): number[] {
   return spans
     .filter(({ attributes }) => attributes['cicd.pipeline.task.run.id'] === undefined)
@@ -35,13 +34,13 @@ describe('data that the backend refuses', () => {
       await receiver.close()
     }
   })
-  // Each has waited for all that it sent.
+  // Each test has already waited until everything that it sent was processed.
   beforeEach(() => {
     receiver.behave()
     receiver.clear()
   })
 
-  it('neither delays nor loses anything else, and is delivered as far as possible', async () => {
+  it('exports refused data as far as possible, and neither delays nor loses other data', async () => {
     const limit = 1024 * 1024
     receiver.misbehave({
       fault: { kind: 'status', status: 413, message: 'at most 1 MiB' },
@@ -64,7 +63,7 @@ describe('data that the backend refuses', () => {
     expect(await inbox()).toMatch(/^1 could not be decoded/)
   })
 
-  it("becomes a dead letter with the backend's message if no split makes it small enough; the rest is delivered", async () => {
+  it("makes data that is refused however it is split a dead letter with the backend's message, and delivers the rest", async () => {
     receiver.misbehave({
       fault: { kind: 'status', status: 413, message: 'at most 64 KiB' },
       when: ({ plainSize }) => plainSize > 64 * 1024,

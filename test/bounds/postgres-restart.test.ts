@@ -1,5 +1,6 @@
-// PostgreSQL stopped and started again under load on two replicas, as by a crash and as by an administrator: nothing is lost, nothing
-// is set aside, and nothing comes twice but what a send left unknown. In full twenty times (PIPESPAN_TEST_FULL=1), else twice.
+// Tests PostgreSQL being stopped and started again under load with two replicas, as by a crash and as by an administrator. Nothing is lost or
+// quarantined, and only data whose send has an unknown outcome is exported twice. PostgreSQL is stopped twice, or twenty times in the long form
+// (PIPESPAN_TEST_FULL=1).
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -18,10 +19,10 @@ afterAll(async () => server.dispose())
 
 const seed = isFull ? Date.now() % 1_000_000 : 4
 const stops = isFull ? 20 : 2
-/** Pipelines that are posted around each stop. */
+/** Number of pipelines that are posted around each stop. */
 const around = isFull ? 300 : 40
 
-/** Sends that a replica counted as of unknown outcome: each may bring its items once more. */
+/** The number of exports that a replica counted as sent again after an unknown outcome. Each may arrive twice. */
 async function repeatedBy(daemon: Daemon): Promise<number> {
   const page = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
   return Number(/^pipespan_export_items_total{.*outcome="repeated"} (\d+)/m.exec(page)?.[1] ?? 0)
@@ -29,7 +30,7 @@ async function repeatedBy(daemon: Daemon): Promise<number> {
 
 describe('PostgreSQL stopped under load', () => {
   it(
-    'causes no loss, no quarantined delivery and no duplicate export',
+    'loses nothing, quarantines no delivery and exports nothing twice if PostgreSQL is stopped under load',
     { timeout: isFull ? 1_200_000 : 900_000 },
     async () => {
       const random = new Random(seed)
@@ -58,14 +59,14 @@ describe('PostgreSQL stopped under load', () => {
       for (let stop = 1; stop <= stops; stop += 1) {
         const from = around * stop
         await receiver.until(spans => spans.length > before + 30)
-        // Some are under way when it stops, and some come while it is away.
+        // Some pipelines are being posted when PostgreSQL stops, and some are posted while it is stopped.
         postings.push(post(from, from + around / 2))
         await sleep(random.between(0, isFull ? 300 : 30))
         await server.stop(stop % 2 === 0 ? 'fast' : 'immediate')
         const refusedBefore = refused
         postings.push(post(from + around / 2, from + around))
         await expect.poll(() => refused).toBeGreaterThan(refusedBefore + 5)
-        // Of what was refused more comes than is waited for, and some of it as soon as the server is there.
+        // More than 30 spans of refused pipelines arrive later, some of them as soon as PostgreSQL has started.
         before = receiver.spans.length
         await server.start()
       }
@@ -80,7 +81,7 @@ describe('PostgreSQL stopped under load', () => {
       expect((await daemons[0].command('inbox', 'list')).stdout).toMatch(/^0 could not be decoded/)
       const twice = receiver.spans.length - unique()
       let unknown = 0
-      // A send is counted a moment after its spans have come.
+      // A repeated send is counted shortly after its spans arrive.
       const counted = async (): Promise<number> =>
         (unknown = (await Promise.all(daemons.map(repeatedBy))).reduce((sum, one) => sum + one, 0))
       await expect.poll(counted).toBeGreaterThanOrEqual(twice / 3)

@@ -1,5 +1,5 @@
-// Three daemons on one PostgreSQL database: one killed, one stopped for longer than its leases and woken again. Leases
-// take their time to run out, so this is a long proof (PIPESPAN_TEST_FULL=1).
+// Tests three daemons on one PostgreSQL database: one is killed, and one is suspended for longer than its leases and resumed. Leases take long to
+// expire, so the test runs only in the long form (PIPESPAN_TEST_FULL=1).
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -11,7 +11,9 @@ import { pipelineEvent, postUntilTaken } from './pipelines.ts'
 import { newDatabase } from '../core/store/new-database.ts'
 
 const count = 20_000
-/** Longer than every lease: 15 s of runs, 34 s of exports with a time-out of a second. */
+/**
+ * How long a daemon is suspended, ms. This is longer than every lease: runs are leased for 15 s, exports for 34 s with a request timeout of a second.
+ */
 const asleep = 60_000
 
 async function query(url: string, sql: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
@@ -24,7 +26,7 @@ async function query(url: string, sql: string, values: readonly unknown[] = []):
   }
 }
 
-/** The exports (ids) whose leases are held now, and still by the same holder after `ms`. */
+/** The IDs of exports that are leased now and are still leased by the same holder after `ms`. */
 async function heldBy(url: string, ms: number): Promise<string[]> {
   const leased = async (): Promise<string[]> =>
     (await query(url, `SELECT id || ' ' || lease AS held FROM outbox WHERE lease IS NOT NULL`)).map(row =>
@@ -44,7 +46,7 @@ async function counterOf(daemon: Daemon, line: RegExp): Promise<number> {
   return Number(line.exec(await (await fetch(`${daemon.adminUrl}/metrics`)).text())?.[1])
 }
 
-/** Exports that got no answer in time, and are sent again. */
+/** The counter of exports that were not answered in time and are sent again. */
 const putOff = /^pipespan_export_items_total{.*signal="traces",outcome="later"} (\d+)/m
 
 function sum(values: readonly unknown[]): number {
@@ -53,7 +55,7 @@ function sum(values: readonly unknown[]): number {
 
 describe('three replicas', () => {
   it.skipIf(!isFull)(
-    'export every pipeline once although one is killed and one is suspended',
+    'exports every pipeline once although one replica is killed and one is suspended',
     { timeout: 600_000 },
     async () => {
       const receiver = closeAfterTest(await OtlpReceiver.start({ keep: true }))
@@ -68,7 +70,7 @@ describe('three replicas', () => {
       const alive = new Set(daemons)
       let turn = 0
       const anyone = {
-        // As a load balancer does: whoever does not answer within a second is left out.
+        // Like a load balancer, the test skips a daemon that does not answer within a second.
         post: async (body: string, headers: Record<string, string>) => {
           const some = [...alive]
           const one = some[turn++ % some.length] ?? steady
@@ -89,10 +91,10 @@ describe('three replicas', () => {
       let held: string[]
       for (;;) {
         suspended.signal('SIGSTOP')
-        // The others settle what they hold within seconds: what is held after that is the sleeper's.
+        // The other daemons settle their leased exports within seconds. Leases that remain after that belong to the suspended daemon.
         held = await heldBy(storeUrl, 5_000)
         if (held.length > 0) break
-        // It was stopped between two leases.
+        // The daemon was suspended while it had no lease, so it is suspended again later.
         suspended.signal('SIGCONT')
         await sleep(100)
       }
@@ -111,14 +113,15 @@ describe('three replicas', () => {
       const unique = (): Set<string> => new Set(receiver.spans.map(({ spanId }) => spanId))
       await receiver.until(spans => spans.length >= count * 3 && unique().size === count * 3)
       const took = performance.now() - started
-      // Whoever was woken has had its turn; nothing more comes.
+      // The resumed daemon has had time to send, so no further spans arrive.
       await sleep(10_000)
       expect(unique().size).toBe(count * 3)
       const repeated = receiver.spans.length - count * 3
-      // Sends under way when a process was killed or stopped, four requests of a hundred pipelines each, and those whose answer took more than a second.
+      // Exports may be repeated if they were being sent when a process was killed or suspended (four requests of a hundred pipelines each), or if
+      // their answer took more than a second.
       const unanswered = putOffByKilled + (await counterOf(steady, putOff)) + (await counterOf(suspended, putOff))
       expect(repeated).toBeLessThanOrEqual((2 * 400 + unanswered) * 3)
-      // The one that woke found every lease lost, said so, counted it, and settled nothing by any of them.
+      // The resumed daemon found that it had lost every lease. It logged and counted this, and settled no export with these leases.
       const lost = sum(
         suspended.process.log.flatMap(line => (line.msg.startsWith('export results came too late') ? [line.lost] : [])),
       )

@@ -1,6 +1,6 @@
-// The network to PostgreSQL falls silent (packets are dropped, or nothing is answered) and comes back, on the shipped daemon:
-// senders get an answer in time, it is not ready meanwhile, it goes on by itself, and nothing is lost or sent twice. Patience takes
-// its time, so this is a long proof (PIPESPAN_TEST_FULL=1); `test/core/store/silence.test.ts` is the short one.
+// Tests a network to PostgreSQL that becomes silent (packets are dropped, or nothing is answered) and recovers, with the shipped daemon. Senders are
+// answered in time, the daemon is not ready meanwhile and recovers by itself, and nothing is lost or sent twice. Timeouts take long, so this test
+// runs only in the long form (PIPESPAN_TEST_FULL=1); `test/core/store/silence.test.ts` is the short one.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
@@ -10,7 +10,7 @@ import { pipelineEvent, postUntilTaken, type Takes } from './pipelines.ts'
 import { SilentProxy, type Direction } from '../core/store/silent-proxy.ts'
 import { newDatabase } from '../core/store/new-database.ts'
 
-/** The platform gives up then, ms. */
+/** The time after which the platform stops waiting for an answer, ms. */
 const platformTimeout = 10_000
 
 const both: readonly Direction[] = ['to the server', 'to the client']
@@ -24,7 +24,7 @@ const cases: readonly [directions: readonly Direction[], forgetting: boolean][] 
 
 describe.skipIf(!isFull)('a silent network to PostgreSQL', () => {
   it.each(cases)(
-    'ends without a loss after it dropped %j (connections forgotten: %s)',
+    'loses nothing when the network dropped %j (connections forgotten: %s)',
     async (directions, forgetting) => {
       const receiver = closeAfterTest(await OtlpReceiver.start({ keep: true }))
       const storeUrl = await newDatabase()
@@ -50,7 +50,7 @@ describe.skipIf(!isFull)('a silent network to PostgreSQL', () => {
         },
       }
       const posting = postUntilTaken(platform, bodies, 16)
-      // In the midst of everything: deliveries, transactions, exports.
+      // At this time deliveries, transactions and exports are all in progress.
       await expect.poll(() => taken, { interval: 1 }).toBeGreaterThan(30)
       const silentSince = performance.now()
       proxy.silence(...directions)

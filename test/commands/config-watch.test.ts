@@ -1,4 +1,4 @@
-// Looking at the configuration file: what counts as a change, while somebody writes it, or a link is exchanged.
+// Tests watching the configuration file: which changes count, also while the file is being written or a symbolic link is replaced.
 import { expect, it, vi } from 'vitest'
 import {
   appendFileSync,
@@ -15,7 +15,7 @@ import { pino } from 'pino'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { completeChange, lookAt, watchConfig } from '../../src/commands/config-watch.ts'
 
-it('takes a change that two looks in a row have found, once, and none that is still being written', () => {
+it('reports a change once, when two checks in a row have found it, and none while the file is still being written', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
   const changeAt = completeChange(lookAt(file))
@@ -32,7 +32,7 @@ it('takes a change that two looks in a row have found, once, and none that is st
   expect([look(), look()]).toEqual([undefined, undefined])
 })
 
-it('takes a file that was touched or replaced by the same text, because another file may have changed', () => {
+it('reports a file that was touched or replaced by the same text, because another file may have changed', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
   const changeAt = completeChange(lookAt(file))
@@ -45,7 +45,7 @@ it('takes a file that was touched or replaced by the same text, because another 
   expect([look(), look(), look()]).toEqual([undefined, 'settle: 5s\n', undefined])
 })
 
-it('takes a change that came between the reading of the configuration and the first look', () => {
+it('reports a change that was made between reading the configuration and the first check', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
   const changeAt = completeChange(lookAt(file))
@@ -53,7 +53,7 @@ it('takes a change that came between the reading of the configuration and the fi
   expect([changeAt(lookAt(file)), changeAt(lookAt(file))?.text]).toEqual([undefined, 'settle: 6s\n'])
 })
 
-it('follows a link that is exchanged, a file that takes its place, and one that is gone for a while', () => {
+it('follows a link that is replaced, a file that replaces it, and one that is missing for a while', () => {
   const folder = temporaryFolder()
   const inFolder = (name: string): string => path.join(folder, name)
   const version = (name: string, text: string): void => {
@@ -79,7 +79,7 @@ it('follows a link that is exchanged, a file that takes its place, and one that 
   expect([look(), look()?.text]).toEqual([undefined, 'settle: 7s\n'])
 })
 
-it('has a changed file reloaded, and says once that there is none', async () => {
+it('reloads a changed configuration file, and reports once that the file is missing', async () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
   const lines: string[] = []

@@ -1,4 +1,4 @@
-// The doctor against a whole set-up, and against the same set-up broken in one way at a time.
+// Tests the doctor with a complete setup, and with the same setup broken in one way at a time.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
@@ -44,7 +44,7 @@ let hook: RestHook
 let env: Record<string, string>
 let clockOff = 0
 
-/** The variables of the daemon: those that the doctor gets may differ. */
+/** The environment variables of the daemon. Those of the doctor may differ. */
 let usual: Record<string, string>
 
 async function open(): Promise<void> {
@@ -62,7 +62,7 @@ async function open(): Promise<void> {
     PIPESPAN_PLATFORM_URL: platform.url,
     PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
     PIPESPAN_POLL_PROJECTS: project,
-    // All examinations ask the one platform.
+    // The budget is large, because the examinations of all tests send requests to the same platform.
     PIPESPAN_PLATFORM_BUDGET: '100000',
     PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com',
     PIPESPAN_OBSERVABILITY_URL: instance.url,
@@ -85,7 +85,7 @@ async function close(): Promise<void> {
   rmSync(folder, { recursive: true })
 }
 
-/** For a test that leaves something in the store. */
+/** Restarts the setup after a test that leaves something in the store. */
 function afterwardsAnew(): void {
   onTestFinished(async () => {
     await close()
@@ -110,19 +110,19 @@ async function run(...args: string[]): Promise<{ code: number; text: string }> {
   return { code, text: stdout + stderr }
 }
 
-/** What is not fine, and the exit code. */
+/** Runs the doctor, and returns the exit code and the checks that are not fine. */
 async function examined(): Promise<{ code: number; reported: Reported[] }> {
   const { code, text } = await run('--json')
   const { findings } = JSON.parse(text) as { findings: Reported[] }
   return { code, reported: findings.filter(({ level }) => level === 'warning' || level === 'failure') }
 }
 
-/** These are all that is not fine, and the exit code is that of the worst. */
+/** Expects that exactly these checks are not fine, and that the exit code matches the worst of them. */
 async function finds(...reported: Partial<Reported>[]): Promise<void> {
   expect(await examined()).toMatchObject({ code: reported.some(({ level }) => level === 'failure') ? 2 : 1, reported })
 }
 
-/** The platform answers this path otherwise. */
+/** Makes the platform answer a path with the given reply. */
 function answering(wanted: RegExp, reply: () => RestReply): void {
   const before = platform.misbehave
   platform.misbehave = (request, real) => (wanted.test(request.path) ? reply() : before(request, real))
@@ -154,7 +154,7 @@ it('prints a line for each check and exits with 0 if everything is right', async
   for (const secret of ['a-webhook-token', 'a-platform-token', instance.apiKey]) expect(text).not.toContain(secret)
 })
 
-it('judges a job token by what it may read, as it has no user', async () => {
+it('judges a job token by the data that it can read, because it has no user', async () => {
   env.PIPESPAN_PLATFORM_TOKEN_TYPE = 'job'
   answering(/^\/user$/, () => restFaults.wrongToken())
   const { code, reported } = await examined()
@@ -164,7 +164,7 @@ it('judges a job token by what it may read, as it has no user', async () => {
   expect((await examined()).reported).toContainEqual(expect.objectContaining({ check: 'platform', level: 'failure' }))
 })
 
-it('judges a token that may not read its user by what it may read', async () => {
+it('judges a token that may not read its user by the data that it can read', async () => {
   answering(/^\/user$/, () => restFaults.missingScope())
   expect(await examined()).toEqual({ code: 0, reported: [] })
 })
@@ -216,7 +216,7 @@ const broken: readonly (readonly [what: string, arrange: () => unknown, ...found
   [
     'a daemon with another webhook secret',
     () => {
-      // The daemon counts the delivery that it refuses.
+      // The setup is restarted, because the daemon counts the delivery that it refuses.
       afterwardsAnew()
       env.PIPESPAN_WEBHOOK_TOKEN = 'a-newer-webhook-token'
     },
@@ -361,7 +361,7 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
     server => server.on('connection', (socket: Socket) => socket.end()),
     /it closes the connection/,
   ],
-])("finds another service at the daemon's address, which has %s", async (_, behave, what) => {
+])("detects another service at the daemon's address that answers with %s", async (_, behave, what) => {
   const server = createHttpServer()
   behave(server)
   const posted: string[] = []
@@ -372,11 +372,11 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
   expect(reported).toMatchObject([{ check: 'daemon', level: 'failure' }])
   expect(reported[0]?.what).toMatch(/^Something listens at http:\/\/127\.0\.0\.1:\d+, but it is not Pipespan: /)
   expect(reported[0]?.what).toMatch(what)
-  // The webhook secret goes to nobody else.
+  // The webhook secret is not sent to another service.
   expect(posted).not.toContain('POST')
 })
 
-it('finds a service without TLS at an HTTPS address', async () => {
+it('detects a service without TLS at an HTTPS address', async () => {
   const server = createHttpServer((_, answer) => answer.end('hello'))
   env.PIPESPAN_LISTEN = `127.0.0.1:${await listen(server)}`
   env.PIPESPAN_TLS_CERT_FILE = path.join(tls, 'localhost.crt')
@@ -387,7 +387,7 @@ it('finds a service without TLS at an HTTPS address', async () => {
   ])
 })
 
-/** Deliveries with another secret. */
+/** Sends deliveries with a wrong secret. */
 async function sendWrong(count: number): Promise<void> {
   const wrong = { 'x-gitlab-event': 'Pipeline Hook', 'x-gitlab-token': 'the-platforms-secret' }
   const headers = { 'content-type': 'application/json', ...wrong }
@@ -395,7 +395,7 @@ async function sendWrong(count: number): Promise<void> {
     expect((await fetch(`${daemon.url}/webhooks`, { method: 'POST', headers, body: '{}' })).status).toBe(401)
 }
 
-it('finds that the platform sends another webhook secret, after five deliveries', async () => {
+it('detects after five deliveries that the platform sends another webhook secret', async () => {
   afterwardsAnew()
   await daemon.stop(0)
   await startWith(usual)
@@ -405,7 +405,7 @@ it('finds that the platform sends another webhook secret, after five deliveries'
   await finds(warning('webhooks', expect.stringContaining('the same secret token in the webhook') as string))
 })
 
-it('sends the admin token to no other service', async () => {
+it('does not send the admin token to another service', async () => {
   const seen: IncomingMessage['headers'][] = []
   const server = createHttpServer(({ headers }, answer) => {
     seen.push(headers)
@@ -418,7 +418,7 @@ it('sends the admin token to no other service', async () => {
   expect(JSON.stringify(seen)).not.toContain('an-admin-token-of-tests')
 })
 
-it('finds a daemon that verifies signatures without a token that identifies the platform', async () => {
+it('detects a daemon that verifies signatures without a token that identifies the platform', async () => {
   afterwardsAnew()
   delete env.PIPESPAN_WEBHOOK_TOKEN
   env.PIPESPAN_WEBHOOK_SIGNING_TOKEN = signingToken
@@ -435,7 +435,7 @@ it('finds a daemon that verifies signatures without a token that identifies the 
   ])
 })
 
-it("tries lists if the platform does not report the token's user", async () => {
+it("requests lists if the platform does not report the token's user", async () => {
   answering(/^\/user$/, () => restFaults.notFound('Not Found'))
   expect(await examined()).toEqual({ code: 0, reported: [] })
   answering(/\/pipelines$/, restFaults.missingScope)
@@ -488,11 +488,11 @@ it('finds clocks that differ', async () => {
     { check: 'clock', remedy: 'Synchronize both with NTP: beyond 300 s signed webhooks are refused.' },
   ])
   const off = Number(/^The platform's clock is (\d+) s behind this machine's\.$/.exec(reported[0]?.what ?? '')?.[1])
-  // Half of what an answer takes counts as its way, and the platform's time has whole seconds.
+  // Half of the request's duration counts as the way to the platform, and the platform's time is in whole seconds.
   expect(Math.abs(off - 240)).toBeLessThanOrEqual(2 + took / 2)
 })
 
-it('says that nothing is exported if exports are off', async () => {
+it('reports that nothing is exported if exports are off', async () => {
   env.SERVICE_OBSERVABILITY_EXPORT = 'none'
   const { text } = await run()
   expect(text).toContain('- export: Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).')
@@ -513,7 +513,7 @@ it('finds a backend that refuses the token', async () => {
   expect(JSON.stringify(reported)).not.toContain('a-token-of-yesterday')
 })
 
-it('finds an endpoint that is no OTLP receiver', async () => {
+it('detects an endpoint that is not an OTLP receiver', async () => {
   env.OTEL_EXPORTER_OTLP_ENDPOINT = `${receiver.url}/v1/traces`
   const { code, reported } = await examined()
   expect(code).toBe(2)
@@ -580,7 +580,7 @@ it('finds configured reports that no job has', async () => {
   expect((await examined()).reported).toEqual([])
 })
 
-it('tries the cross-project lists if no projects are configured', async () => {
+it('requests the cross-project lists if no projects are configured', async () => {
   delete env.PIPESPAN_POLL_PROJECTS
   const { text } = await run()
   expect(text).toContain("✓ platform: The token can read its user's pipelines in all projects.")

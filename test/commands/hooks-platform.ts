@@ -1,4 +1,4 @@
-// A platform that keeps webhooks, for tests: a real HTTP server that creates, edits and lists them as the REST API does.
+// A simulated platform with webhooks for tests: an HTTP server that creates, edits and lists hooks as the REST API does.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -8,24 +8,24 @@ export interface KeptHook {
   pipeline_events: boolean
   job_events: boolean
   push_events: boolean
-  /** What no answer shows. */
+  /** The secret token of the hook. No answer contains it. */
   token?: string
   signing_token?: string
   alert_status: string
   url_variables?: readonly { readonly key: string }[]
-  /** Flags of other events. */
+  /** The flags of other events. */
   [flag: `${string}_events`]: boolean
 }
 
 export interface HooksPlatform extends AsyncDisposable {
   readonly url: string
-  /** By owner: `projects/team%2Fshop`, `groups/7`. */
+  /** The hooks by owner, such as `projects/team%2Fshop` or `groups/7`. */
   readonly hooks: Record<string, KeptHook[]>
   readonly changes: string[]
-  /** Owners whose hooks the token may not see. */
+  /** The owners whose hooks the token may not read. */
   readonly forbidden: Set<string>
   isAdministrator: boolean
-  /** Answers instead of the platform, once, when it returns true. */
+  /** Answers a request instead of the platform. It is called until it returns true once. */
   interrupt?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
 }
 
@@ -66,14 +66,14 @@ export async function startHooksPlatform(owners: Record<string, Partial<KeptHook
     }
     const hook = kept.find(one => String(one.id) === id)
     if (hook === undefined) return void send(404, { message: '404 Not Found' })
-    // A changed URL loses the secrets.
+    // When a hook's URL changes, the platform deletes its secrets.
     if (body.url !== undefined && body.url !== hook.url) {
       delete hook.token
       delete hook.signing_token
     }
     send(200, shown(Object.assign(hook, body)))
   }
-  /** Numbered projects only, as `GET /projects` shows them; with an access level those with an even number. */
+  /** The answer to `GET /projects`: only projects with a number as key, and with an access level only those with an even number. */
   function projectList(query: URLSearchParams): unknown[] {
     const ids = Object.keys(hooks).flatMap(owner => /^projects\/(\d+)$/.exec(owner)?.[1] ?? [])
     const visible = query.has('min_access_level') ? ids.filter(id => Number(id) % 2 === 0) : ids

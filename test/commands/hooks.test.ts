@@ -1,4 +1,4 @@
-// `pipespan hooks ensure`, run as a command against a platform that keeps webhooks.
+// Tests `pipespan hooks ensure` as a command, with a simulated platform that stores webhooks.
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -29,7 +29,7 @@ async function ensure(platform: HooksPlatform, args: readonly string[], env: Rec
 }
 
 describe('pipespan hooks ensure', () => {
-  it('creates the hook with its events and secret, for a project by its path and for a group', async () => {
+  it('creates the hook with its events and secret, for a project given by path and for a group', async () => {
     await using platform = await startHooksPlatform({ 'projects/team%2Fshop': [], 'groups/7': [] })
     const { code, out } = await ensure(platform, ['--project', 'team/shop', '--group', '7'])
     expect(code).toBe(0)
@@ -39,7 +39,7 @@ describe('pipespan hooks ensure', () => {
     }
   })
 
-  it('sets the flags that the selected events need, more for a group than for a project, and lists missing ones', async () => {
+  it('sets the event flags of a hook that the selected events need, more for a group than for a project, and lists missing ones', async () => {
     const flags = { deployment_events: false, releases_events: true, member_events: false }
     const hooks = { 'projects/4': [{ ...good, ...flags }], 'groups/7': [{ ...good, ...flags }] }
     await using platform = await startHooksPlatform(hooks)
@@ -52,7 +52,7 @@ describe('pipespan hooks ensure', () => {
     expect((await ensure(platform, ['--project', '4', '--group', '7'], env)).out).toContain('fine 2')
   })
 
-  it('switches on repository update events, and says so if the platform ignores that or does not know them', async () => {
+  it('enables repository update events, and reports if the platform ignores or does not support them', async () => {
     const flags = { repository_update_events: false }
     await using platform = await startHooksPlatform({ 'projects/4': [{ ...good, ...flags }], 'projects/5': [] })
     const env = { PIPESPAN_EVENTS: 'repository_update' }
@@ -75,7 +75,7 @@ describe('pipespan hooks ensure', () => {
     expect(unknown.err).toContain('5: hook 10 does not send repository update events')
   })
 
-  it('does not change a correct hook, nor hooks of others', async () => {
+  it("does not change a correct hook or other programs' hooks", async () => {
     const foreign = { url: 'https://chat.example.com/', pipeline_events: false }
     await using platform = await startHooksPlatform({ 'projects/4': [foreign, good] })
     const { code, out } = await ensure(platform, ['--project', '4'])
@@ -84,7 +84,7 @@ describe('pipespan hooks ensure', () => {
     expect(platform.changes).toEqual([])
   })
 
-  it('recognises a hook whose URL has masked parts, and repairs it without showing or losing them', async () => {
+  it('recognises a hook whose URL has masked parts, and repairs it without printing or losing them', async () => {
     const masked = { url: 'https://pipespan.example.com/{path}', url_variables: [{ key: 'path' }] }
     const foreign = { url: 'https://chat.example.com/{path}', url_variables: [{ key: 'path' }] }
     const hook = { ...good, ...masked, job_events: false }
@@ -98,7 +98,7 @@ describe('pipespan hooks ensure', () => {
     expect(platform.hooks['projects/4']).toHaveLength(2)
   })
 
-  it('adds missing events without changing the secret or additional events', async () => {
+  it('adds missing events to a hook without changing its secret or additional events', async () => {
     const hook = { ...good, job_events: false, token: 'another', push_events: true }
     await using platform = await startHooksPlatform({ 'projects/4': [hook] })
     const { out } = await ensure(platform, ['--project', '4'])
@@ -106,7 +106,7 @@ describe('pipespan hooks ensure', () => {
     expect(platform.hooks['projects/4']).toMatchObject([{ ...hook, job_events: true }])
   })
 
-  it('writes the secret if there is none, on request, and if a new URL loses it', async () => {
+  it("sets the hook's secret if it has none, on request, and if a new URL deletes it", async () => {
     const old = 'https://old.example.com/webhooks'
     await using platform = await startHooksPlatform({
       'projects/2': [{ url, pipeline_events: true, job_events: true }],
@@ -119,7 +119,7 @@ describe('pipespan hooks ensure', () => {
     for (const hooks of Object.values(platform.hooks)) expect(hooks).toMatchObject([good])
   })
 
-  it('sets both secrets if both are configured, and a missing one without changing the other', async () => {
+  it('sets both secrets of a hook if both are configured, and a missing one without changing the other', async () => {
     const old = 'https://old.example.com/webhooks'
     await using platform = await startHooksPlatform({
       'projects/1': [],
@@ -144,7 +144,7 @@ describe('pipespan hooks ensure', () => {
     expect(platform.hooks['projects/4']).toMatchObject([whole])
   })
 
-  it('writes only the signing token if that alone is configured', async () => {
+  it('sets only the signing token of a hook if only that is configured', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [], 'projects/4': [good] })
     const env = { PIPESPAN_WEBHOOK_TOKEN: '', PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken }
     expect((await ensure(platform, ['--project', '2', '--project', '4'], env)).code).toBe(0)
@@ -153,7 +153,7 @@ describe('pipespan hooks ensure', () => {
     expect(platform.hooks['projects/4']).toMatchObject([{ ...good, signing_token: signingToken }])
   })
 
-  it('with --dry-run prints its changes and makes none', async () => {
+  it('prints its changes and makes none with --dry-run', async () => {
     await using platform = await startHooksPlatform({
       'projects/2': [],
       'projects/4': [{ ...good, job_events: false }],
@@ -175,14 +175,14 @@ describe('pipespan hooks ensure', () => {
     expect(platform.changes).toEqual([])
   })
 
-  it('with all projects uses those that the user maintains, or every one for an administrator', async () => {
+  it('selects the projects that the user maintains for --all-projects, or every project for an administrator', async () => {
     await using platform = await startHooksPlatform({ 'projects/1': [], 'projects/2': [], 'projects/4': [] })
     expect((await ensure(platform, ['--all-projects'])).out).toContain('created 2')
     platform.isAdministrator = true
     expect((await ensure(platform, ['--all-projects'])).out).toContain('created 1, repaired 0, fine 2')
   })
 
-  it('continues after a project that it may not change, and exits with 1', async () => {
+  it('continues after a project whose hooks it may not change, and exits with 1', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [], 'projects/4': [] })
     platform.forbidden.add('projects/2')
     const { code, out, err } = await ensure(platform, ['--project', '2', '--project', '4'])
@@ -191,13 +191,13 @@ describe('pipespan hooks ensure', () => {
     expect(err).toContain('2: ')
   })
 
-  it('does not repeat a creation with an unknown outcome: the next run finds the hook', async () => {
+  it('does not repeat the creation of a hook if its outcome is unknown: the next run finds the hook', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [] })
     let posts = 0
     platform.interrupt = ({ method }, response) => {
       if (method !== 'POST') return false
       posts++
-      // Created, and the answer lost.
+      // The platform created the hook, but its answer was lost.
       platform.hooks['projects/2']?.push({ ...good, id: 1, push_events: false, alert_status: 'executable' })
       response.destroy()
       return true
@@ -208,7 +208,7 @@ describe('pipespan hooks ensure', () => {
     expect((await ensure(platform, ['--project', '2'])).out).toContain('fine 1')
   })
 
-  it('prints no secret that the platform repeats in its refusal', async () => {
+  it('does not print a secret that the platform repeats in its error message', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [] })
     platform.interrupt = ({ method }, response) => {
       if (method !== 'POST') return false
@@ -220,7 +220,7 @@ describe('pipespan hooks ensure', () => {
     expect(err).toContain('is too short')
   })
 
-  it('reports disabled hooks and duplicates', async () => {
+  it('reports disabled and duplicate hooks', async () => {
     const off = { ...good, id: 31, alert_status: 'temporarily_disabled' }
     await using platform = await startHooksPlatform({ 'projects/2': [off, { ...good, id: 32 }] })
     const { err } = await ensure(platform, ['--project', '2'])

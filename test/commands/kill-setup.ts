@@ -1,5 +1,5 @@
-// Ends its own process with SIGKILL at the `KILL_AT`th moment at which something is done: before and after a file is put in its place, before a request
-// is sent and after its answer. Loaded before the program (`node --import`), which knows nothing of it.
+// Ends its own process with SIGKILL at the `KILL_AT`th step: steps are before and after a file is moved to its final path, before a request is sent,
+// and after its answer. It is loaded before the program (`node --import`), whose code does not refer to it.
 import fs from 'node:fs/promises'
 import { subscribe } from 'node:diagnostics_channel'
 import { syncBuiltinESMExports } from 'node:module'

@@ -1,4 +1,4 @@
-// `pipespan map`: where it reads a payload from.
+// Tests from where `pipespan map` reads a payload, and what it prints.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Readable } from 'node:stream'
@@ -32,7 +32,7 @@ it('maps standard input like a file, however slowly it arrives', async () => {
   expect(await map('-', Readable.from(slow()))).toEqual(fromFile)
 })
 
-it('shows the export of an event that is not about a pipeline, or that it is not selected', async () => {
+it('shows the export of an event that is not about a pipeline, or that the event is not selected', async () => {
   const { code, out } = await map(
     path.join(import.meta.dirname, '..', 'fixtures', 'events', 'deployment.json'),
     Readable.from([]),
@@ -67,7 +67,7 @@ it('prints only JSON for scripts, even if nothing is exported', async () => {
   }
 })
 
-it('reports faults of the standard input', async () => {
+it('reports errors of the standard input', async () => {
   expect(await map('-', Readable.from(['{']))).toEqual({
     code: 1,
     out: '',
@@ -76,7 +76,7 @@ it('reports faults of the standard input', async () => {
   })
 })
 
-it('explains the payload with its verdict', async () => {
+it('explains the mapped payload with its verdict', async () => {
   const { code, out } = await map(payload, Readable.from([]), '--explain')
   expect(code).toBe(0)
   expect(out).toMatch(/\nVerdict: failed in unit after 4 m 27 s\.\n$/)
@@ -85,7 +85,7 @@ it('explains the payload with its verdict', async () => {
   expect(json.complaint).toContain('Verdict: failed in unit')
 })
 
-it('shows what the configured rules set, on the pipeline and on single jobs', async () => {
+it('shows the attributes that the configured rules set, on the pipeline and on single jobs', async () => {
   const config = fileWith(
     [
       'attributes:',
@@ -103,7 +103,7 @@ it('shows what the configured rules set, on the pipeline and on single jobs', as
   expect(shown.out.endsWith('  team = payments\n')).toBe(true)
 })
 
-it('says which destinations take the payload, if there is a choice', async () => {
+it('names the destinations that accept the payload if there are several', async () => {
   const [group] = (
     JSON.parse(readFileSync(payload, 'utf8')) as { project: { path_with_namespace: string } }
   ).project.path_with_namespace.split('/')

@@ -1,4 +1,4 @@
-// What commands print of others: nothing in it controls the terminal, turns the direction of text, hides, or begins a line of its own.
+// Tests how commands print foreign text: it cannot control the terminal, change the direction of text, hide text, or begin a new line.
 import { execFileSync } from 'node:child_process'
 import { createServer, type RequestListener } from 'node:http'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { openSqlite } from '../support/stores.ts'
 import { complain, print, printJson, table } from '../../src/lib/terminal.ts'
 import { runCommand } from '../e2e/run-command.ts'
 
-/** Colours, a link, a cleared screen, other ends of lines, turned and invisible text, a command for a shell. */
+/** A hostile text with colours, a link, a cleared screen, various line ends, reversed and invisible text, and a shell command. */
 const hostile =
   'a\u001b[31mb\u001b]8;;https://evil.example\u0007c\u001b]8;;\u0007\u001b[2J\u009b1Ad\r\n✓ all: is fine\u2028\u202ecod\u2066\u200b\ufeff\u00ad$(touch x)\'"`id`'
 const controls = /[\p{Cf}\p{Cs}\u2028\u2029]|[^\P{Cc}\n\t]/u
@@ -29,8 +29,8 @@ async function server(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listen(createServer(answer))}`
 }
 
-describe('a command prints of others only what is seen:', () => {
-  it('in lines, errors, tables and JSON', async () => {
+describe("foreign text in a command's output", () => {
+  it('prints foreign text without control characters in lines, errors, tables and JSON', async () => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
     const terminal = { stdout, stderr, env: {} }
     print(terminal, `x ${hostile.replace('✓', 'o')}`)
@@ -45,24 +45,27 @@ describe('a command prints of others only what is seen:', () => {
     expect(JSON.parse(out.trim().split('\n').at(-1) ?? '')).toEqual({ name: hostile })
   })
 
-  it.each(['pipeline-failed.json', 'job-failed.json'])('the payload %s, mapped', async name => {
-    const folder = temporaryFolder()
-    const given = readFileSync(path.join(import.meta.dirname, '..', 'fixtures', 'webhooks', name), 'utf8')
-    const spoilt = JSON.stringify(JSON.parse(given), (key, value: unknown) =>
-      typeof value === 'string' && /name|title|message|ref|stage|description|path|environment/.test(key)
-        ? `${value}${hostile}`
-        : value,
-    )
-    const file = path.join(folder, 'payload.json')
-    writeFileSync(file, spoilt)
-    for (const more of [['--explain'], ['--json']]) {
-      const { stdout, stderr, code } = await runCommand(['map', file, ...more], { PIPESPAN_WEBHOOK_TOKEN: 'x' })
-      expect(code).toBe(0)
-      expectPlain(stdout + stderr)
-    }
-  })
+  it.each(['pipeline-failed.json', 'job-failed.json'])(
+    'prints the mapped payload %s without control characters',
+    async name => {
+      const folder = temporaryFolder()
+      const given = readFileSync(path.join(import.meta.dirname, '..', 'fixtures', 'webhooks', name), 'utf8')
+      const spoilt = JSON.stringify(JSON.parse(given), (key, value: unknown) =>
+        typeof value === 'string' && /name|title|message|ref|stage|description|path|environment/.test(key)
+          ? `${value}${hostile}`
+          : value,
+      )
+      const file = path.join(folder, 'payload.json')
+      writeFileSync(file, spoilt)
+      for (const more of [['--explain'], ['--json']]) {
+        const { stdout, stderr, code } = await runCommand(['map', file, ...more], { PIPESPAN_WEBHOOK_TOKEN: 'x' })
+        expect(code).toBe(0)
+        expectPlain(stdout + stderr)
+      }
+    },
+  )
 
-  it('the refusal of a platform, as the doctor shows it', async () => {
+  it("prints a platform's error message without control characters in the doctor", async () => {
     const url = await server((_, answer) =>
       answer.writeHead(403, { 'content-type': 'application/json' }).end(JSON.stringify({ message: hostile })),
     )
@@ -79,7 +82,7 @@ describe('a command prints of others only what is seen:', () => {
     }
   })
 
-  it('what could not be decoded', async () => {
+  it('prints an undecodable delivery without control characters', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.db')
     const store = openSqlite(file, { now: () => Date.now(), maxSize: 2 ** 30 })
     const body = Buffer.from(JSON.stringify({ a: hostile }))
@@ -103,8 +106,8 @@ describe('a command prints of others only what is seen:', () => {
   })
 })
 
-describe('what `pipespan try` prints to be copied', () => {
-  it('names a project by its ID if its path is none, and does only what it says', async () => {
+describe('the commands that `pipespan try` prints for copying', () => {
+  it("prints a project's ID if its path has control characters, and rejects such a path as an argument", async () => {
     const url = await server((_, answer) =>
       answer
         .writeHead(200, { 'content-type': 'application/json' })
@@ -118,7 +121,7 @@ describe('what `pipespan try` prints to be copied', () => {
   })
 
   it.each(['team/$(touch x)', "team/'; touch x; '", 'team/`touch x`', 'team/!!x', '-rf'])(
-    'is safe in a shell for a group that is given as %j',
+    'prints commands that are safe in a shell for a group with the name %j',
     name => {
       const [stdout, folder] = [new PassThrough(), temporaryFolder()]
       mkdirSync(path.join(folder, 'store'))

@@ -1,5 +1,5 @@
-// `pipespan setup` against a platform that keeps hooks and a real observability instance: the plan, what is made, what is left for people,
-// and what becomes of it when it is interrupted. No secret is ever said.
+// Tests `pipespan setup` with a simulated platform that stores hooks and a real observability instance: the plan, the objects that it creates, the
+// steps that it leaves to people, and interruptions. No secret is ever printed.
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import path from 'node:path'
@@ -23,7 +23,7 @@ let platform: HooksPlatform
 let instance: ObservabilityInstance
 let folder: string
 let accounts: { id: number; username: string }[]
-/** What the platform answers to the token of the account. */
+/** The status that the platform answers for the service account's token. */
 let seen: number
 
 beforeEach(async () => {
@@ -67,7 +67,7 @@ async function setup(args: readonly string[], env: Record<string, string> = {}, 
 const owner = () => ({ PIPESPAN_SETUP_TOKEN: platformToken, PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey })
 
 describe('pipespan setup', () => {
-  it('prints its plan with irreversible steps, and does nothing in a dry run', async () => {
+  it('prints the plan with its irreversible steps, and does nothing in a dry run', async () => {
     const { code, out } = await setup(['--dry-run'], owner())
     expect(code).toBe(0)
     expect(out).toContain('Creates the service account service_account_pipespan of the group team')
@@ -76,12 +76,12 @@ describe('pipespan setup', () => {
     expect([existsSync(folder), accounts, platform.changes, instance.tokens]).toEqual([false, [], [], []])
   })
 
-  it('does nothing without a terminal and without --yes', async () => {
+  it('changes nothing without a terminal and without --yes', async () => {
     expect(await setup([], owner())).toMatchObject({ code: 2, out: expect.stringContaining('Use --yes') as string })
     expect(existsSync(folder)).toBe(false)
   })
 
-  it('does everything it can, lists the rest, and finishes when that is done; a second run makes nothing twice', async () => {
+  it('completes every possible step, lists the rest, and finishes once that is done; a second run creates nothing twice', async () => {
     const first = await setup(['--yes', '--kubernetes', 'ci'], owner())
     expect(first.code).toBe(1)
     expect(first.out).toMatch(/Left for you:\n {2}- Make service_account_pipespan a member of team \(Reporter\)/)
@@ -122,7 +122,7 @@ describe('pipespan setup', () => {
     expect(loaded.config.poll.groups).toEqual(['team'])
   })
 
-  it("without an owner's token writes what it can, and lists what a person must do", async () => {
+  it("writes the possible files without an owner's token, and lists what a person must do", async () => {
     const { code, out } = await setup(['--yes'])
     expect(code).toBe(1)
     expect(out).toContain('Create a webhook of team to https://pipespan.example.com/webhooks')
@@ -131,23 +131,23 @@ describe('pipespan setup', () => {
     expect(existsSync(file('pipespan.yaml'))).toBe(true)
   })
 
-  it('creates another ingest token after a lost answer, and revokes the unknown one', async () => {
+  it('creates another ingest token if an answer is lost, and revokes the unknown one', async () => {
     instance.add('pipespan')
     instance.misbehaveOnce('POST', '/tokens', 'lost')
     expect((await setup(['--yes'], owner())).out).toContain('ingest-token:')
     expect(instance.tokens).toHaveLength(2)
-    // Another setup's, made meanwhile.
+    // Another setup created this token in the meantime.
     const other = instance.add('pipespan-0badcafe')
     await setup(['--yes'], owner())
-    // One that was there before, the other setup's, and the one whose value is in the file.
+    // The three tokens are one that existed before, the other setup's, and the one whose value is in the file.
     expect(instance.tokens).toHaveLength(3)
     expect(instance.tokens).toContainEqual(other)
     expect(instance.tokens.at(-1)?.value).toBe(read('ingest-token'))
   })
 
-  // In the long form at each moment, until there is none left at which it could be killed.
+  // In the long form the setup is killed at every step, until none is left at which it could be killed.
   it(
-    'is finished by the next run after a kill between any two steps, without duplicates',
+    'completes the setup in the next run after a kill between any two steps, without duplicates',
     { timeout: 600_000 },
     async () => {
       const some = [14, 28]
@@ -204,7 +204,7 @@ describe('pipespan setup', () => {
     [401, 'does not accept the token'],
     [403, 'may not read this'],
     [404, 'does not have this'],
-  ])('waits for another token if the given one is answered with %i', async (status, words) => {
+  ])('asks for another token if the platform answers the given one with %i', async (status, words) => {
     await setup(['--yes'], owner())
     writeFileSync(file('platform-token'), 'pat-of-the-account\n', { mode: 0o644 })
     seen = status
@@ -215,7 +215,7 @@ describe('pipespan setup', () => {
     expect((await setup(['--yes'], owner())).code).toBe(0)
   })
 
-  it('finds its service account by its number, whatever its name', async () => {
+  it('finds its service account by ID, whatever its name', async () => {
     await setup(['--yes'], owner())
     accounts[0]!.username = 'service_account_group_7_\u001b[31m'
     const { out } = await setup(['--yes'], owner())
@@ -237,14 +237,14 @@ describe('pipespan setup', () => {
     expect(read('pipespan.yaml')).toBe('mine: true')
   })
 
-  it('uses the first line of a secret file, which may also have the previous secret', async () => {
+  it('uses the first line of a secret file, which may also contain the previous secret', async () => {
     await setup(['--yes'], owner())
     writeFileSync(file('webhook-token'), 'a-new-secret-of-24-letters\nthe-one-before-it-was-rotated\n')
     await setup(['--yes'], owner())
     expect(platform.hooks['groups/team']?.[0]?.token).toBe('a-new-secret-of-24-letters')
   })
 
-  it('refuses a folder that others can write to, a file, and a folder in use by another setup', async () => {
+  it('refuses a folder that others can write to, a path that is a file, and a folder that another setup is using', async () => {
     mkdirSync(folder, { mode: 0o777 })
     chmodSync(folder, 0o777)
     writeFileSync(file('webhook-token'), 'planted\n')
@@ -263,7 +263,7 @@ describe('pipespan setup', () => {
   })
 
   it.each([401, 403, 404, 409, 500, 503])(
-    'lists every step and does what it can if every answer is %i',
+    'lists every step and completes the possible ones if every answer is %i',
     async status => {
       platform.interrupt = (_, response) => {
         response.writeHead(status, { 'content-type': 'application/json' }).end('{"message":"no"}')
@@ -291,7 +291,7 @@ describe('pipespan setup', () => {
   it.each([
     ['whether to do it', owner],
     ['for a token', () => ({})],
-  ])('does nothing if the question is answered with %s', async (_, env) => {
+  ])('changes nothing if the question %s is not answered', async (_, env) => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
     stdin.end()
     expect(await setup([], env(), stdin)).toMatchObject({
@@ -311,7 +311,7 @@ describe('pipespan setup', () => {
     expect(existsSync(folder)).toBe(false)
   })
 
-  it('reports refused hooks, and does the rest', async () => {
+  it('reports refused hooks, and completes the other steps', async () => {
     platform.forbidden.add('groups/team')
     const { code, out } = await setup(['--yes'], owner())
     expect(code).toBe(1)

@@ -1,4 +1,4 @@
-// Every command that asks somebody over the network, where somebody else or nobody is at that address.
+// Tests every command that sends requests if another service, or none, is at the address.
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
@@ -58,7 +58,7 @@ const noPage = /web page|the answer is not from the token API|does not come from
 const noPostgres = /the server closes the connection before a PostgreSQL handshake/
 
 it.each([
-  // The platform's own error names no kind of page: its address is wrong either way.
+  // The platform's error does not describe the kind of page, because the configured address is wrong in either case.
   ['hooks', 'page', noPage],
   ['hooks', 'words', noPage],
   ['tokens', 'mail', /did not answer \(its answer is not HTTP/],

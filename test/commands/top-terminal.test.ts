@@ -1,4 +1,4 @@
-// `pipespan top` of a running daemon on a real terminal: keys select, filter and open pipelines, and names do nothing but stand there.
+// Tests `pipespan top` on a real terminal with a running daemon: keys select, filter and open pipelines, and names cannot control the terminal.
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -71,7 +71,7 @@ const shows = async (terminal: DrawnTerminal, text: string | RegExp): Promise<vo
 const hides = async (terminal: DrawnTerminal, text: string): Promise<void> =>
   expect.poll(() => terminal.lines.join('\n')).not.toContain(text)
 
-describe.skipIf(!hasPseudoTerminals)('on a terminal (needs python3)', () => {
+describe.skipIf(!hasPseudoTerminals)('`pipespan top` on a terminal (needs python3)', () => {
   it('lists names, running jobs and durations in aligned columns', async () => {
     const terminal = opened()
     await shows(terminal, '1/4 unit tests')
@@ -86,7 +86,7 @@ describe.skipIf(!hasPseudoTerminals)('on a terminal (needs python3)', () => {
     expect(terminal.written.endsWith('\x1b[?25h\x1b[?1049l')).toBe(true)
   })
 
-  it('lets no name move the cursor or set the title', async () => {
+  it('does not let a name move the cursor or set the title', async () => {
     const terminal = opened({ rows: 24, columns: 60 })
     await shows(terminal, 'acme/東京')
     terminal.press(`/tok${'\x7f'.repeat(3)}東${enter}${enter}`)
@@ -95,7 +95,7 @@ describe.skipIf(!hasPseudoTerminals)('on a terminal (needs python3)', () => {
     for (const line of terminal.lines) expect(widthOf(line)).toBeLessThanOrEqual(60)
   })
 
-  it('selects by arrows, opens the waterfall by Enter, and goes back by Esc', async () => {
+  it('selects a pipeline by arrow keys, opens its waterfall by Enter, and returns by Esc', async () => {
     const terminal = opened()
     await shows(terminal, 'Nightly')
     terminal.press(down + down + up)
@@ -114,7 +114,7 @@ describe.skipIf(!hasPseudoTerminals)('on a terminal (needs python3)', () => {
     expect(await terminal.ended).toBe(0)
   })
 
-  it('filters while one types, also by a job, and shows all again after Esc', async () => {
+  it('filters pipelines while the user types, also by job, and shows all again after Esc', async () => {
     const terminal = opened()
     await shows(terminal, 'Nightly')
     terminal.press('/unit')
@@ -131,7 +131,7 @@ describe.skipIf(!hasPseudoTerminals)('on a terminal (needs python3)', () => {
     expect(await terminal.ended).toBe(0)
   })
 
-  it('restores the terminal when it is ended by a signal', async () => {
+  it('restores the terminal when a signal ends the command', async () => {
     const terminal = opened()
     await shows(terminal, 'Nightly')
     terminal.press('\x04')

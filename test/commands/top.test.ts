@@ -1,4 +1,4 @@
-// `pipespan top` against a whole daemon with pages, and against whoever else may listen there.
+// Tests `pipespan top` with a whole daemon that has pages, and with other services at its address.
 import { createServer, type RequestListener } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ async function top(args: readonly string[], token: string | undefined = adminTok
   return { code, out, complaint }
 }
 
-it('prints active, waiting and failing pipelines once without a terminal', async () => {
+it('prints active, waiting and failing pipelines once if there is no terminal', async () => {
   const { code, out } = await top(['--url', house.url])
   expect(code).toBe(0)
   expect(out).toContain(`Pipespan at ${house.url}`)
@@ -34,12 +34,12 @@ it('prints active, waiting and failing pipelines once without a terminal', async
   expect(out).not.toContain('\x1b')
 })
 
-it("prints the JSON API's answer for scripts", async () => {
+it('prints the answer of the JSON API for scripts', async () => {
   const { out } = await top(['--url', `${house.url}/`, '--json'])
   expect(JSON.parse(out)).toMatchObject({ quarantined: 0, queues: [{ state: 'closed' }] })
 })
 
-it('says which token is missing', async () => {
+it('names the missing token', async () => {
   const { code, complaint } = await top(['--url', house.url], 'another-token-that-is-long-enough')
   expect(code).toBe(1)
   expect(complaint).toBe(
@@ -56,7 +56,7 @@ it('distinguishes an unreachable daemon from another service, and a web page fro
   expect(await foreign((_, answer) => answer.end('{"running":'))).toContain('200 with JSON of another shape.')
 })
 
-it('sends the admin token to no other service', async () => {
+it('does not send the admin token to another service', async () => {
   const seen: string[] = []
   const server = createServer(({ headers }, answer) => {
     seen.push(JSON.stringify(headers))
@@ -95,7 +95,7 @@ it("fits lines and lists to the terminal's size", () => {
   expect(liveView(state, { from: 'here', now: 0, width: 60, height: 4, color: false }).split('\n')).toHaveLength(4)
 })
 
-it('exits at q, redraws when the size changes, and restores the terminal', async () => {
+it('exits on q, redraws when the size changes, and restores the terminal', async () => {
   const screen = { isTTY: true, columns: 80, rows: 24 }
   const modes: boolean[] = []
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (raw: boolean) => modes.push(raw) })

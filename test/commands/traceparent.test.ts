@@ -1,4 +1,4 @@
-// What a job can know of its own span, held against the spans that are exported and against the shell lines of the docs.
+// Tests the data that a job can compute about its own span. It is compared with the exported spans and with the shell lines in the documentation.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -17,7 +17,7 @@ async function pipespan(args: readonly string[], env: Record<string, string>) {
   return { status, ...printed }
 }
 
-/** As a job runs it. */
+/** Runs `pipespan` in a separate process, as a job does. */
 function shippedPipespan(args: readonly string[], env: Record<string, string>) {
   return spawnSync(process.execPath, [shipped, ...args], {
     env: { ...env, NODE_COMPILE_CACHE: compiled },
@@ -30,7 +30,7 @@ function traceparentOf(env: Record<string, string>, options: TraceparentOptions 
   return result.ok ? result.traceparent : `fault: ${result.faults.join(' ')}`
 }
 
-/** The shell block of the docs under that marker. */
+/** The shell block in the documentation after the marker of a scheme. */
 function shellLines(scheme: string): string {
   const page = readFileSync(path.join(repository, 'docs/ci-usage.md'), 'utf8')
   const [, lines] = page.split(`test/commands/traceparent.test.ts (${scheme}) -->\n\`\`\`sh\n`)
@@ -38,7 +38,7 @@ function shellLines(scheme: string): string {
 }
 
 describe('pipespan traceparent', () => {
-  it.each(['instance', 'platform'])('prints the ids of the span that is exported for the job (%s)', async ids => {
+  it.each(['instance', 'platform'])('prints the IDs of the span that is exported for the job (%s)', async ids => {
     const file = path.join(repository, 'test/fixtures/webhooks/pipeline-failed.json')
     const payload = JSON.parse(readFileSync(file, 'utf8')) as {
       object_attributes: { id: number }
@@ -62,7 +62,7 @@ describe('pipespan traceparent', () => {
     expect(status).toBe(0)
   })
 
-  it.each(['instance', 'platform'])('agrees with the shell lines of the documentation (%s)', ids => {
+  it.each(['instance', 'platform'])('prints the same as the shell lines in the documentation (%s)', ids => {
     const id = fc.integer({ min: 1, max: 2 ** 40 }).map(String)
     fc.assert(
       fc.property(id, id, fc.option(id), (pipelineId, jobId, root) => {
@@ -83,19 +83,19 @@ describe('pipespan traceparent', () => {
     )
   })
 
-  it('uses the root pipeline of the variable that trigger jobs pass on', () => {
+  it('uses the root pipeline from the variable that trigger jobs pass on', () => {
     const child = { ...job, CI_PIPELINE_SOURCE: 'parent_pipeline', PIPESPAN_ROOT_PIPELINE_ID: '4000' }
     expect(traceparentOf(child)).toBe(traceparentOf({ ...job, CI_PIPELINE_ID: '4000' }))
     expect(traceparentOf({ ...child, PIPESPAN_ROOT_PIPELINE_ID: '' }, { root: 4000 })).toBe(traceparentOf(child))
   })
 
-  it.each(['parent_pipeline', 'pipeline'])('guesses no root for a pipeline whose source is %s', async source => {
+  it.each(['parent_pipeline', 'pipeline'])('does not guess the root of a pipeline whose source is %s', async source => {
     const { stdout, stderr, status } = await pipespan(['traceparent'], { ...job, CI_PIPELINE_SOURCE: source })
     expect({ stdout, status }).toEqual({ stdout: '', status: 2 })
     expect(stderr).toContain('PIPESPAN_ROOT_PIPELINE_ID: $CI_PIPELINE_ID')
   })
 
-  it('normalises the instance like the daemon', () => {
+  it('normalises the instance in the same way as the daemon', () => {
     const plain = traceparentOf(job)
     expect(traceparentOf({ ...job, CI_SERVER_URL: 'HTTPS://Git.Example.com:443/' })).toBe(plain)
     expect(traceparentOf({ ...job, CI_SERVER_URL: 'http://internal' }, { instance: 'https://git.example.com' })).toBe(
@@ -103,7 +103,7 @@ describe('pipespan traceparent', () => {
     )
   })
 
-  it("keeps the trace of a configured TRACEPARENT, with the job's own span", () => {
+  it("keeps the trace ID of a configured TRACEPARENT, with the job's own span ID", () => {
     const outer = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const own = traceparentOf(job).split('-')[2]
     expect(traceparentOf({ ...job, PIPESPAN_TRACEPARENT: 'true', TRACEPARENT: outer })).toBe(

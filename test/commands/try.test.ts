@@ -1,4 +1,4 @@
-// `pipespan try` as people run it: the shipped program in a process of its own, against the simulated platform, ended by signals.
+// Tests `pipespan try` as people run it: the shipped program in a separate process, with the simulated platform, ended by signals.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import path from 'node:path'
@@ -25,7 +25,7 @@ const hour = 3_600_000
 const token = 'a-token-that-only-this-test-knows'
 const storefront = 'brightwater/shop/storefront'
 
-/** Three pipelines of different projects, two of them ended an hour ago and one running for two days. */
+/** A platform with three pipelines of different projects: two ended an hour ago, and one has been running for two days. */
 async function platform() {
   const state = new PlatformState()
   const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token }))
@@ -42,7 +42,7 @@ async function platform() {
 interface Tried {
   readonly process: ProgramProcess
   readonly temporary: string
-  /** Resolves once standard output matches. */
+  /** Resolves once the standard output matches a pattern. */
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
@@ -65,14 +65,14 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Tried {
   return { process, temporary, printed }
 }
 
-/** The YAML that a person copies. */
+/** The YAML in the output, which people copy. */
 function yamlIn(stdout: string): string {
   const [, block = ''] = /serve`\):\n\n((?: {2}.*\n)+)/.exec(stdout) ?? []
   return block.replaceAll(/^ {2}/gm, '')
 }
 
 describe('pipespan try', () => {
-  it('shows what ran and what runs in a project, exports nothing, and leaves nothing behind', async () => {
+  it('shows finished and running pipelines of a project, exports nothing, and leaves no files', async () => {
     const { api, branch, old } = await platform()
     const { process, temporary, printed } = start([api.url, branch.project.path])
     await printed(/^Found 2 pipelines, 1 running\.$/m)
@@ -95,7 +95,7 @@ describe('pipespan try', () => {
     await expect(fetch(pages)).rejects.toThrow()
   })
 
-  it('prints the configuration that would keep it when it ends, without the token', async () => {
+  it('prints at the end the configuration that would keep the data, without the token', async () => {
     const { api, branch } = await platform()
     const { process, printed } = start([api.url, branch.project.path], { PIPESPAN_PLATFORM_PROFILE: 'gitlab' })
     await printed(/^Found 2/m)
@@ -115,7 +115,7 @@ describe('pipespan try', () => {
     }
   })
 
-  it.each(['SIGTERM', 'SIGHUP'] as const)('ends by %s and leaves nothing behind', async signal => {
+  it.each(['SIGTERM', 'SIGHUP'] as const)('ends on %s and leaves no files', async signal => {
     const { api } = await platform()
     const { process, temporary, printed } = start([api.url, storefront])
     await printed(/^Found/m)
@@ -124,7 +124,7 @@ describe('pipespan try', () => {
     expect(readdirSync(temporary)).toEqual([])
   })
 
-  it('leaves nothing behind when a second Ctrl-C ends it at once', async () => {
+  it('leaves no files when a second Ctrl-C ends it at once', async () => {
     const { api } = await platform()
     const { process, temporary, printed } = start([api.url, storefront])
     const [, pages = ''] = await printed(/browser: (\S+)/)
@@ -135,21 +135,21 @@ describe('pipespan try', () => {
     expect(readdirSync(temporary)).toEqual([])
   })
 
-  it('shows a group with the projects of its subgroups', async () => {
+  it('shows a group including the projects of its subgroups', async () => {
     const { api } = await platform()
     const { printed } = start([`${api.url}/brightwater`])
     await printed(/^✓ The group brightwater with \d+ projects, those of its subgroups included,/m)
     await printed(/^Found 3 pipelines, 1 running\.$/m)
   })
 
-  it('uses another port if the usual one is taken', async () => {
+  it('uses another port if the default port is in use', async () => {
     const port = await listen(createServer())
     expect(await freePort(port)).not.toBe(port)
     const [free = 0] = await freePorts(1)
     expect(await freePort(free)).toBe(free)
   })
 
-  it('exports if an endpoint is set', async () => {
+  it('exports pipelines if an endpoint is set', async () => {
     const { api, branch } = await platform()
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const { process, printed } = start([api.url, branch.project.path], { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
@@ -160,7 +160,7 @@ describe('pipespan try', () => {
     expect(process.stdout).not.toContain('OBSERVABILITY_EXPORT')
   })
 
-  it('--keep keeps the store, continues with it, and names it in the configuration', async () => {
+  it('keeps the store with --keep, continues with it, and names it in the configuration', async () => {
     const { api, branch } = await platform()
     const kept = path.join(temporaryFolder(), 'new', 'folder')
     const first = start([api.url, branch.project.path, '--keep', kept])
@@ -174,7 +174,7 @@ describe('pipespan try', () => {
     await second.printed(/^Found 2 pipelines/m)
   })
 
-  it('shows pipelines without jobs, and says so, if the token may not read jobs', async () => {
+  it('shows pipelines without jobs, and reports this, if the token may not read jobs', async () => {
     const { api, branch } = await platform()
     const body = '{"message":"403 Forbidden"}'
     const headers = { 'content-type': 'application/json' }
@@ -184,7 +184,7 @@ describe('pipespan try', () => {
     await printed(/^Found 2 pipelines/m)
   })
 
-  it('asks for the token at a terminal without showing it', async () => {
+  it('asks for the token on a terminal without showing it', async () => {
     const { api, branch } = await platform()
     const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
     const stdout = Object.assign(new PassThrough(), { isTTY: true })
@@ -208,7 +208,7 @@ describe('pipespan try', () => {
   })
 })
 
-describe('what cannot be shown is said at once, with a remedy', () => {
+describe('`pipespan try` if it cannot show anything', () => {
   const asJson = { 'content-type': 'application/json' }
 
   it.each([
@@ -237,7 +237,7 @@ describe('what cannot be shown is said at once, with a remedy', () => {
       /[Ww]eb page.*Check PIPESPAN_PLATFORM_URL/,
     ],
     ['a platform that is down', storefront, { status: 503, body: '' }, /cannot answer at the moment/],
-  ])('%s', async (_, target, reply, message) => {
+  ])('reports a remedy at once for %s', async (_, target, reply, message) => {
     const { api } = await platform()
     api.misbehave = () => reply
     const { code, stderr } = await runCommand(['try', api.url, target], { PIPESPAN_PLATFORM_TOKEN: token })
@@ -246,7 +246,7 @@ describe('what cannot be shown is said at once, with a remedy', () => {
     expect(code).toBe(1)
   })
 
-  it('nobody at the address', async () => {
+  it('reports a remedy if nothing listens at the address', async () => {
     const [port = 0] = await freePorts(1)
     const url = `http://127.0.0.1:${port}`
     const { code, stderr } = await runCommand(['try', url, storefront], { PIPESPAN_PLATFORM_TOKEN: token })
@@ -267,17 +267,17 @@ describe('what cannot be shown is said at once, with a remedy', () => {
       { PIPESPAN_PLATFORM_TOKEN: token, PIPESPAN_PLATFORM_BUDGET: 'x' },
       'PIPESPAN_PLATFORM_BUDGET',
     ],
-  ])('%s', async (_, args, env, message) => {
+  ])('reports a remedy at once if it is started with %s', async (_, args, env, message) => {
     const { code, stderr } = await runCommand(['try', ...args], env)
     expect(stderr).toContain(message)
     expect(code).toBe(2)
   })
 
-  it('a folder for --keep that cannot be made', async () => {
+  it('reports a remedy if the folder for --keep cannot be created', async () => {
     const { api } = await platform()
     const file = path.join(temporaryFolder(), 'file')
     writeFileSync(file, '')
-    // Nobody can create a folder in /proc, where Node's own recursive creation never ends.
+    // Nobody can create a folder in /proc, where Node's recursive creation never ends.
     for (const folder of [path.join(file, 'below'), '/proc/pipespan-test/below']) {
       const args = ['try', api.url, storefront, '--keep', folder]
       const { code, stderr } = await runCommand(args, { PIPESPAN_PLATFORM_TOKEN: token })
@@ -300,17 +300,17 @@ it.each([
   ['https://git.example.com', 'https://git.example.com/team/shop.git', 'https://git.example.com', 'team/shop'],
   ['https://git.example.com/groups/team/sub/-/issues', undefined, 'https://git.example.com', 'team/sub'],
   ['https://example.com/git', 'https://example.com/git/team/shop', 'https://example.com/git', 'team/shop'],
-])('reads %s %s as people write and paste it', (url, named, base, name) => {
+])('parses %s %s as people type or paste it', (url, named, base, name) => {
   expect(targetOf(url, named)).toEqual({ url: base, name })
 })
 
-describe('a browser', () => {
+describe('the browser of `pipespan try`', () => {
   const terminal = (env: NodeJS.ProcessEnv, isTTY = true) => {
     const stdout = Object.assign(new PassThrough(), { isTTY })
     return { stdout, stderr: new PassThrough(), env }
   }
 
-  it('is opened on a desktop', async () => {
+  it('opens the browser on a desktop', async () => {
     const folder = temporaryFolder()
     mkdirSync(path.join(folder, 'bin'))
     writeFileSync(path.join(folder, 'bin', 'xdg-open'), `#!/bin/sh\nprintf %s "$1" > "${folder}/opened"\n`, {
@@ -326,7 +326,7 @@ describe('a browser', () => {
     ['in CI', { DISPLAY: ':0', CI: 'true' }, true],
     ['without a display', {}, true],
     ['without a terminal', { DISPLAY: ':0' }, false],
-  ])('is not opened %s', (_, env, isTTY) => {
+  ])('does not open the browser %s', (_, env, isTTY) => {
     expect(openBrowser('http://127.0.0.1:1/', terminal(env, isTTY), 'linux')).toBe(false)
   })
 })

@@ -17,7 +17,7 @@ async function post(url: string, form: Record<string, string>, headers: Record<s
   return ask(url, { method: 'POST', body, headers: { ...formType, ...headers } })
 }
 
-describe('without an admin token', () => {
+describe('the console without an admin token', () => {
   let house: House
   beforeAll(async () => {
     house = await openHouse()
@@ -25,7 +25,7 @@ describe('without an admin token', () => {
   afterAll(async () => house.close())
 
   it.each(['localhost', 'LOCALHOST:9', '127.0.0.1:8081', '127.1.2.3', '[::1]:8081'])(
-    'is open under the name %s',
+    'opens the pages under the host name %s',
     async host => {
       expect(await ask(house.url, { headers: { host } })).toMatchObject({ status: 200 })
     },
@@ -39,7 +39,7 @@ describe('without an admin token', () => {
     '128.0.0.1',
     '[::2]',
     'x@localhost',
-  ])('rejects the name %s, whatever it resolves to', async host => {
+  ])('rejects the host name %s, whatever address it resolves to', async host => {
     for (const path of ['/', '/pipelines', '/api/overview', '/metrics']) {
       const answer = await ask(`${house.url}${path}`, { headers: { host } })
       expect(answer.status, path).toBe(403)
@@ -62,7 +62,7 @@ describe('without an admin token', () => {
     }
   })
 
-  it('is open to local clients behind a local proxy', async () => {
+  it('accepts local clients behind a local proxy', async () => {
     const headers = {
       host: 'localhost',
       'x-forwarded-for': '::1, ::ffff:127.0.0.1, 127.0.0.1',
@@ -71,7 +71,7 @@ describe('without an admin token', () => {
     expect(await ask(house.url, { headers })).toMatchObject({ status: 200 })
   })
 
-  it('sends strict headers with every page', async () => {
+  it('sends strict security headers with every page', async () => {
     const { headers } = await ask(house.url)
     expect(headers['content-security-policy']).toBe(
       "default-src 'none';script-src 'self';style-src 'self';img-src 'self';connect-src 'self';form-action 'self';base-uri 'none';frame-ancestors 'none'",
@@ -84,7 +84,7 @@ describe('without an admin token', () => {
     })
   })
 
-  it('accepts actions of its own pages and of scripts, and none of the pages of other sites', async () => {
+  it('accepts actions from its own pages and from scripts, but not from pages of other sites', async () => {
     const actions = [
       async (headers: Record<string, string>) => post(`${house.url}/exports/do`, { do: 'drop', which: 'all' }, headers),
       async (headers: Record<string, string>) =>
@@ -117,12 +117,12 @@ describe('without an admin token', () => {
     expect((await ask(`${house.url}/assets/..%2fframe.ts`)).status).toBe(404)
   })
 
-  it('has no login', async () => {
+  it('has no login page if no admin token is set', async () => {
     expect(await ask(`${house.url}/login`)).toMatchObject({ status: 303, headers: { location: '/' } })
   })
 })
 
-describe('with an admin token', () => {
+describe('the console with an admin token', () => {
   let house: House
   beforeAll(async () => {
     house = await openHouse({ PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_BASE_PATH: '/spans', PIPESPAN_TRUST_PROXY: 'true' })
@@ -138,7 +138,7 @@ describe('with an admin token', () => {
     return { whole, cookie: whole.split(';')[0] ?? '' }
   }
 
-  it('redirects unknown clients to the login, and back afterwards', async () => {
+  it('redirects unknown clients to the login, and back to the requested page afterwards', async () => {
     const answer = await ask(`${house.url}/pipelines?ref=main`)
     expect(answer).toMatchObject({ status: 303, headers: { location: '/spans/login?next=%2Fpipelines%3Fref%3Dmain' } })
     const page = await ask(`${house.url}/login?next=%2Fpipelines%3Fref%3Dmain`)
@@ -155,23 +155,23 @@ describe('with an admin token', () => {
       '/\ud800',
     ],
     ...['/\u0000', '/é', `/${'x'.repeat(3_000)}`, ''],
-  ])('never redirects to another host, and writes no invalid header: %j', async next => {
+  ])('never redirects to another host, and never sends an invalid header: %j', async next => {
     const answer = await post(`${house.url}/login`, { token, next })
     expect(answer).toMatchObject({ status: 303, headers: { location: '/spans/' } })
   })
 
-  it('ignores several redirect targets', async () => {
+  it('ignores redirect targets if the login request has several', async () => {
     expect((await ask(`${house.url}/login?next=/a&next=/b`)).body).toContain('name="next" value="/"')
   })
 
-  it('sets a cookie that scripts, other sites and plain connections cannot read', async () => {
+  it('sets a session cookie that scripts, other sites and unencrypted connections cannot read', async () => {
     expect((await login()).whole).toMatch(
       /^pipespan_session=[\w.-]+; Path=\/spans; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     )
     expect((await login({ 'x-forwarded-proto': 'https' })).whole).toMatch(/; Secure$/)
   })
 
-  it('accepts the cookie under any host name, but not a modified one', async () => {
+  it('accepts a session cookie under any host name, but not a modified one', async () => {
     const { cookie } = await login()
     expect((await ask(`${house.url}/`, { headers: { cookie, host: 'pipespan.example.com' } })).status).toBe(200)
     for (const forged of [
@@ -183,7 +183,7 @@ describe('with an admin token', () => {
     }
   })
 
-  it('rejects a cookie after its logout, and still accepts others', async () => {
+  it('rejects a session cookie after its logout, and still accepts others', async () => {
     const [{ cookie }, other] = [await login(), await login()]
     expect((await post(`${house.url}/logout`, {}, { cookie, origin: 'https://evil.example' })).status).toBe(403)
     const out = await post(`${house.url}/logout`, {}, { cookie })
@@ -200,7 +200,7 @@ describe('with an admin token', () => {
     expect((await ask(`${house.url}/`, { headers: { cookie: other.cookie } })).status).toBe(200)
   })
 
-  it('accepts the token as bearer from scripts, also for actions', async () => {
+  it('accepts the admin token as a bearer token from scripts, also for actions', async () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     expect((await ask(`${house.url}/api/overview`, { headers })).status).toBe(200)
     const answer = await ask(`${house.url}/api/dead-letters/retry`, { method: 'POST', headers, body: '{"ids":"all"}' })
@@ -211,7 +211,7 @@ describe('with an admin token', () => {
     })
   })
 
-  it('shows the metrics only to the token and to sessions, even on loopback', async () => {
+  it('shows the metrics only to clients with the admin token or a session, even on loopback', async () => {
     const metrics = `${house.url}/metrics`
     expect(await ask(metrics)).toMatchObject({
       status: 401,
@@ -229,7 +229,7 @@ describe('with an admin token', () => {
     (await ask(`${house.url}${path}`, { headers: { authorization: `Bearer wrong-${number}`, ...from(address) } }))
       .status
 
-  it('counts wrong tokens on every route, and still accepts the right one', async () => {
+  it('counts wrong admin tokens on every route, and still accepts the right one', async () => {
     const address = '192.0.2.7'
     const statuses = [await guess(1, address), await guess(2, address, '/api/overview'), await guess(3, address, '/')]
     for (const wrong of ['one', 'two', 'three']) {
@@ -250,18 +250,18 @@ describe('with an admin token', () => {
     ])
   })
 
-  it('does not count a repeated wrong token', async () => {
+  it('does not count a wrong token that is repeated', async () => {
     for (let count = 0; count < 8; count += 1) expect(await guess(1, '192.0.2.8')).toBe(401)
     expect(await guess(2, '192.0.2.8')).toBe(401)
   })
 
-  it('counts by the address that the proxy reports, whatever the client adds', async () => {
+  it('counts wrong tokens by the client address that the proxy reports, whatever the client adds to it', async () => {
     const statuses: number[] = []
     for (let count = 0; count < 6; count += 1) statuses.push(await guess(count, `198.51.100.${count}, 192.0.2.9`))
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
   })
 
-  it('compares one token of a connection at a time once it must wait', async () => {
+  it('compares only one token at a time on a connection that sent too many wrong ones', async () => {
     const address = '192.0.2.10'
     for (let count = 0; count < 5; count += 1) await guess(count, address)
     const asked = (bearer: string): string =>
@@ -279,7 +279,7 @@ describe('with an admin token', () => {
     expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['429', '429'])
   })
 
-  it('never prints the token', async () => {
+  it('never prints the admin token', async () => {
     const { cookie } = await login()
     for (const path of [...pageAddresses, ...answerAddresses.map(one => `/api${one}`)].filter(
       one => !one.endsWith('/audit'),
@@ -291,7 +291,7 @@ describe('with an admin token', () => {
   })
 })
 
-it('shows only the metrics to everybody if that is configured', async () => {
+it('shows everybody only the metrics if that is configured', async () => {
   const open = { PIPESPAN_ADMIN_LISTEN: '0.0.0.0:0', PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_METRICS_OPEN: 'true' }
   const house = await openHouse(open)
   try {
@@ -305,7 +305,7 @@ it('shows only the metrics to everybody if that is configured', async () => {
 })
 
 describe('the page after a login', () => {
-  it('is a local path that is valid in a header, whatever was requested', () => {
+  it('returns to a local path after the login that is valid in a header, whatever path was requested', () => {
     fc.assert(
       fc.property(fc.oneof(binaryText(), fc.webUrl(), fc.webPath({ size: isFull ? 'large' : 'small' })), tail => {
         for (const next of [tail, `/${tail}`, `//${tail}`, `/\\${tail}`, `/x?y=${tail}`]) {
@@ -319,7 +319,10 @@ describe('the page after a login', () => {
     )
   })
 
-  it.each([undefined, null, ['/a', '/b'], { a: '/' }, 7])('is the overview if %j was requested', next => {
-    expect(ownAddress(next)).toBe('/')
-  })
+  it.each([undefined, null, ['/a', '/b'], { a: '/' }, 7])(
+    'opens the overview after a login if %j was requested',
+    next => {
+      expect(ownAddress(next)).toBe('/')
+    },
+  )
 })

@@ -1,4 +1,4 @@
-// What the page of sources says about the platform's API, from what the sources remember.
+// Tests what the sources page shows about the platform's API, from the stored state of the sources.
 import { describe, expect, it } from 'vitest'
 import { apiFacts, apiTables, type DiscoveryView } from '../../src/console/sources/api-clients.ts'
 import { html } from '../../src/console/layout/html.ts'
@@ -24,8 +24,8 @@ function reported(
     .replace(/\s+/g, ' ')
 }
 
-describe('the page of sources', () => {
-  it('shows for each hook whether it is enabled, when it last delivered, and the answers', () => {
+describe('the sources page', () => {
+  it('shows for each hook whether it is enabled, when it last delivered, and how its deliveries were answered', () => {
     const answers = { 200: 1_402, 503: 2, 'no answer': 1 }
     const text = reported(
       { redelivery: { found: 3, accepted: 2, oversize: 0 } },
@@ -44,12 +44,12 @@ describe('the page of sources', () => {
     expect(text).toContain('3 failed deliveries, 2 of them new')
   })
 
-  it('explains how to read hooks if that is off, and shows none without a token', () => {
+  it('explains how to enable reading hooks if it is off, and shows no hooks without a token', () => {
     expect(reported({ details: { completed: 1, gone: 0, failed: 0 } })).toContain('PIPESPAN_REDELIVERY')
     expect(reported({}, {}, false)).not.toContain('s hooks')
   })
 
-  it("shows the poller's findings and progress, and the remaining budget", () => {
+  it('shows the pipelines that the poller found, its progress, and the remaining budget', () => {
     const text = reported(
       { poller: { rounds: 41, requests: 304, discovered: 86 } },
       {

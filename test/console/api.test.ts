@@ -11,7 +11,7 @@ beforeAll(async () => {
   const accepted = house.receiver.counts.requests
   await house.live(['family', 'retried', 'nightly', 'blocked', 'canceled', 'mergeRequest'])
   expect(house.receiver.counts.requests).toBeGreaterThan(accepted)
-  // Two pipelines that the backend refuses for good.
+  // The backend permanently refuses two pipelines.
   const { outbox } = house.daemon.store
   house.receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'span name is too long' } })
   for (const nth of [1, 2]) {
@@ -29,7 +29,7 @@ async function get(path: string): Promise<unknown> {
   return answer.json()
 }
 
-/** Nothing may be answered that the description leaves out. */
+/** A schema that rejects fields which the OpenAPI description lacks. */
 function strict(shape: z.ZodType): z.ZodType {
   if (!(shape instanceof z.ZodObject)) return shape
   return z.strictObject(shape.shape)
@@ -45,12 +45,12 @@ interface Card {
 }
 
 const routes = allRoutes.filter(
-  // Audit events and logs are answered where an admin token is set, and what is behind where the platform is asked: they have tests of their own.
+  // Some routes have their own tests: audit events and logs need an admin token, and undeployed changes need a platform.
   ({ method, path }) => method === 'GET' && !/^\/audit$|\/log$|\/behind\//.test(path),
 )
 
 it.each(routes.map(route => [route.path, route] as const))(
-  '%s answers as described by OpenAPI',
+  'answers %s as the OpenAPI description says',
   async (path, route) => {
     const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
     expect(pipelines.length).toBeGreaterThan(4)
@@ -84,8 +84,8 @@ it.each(routes.map(route => [route.path, route] as const))(
   },
 )
 
-it('has the data of every page', () => {
-  // The page that asks whether an action is meant shows nothing of its own.
+it('returns the data of every page as JSON', () => {
+  // The page that asks for confirmation of an action shows no data of its own.
   const twins = allPages
     .filter(one => one.path !== '/exports/confirm')
     .map(one => one.path.replace(/^\/$/, '/overview').replace('/exports/:id', '/exports/dead-letters/:deadLetterId'))
@@ -94,7 +94,7 @@ it('has the data of every page', () => {
   expect(twins.length).toBeGreaterThan(15)
 })
 
-it('has the content of a dead letter, and sorts dead letters like their page', async () => {
+it('returns the content of a dead letter as JSON, and sorts dead letters like their page', async () => {
   const { outbox } = house.daemon.store
   const [newest, oldest] = (await outbox.deadLetters(2)).map(({ id }) => id)
   const detail = (await get(`/exports/dead-letters/${oldest}`)) as {
@@ -119,7 +119,7 @@ it('has the content of a dead letter, and sorts dead letters like their page', a
   expect(await letters('?sort=of')).toEqual([oldest, newest])
 })
 
-it('names the setting for data that is not available', async () => {
+it('names the setting that enables data if the JSON API lacks it', async () => {
   const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
   const { projectId, pipelineId, jobs } = pipelines[0]!
   for (const [address, needs] of [
@@ -140,7 +140,7 @@ it('names the setting for data that is not available', async () => {
   }
 })
 
-it('finds the pipelines of a trace, and those with a job of a name', async () => {
+it('finds the pipelines of a trace, and the pipelines with a job of a given name', async () => {
   const { pipelines } = (await get('/pipelines?limit=200')) as { pipelines: (Card & { name?: string })[] }
   const root = pipelines.find(({ name }) => name === 'Monorepo')!
   const { traceId, family } = (await get(`/pipelines/${root.projectId}/${root.pipelineId}`)) as {
@@ -174,7 +174,7 @@ it('finds the pipelines of a trace, and those with a job of a name', async () =>
   expect(page).toContain(`Look for a job called “${job} nowhere”`)
 })
 
-it('has a complete pipeline: family, spans with attributes, exports, trace', async () => {
+it('returns a complete pipeline as JSON: family, spans with attributes, exports, trace', async () => {
   const { pipelines } = (await get('/pipelines?limit=200')) as { pipelines: Card[] }
   const details = (await Promise.all(
     pipelines.map(async one => get(`/pipelines/${one.projectId}/${one.pipelineId}`)),
@@ -195,7 +195,7 @@ it('has a complete pipeline: family, spans with attributes, exports, trace', asy
   expect(root?.firstSeenBy).toMatchObject([{ source: 'webhook' }])
   const sent = house.receiver.spans.find(span => span.attributes['pipeline.id'] === root?.pipeline.pipelineId)
   expect(root?.spans[0]?.traceId).toBe(sent?.traceId)
-  // Nanoseconds are more than a number of JSON holds exactly.
+  // A time in nanoseconds is too large to be exact as a JSON number.
   const asNumbers = Object.entries(sent!.attributes).map(([key, value]) => [
     key,
     typeof value === 'bigint' ? Number(value) : value,
@@ -203,7 +203,7 @@ it('has a complete pipeline: family, spans with attributes, exports, trace', asy
   expect(root?.spans[0]?.attributes).toEqual(Object.fromEntries(asNumbers))
 })
 
-it('supports filters and pages', async () => {
+it('supports the filters and the paging of the lists', async () => {
   const first = (await get('/pipelines?limit=2')) as { pipelines: Card[]; next: string }
   const second = (await get(`/pipelines?limit=2&after=${first.next}`)) as { pipelines: Card[] }
   const ids = [...first.pipelines, ...second.pipelines].map(one => one.pipelineId)
@@ -212,7 +212,7 @@ it('supports filters and pages', async () => {
   expect(pipelines.map(one => one.status)).toEqual(['canceled'])
 })
 
-it('has a complete job: sections, usual figures, last runs, span', async () => {
+it('returns a complete job as JSON: sections, usual figures, last runs, span', async () => {
   const [, , projectId, pipelineId, , jobId] = (await withSections(house.daemon.store, sampleSections)).split('/')
   const address = `/pipelines/${projectId}/${pipelineId}/jobs/${jobId}`
   const reported = (await get(address)) as {
@@ -256,7 +256,7 @@ it.each([
   ['/pipelines?until=yesterday', 'query.until: Write '],
   ['/pipelines?after=7', 'query.after: Pass '],
   ['/exports?sort=nothing', 'query.sort: '],
-])('%s is refused, and says what to write', async (path, message) => {
+])('refuses %s, and says which values are valid', async (path, message) => {
   const answer = await fetch(`${house.url}/api${path}`)
   expect(answer.status).toBe(400)
   expect(((await answer.json()) as { message: string }).message).toContain(message)
@@ -266,7 +266,7 @@ it.each(['2026-06-01', '2026-06-01T12:00', '2025-02-29'])('accepts %s as a time'
   expect((await fetch(`${house.url}/api/pipelines?since=${since}`)).status).toBe(200)
 })
 
-it.each(['PUT', 'QUERY', 'PROPFIND'])('%s is answered with the possible values', async method => {
+it.each(['PUT', 'QUERY', 'PROPFIND'])('answers the method %s with 405 and the allowed methods', async method => {
   const answer = await fetch(`${house.url}/api/trends`, { method })
   expect(answer.status).toBe(405)
   expect(answer.headers.get('allow')).toBe('GET, HEAD')

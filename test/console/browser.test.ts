@@ -19,14 +19,14 @@ import { allPages } from '../support/console-parts.ts'
 import type { Browser, Page } from 'playwright-core'
 
 const day = 24 * 3_600_000
-/** The shadows at the edges of tables are images, before which no contrast can be measured. */
+/** Removes the shadows at the edges of tables. They are images, in front of which contrast cannot be measured. */
 const withoutShadows = `for (const table of document.querySelectorAll('.scroll')) table.style.background = 'none'`
 const ground = 'getComputedStyle(document.body).backgroundColor'
 
 const wide = { colorScheme: 'light', width: 1_280 } as const
 const narrow = { colorScheme: 'dark', width: 400 } as const
 
-/** Pages can be filtered by an attribute. */
+/** A rule that sets an attribute by which pages can be filtered. */
 const rules = "attributes: { rules: [{ projects: { include: ['brightwater/shop/*'] }, set: { team: payments } }] }\n"
 let browser: Browser
 beforeAll(async () => {
@@ -36,14 +36,14 @@ afterAll(async () => {
   if (chromiumPath !== undefined) await browser.close()
 })
 
-describe.skipIf(chromiumPath === undefined)('in a browser', () => {
+describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
   let house: House
-  /** Kept for all tests: each new one is a process of its own. */
+  /** All tests use the same page, because each new one would be another process. */
   let page: Page
   let complaints: string[]
   let pipeline: string
   let letter: string
-  /** One that failed, with sections. */
+  /** The path of a failed job that has sections. */
   let job: string
 
   beforeAll(async () => {
@@ -55,7 +55,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
       start,
       pause: 1_800,
     })
-    // A running one, and one that the backend refuses for good.
+    // One pipeline is running, and the backend permanently refuses another one.
     const { deliveries } = generatePipeline(5, 'release', { firstIds: { pipeline: 90_000_001, job: 900_000_001 } })
     await house.deliver(deliveries.slice(0, 12))
     house.receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'span name is too long' }, times: 8 })
@@ -113,7 +113,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     async ({ address, shows }) => {
       complaints.length = 0
       for (const look of [wide, narrow]) {
-        // A page that turns dark and narrow looks as one that came so: only the long form loads each twice.
+        // A page that is switched to dark and narrow looks the same as one that was loaded so. Only the long form loads each page twice.
         if (look === wide || isFull) await open(address(), look)
         else await showAs(page, look)
         await page.getByText(shows).first().waitFor()
@@ -126,8 +126,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     },
   )
 
-  it('shows every page of the site so, or another test does', () => {
-    // They need a platform that answers, or figures of weeks.
+  it('tests the appearance of every page of the site, here or in another test', () => {
+    // Pages that need a platform or the figures of several weeks are tested in other files.
     const elsewhere: Readonly<Record<string, string>> = {
       '/pipelines/:projectId/:pipelineId/jobs/:jobId/log': '../features/job-insides/job-log',
       '/trends/regressions': '../features/regressions/pages',
@@ -148,7 +148,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
       )
   })
 
-  it('draws the complete family, with the critical path and links to each pipeline', async () => {
+  it('draws a complete family of pipelines, with the critical path and a link to each pipeline', async () => {
     await open(pipeline)
     const waterfall = page.locator('.waterfall')
     expect(await waterfall.locator('.row.pipeline').count()).toBe(4)
@@ -158,7 +158,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.locator('.waterfall .row.pipeline').count()).toBe(4)
   })
 
-  it('sorts sources, exports and dead letters by column, with the keyboard', async () => {
+  it('sorts sources, exports and dead letters by column using the keyboard', async () => {
     await open('/sources')
     const projects = async (): Promise<string[]> => page.locator('#projects tbody td:first-child').allInnerTexts()
     const names = (await projects()).toSorted()
@@ -179,7 +179,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.locator('.sort[href*="done="]').count()).toBe(0)
   })
 
-  it('keeps durations in their column, wide and narrow, and stacks attributes on narrow pages', async () => {
+  it('keeps durations in their column on wide and narrow pages, and stacks attributes on narrow pages', async () => {
     for (const look of [wide, narrow]) {
       await open('/', look)
       const outside = await page.evaluate<string[]>(`[...document.querySelectorAll('.run')].flatMap(run => {
@@ -216,7 +216,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await barriersOf(page)).toEqual([])
   })
 
-  it('shows the nested sections of a job, and the failed one', async () => {
+  it('shows the nested sections of a job, and marks the failed one', async () => {
     await open(job)
     const labels = await page.locator('.waterfall .row.section .label').allTextContents()
     expect(
@@ -251,7 +251,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await context.close()
   })
 
-  it('filters the list, and keeps filters in the URL', async () => {
+  it('filters the list of pipelines, and keeps the filters in the URL', async () => {
     await open('/pipelines')
     await page.getByLabel('Status').selectOption('canceled')
     await page.getByRole('button', { name: 'Filter' }).click()
@@ -263,7 +263,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.getByText('No pipeline matches these filters.').waitFor()
   })
 
-  it('names ignored filters, and shows the total', async () => {
+  it('names filters that are ignored, and shows the total number of pipelines', async () => {
     await open('/pipelines?since=yesterday&status=done&project=acme')
     const hints = await page.locator('.notice.hint').allInnerTexts()
     expect(hints.map(text => text.split(' ', 1)[0])).toEqual(['“yesterday”', '“done”', 'No'])
@@ -279,7 +279,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     }
   })
 
-  it('opens trends at the period with data, sorts by a column, and keeps the order when filtered', async () => {
+  it('opens trends at the period that has data, sorts them by a column, and keeps the order when they are filtered', async () => {
     await open('/trends')
     await page.locator('.choice a[aria-current]', { hasText: '30 days' }).waitFor()
     await page.getByRole('link', { name: 'Total', exact: true }).first().click()
@@ -303,7 +303,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.locator('#dead', { hasText: 'No backend has permanently refused' }).waitFor()
   })
 
-  it('can be used by the keyboard alone', async () => {
+  it('can be operated using only the keyboard', async () => {
     await open('/')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
@@ -317,8 +317,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 })
 
-describe.skipIf(chromiumPath === undefined)('with an admin token, in a browser', () => {
-  it('logs in and out', async () => {
+describe.skipIf(chromiumPath === undefined)('the console with an admin token in a browser', () => {
+  it('logs a user in and out', async () => {
     const token = 'an-admin-token-of-this-test'
     const house = await openHouse({ PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_BASE_PATH: '/spans' })
     const context = await openContext(browser)
@@ -329,7 +329,7 @@ describe.skipIf(chromiumPath === undefined)('with an admin token, in a browser',
       await page.getByLabel('Admin token').fill('not-the-admin-token')
       await page.getByRole('button', { name: 'Log in' }).click()
       await page.getByRole('alert').waitFor()
-      // The browser itself notes the refusal.
+      // The browser itself logs the refused request in its console.
       expect(complaints.splice(0).filter(text => !text.includes('401'))).toEqual([])
       expect(await barriersOf(page)).toEqual([])
       await page.getByLabel('Admin token').fill(token)

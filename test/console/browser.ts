@@ -1,4 +1,4 @@
-// Debian's Chromium, driven by Playwright: nothing is downloaded. Tests say so plainly where there is none.
+// Starts Debian's Chromium, which is controlled by Playwright, so that nothing is downloaded. If Chromium is missing, the tests report it.
 import { existsSync } from 'node:fs'
 import axe, { type AxeResults, type RunOptions } from 'axe-core'
 import { expect } from 'vitest'
@@ -29,14 +29,14 @@ export async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath!, headless: true, args, timeout: 180_000 })
 }
 
-/** Pages of their own. What is awaited in them may come late on a busy machine. */
+/** Opens a separate set of pages. Its timeouts are long, because a busy machine may be slow. */
 export async function openContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await browser.newContext(options)
   context.setDefaultTimeout(180_000)
   return context
 }
 
-/** Pixels that a page is wider than its window. */
+/** By how many pixels a page is wider than its window. */
 export const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
 export interface Look {
@@ -45,13 +45,13 @@ export interface Look {
   readonly height?: number
 }
 
-/** Shows a page in another way: a page for each would be a process for each. */
+/** Changes the colour scheme and the size of an open page. A new page for each look would need another process. */
 export async function showAs(page: Page, { colorScheme = 'light', width, height = 900 }: Look): Promise<void> {
   await page.setViewportSize({ width, height })
   await page.emulateMedia({ colorScheme })
 }
 
-/** Complaints of a page's console, of its scripts, and of its content security policy. */
+/** Collects the errors and warnings of a page's console, of its scripts and of its content security policy. */
 export function complaintsOf(page: Page): string[] {
   const complaints: string[] = []
   page.on('console', message => {
@@ -59,21 +59,21 @@ export function complaintsOf(page: Page): string[] {
   })
   page.on('pageerror', error => complaints.push(error.message))
   page.on('requestfailed', request => {
-    // What is under way when a page is left, its open connection for news or its icon, is given up by the browser itself.
+    // When a page is left, the browser itself aborts unfinished requests, such as the connection for live updates or the icon.
     const reason = request.failure()?.errorText
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`)
   })
   return complaints
 }
 
-/** Rules about what another colour scheme, or another width, changes. */
+/** The accessibility rules whose result depends on the colour scheme or the width. */
 const ofLooks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size']
 
-/** All that axe finds. `looks`: only as far as it differs between colour schemes and widths of one page. */
+/** The accessibility violations that axe finds. `looks`: only rules whose result depends on the colour scheme or the width. */
 export async function barriersOf(page: Page, what: 'all' | 'looks' = 'all'): Promise<string[]> {
-  // It takes longer to be read than to look at most pages: once for each that is loaded.
+  // Loading axe takes longer than checking most pages, so it is loaded only once for each loaded page.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe.source)
-  // Links and buttons are large enough to be hit: a rule that axe leaves out unless it is asked.
+  // This rule requires that links and buttons are large enough to be clicked. By default axe does not check it.
   const rules = { 'target-size': { enabled: true } }
   const options: RunOptions = { resultTypes: ['violations'], ...(what === 'looks' ? { runOnly: ofLooks } : { rules }) }
   const look = `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`
@@ -81,24 +81,27 @@ export async function barriersOf(page: Page, what: 'all' | 'looks' = 'all'): Pro
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
 }
 
-/** Where an element is on the page, px. It has no place for a moment when a live page is brought up to date. */
+/**
+ * The position and size of an element on the page, px. It is requested again while a live page is being updated, because the element has no position
+ * then.
+ */
 export async function boxOf(element: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
   return (await element.boundingBox()) ?? boxOf(element)
 }
 
-/** Light and wide, dark and narrow. */
+/** The looks that are tested by default: light and wide, dark and narrow. */
 export const defaultLooks: readonly Look[] = [
   { colorScheme: 'light', width: 1_440 },
   { colorScheme: 'dark', width: 400 },
 ]
 
-/** Nothing of the page as it is shown now keeps anybody from reading it. */
+/** Expects that the page, as it is shown now, has no accessibility violations and is not wider than its window. */
 export async function expectReadable(page: Page, { colorScheme }: Look): Promise<void> {
   expect(await barriersOf(page, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
   await expect.poll(async () => page.evaluate(beyond)).toBe(0)
 }
 
-/** Nor in any other look. `content`: what is awaited on it. */
+/** Expects that a page is accessible in each of these looks. `content`: an element that is awaited on the page. */
 export async function expectReadableAt(
   page: Page,
   address: string,

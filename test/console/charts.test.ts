@@ -1,4 +1,4 @@
-// Charts over time: what they draw, and where their points lead.
+// Tests charts over time: how they are drawn, and where their points link to.
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { lineChart } from '../../src/console/charts/line-chart.ts'
@@ -33,7 +33,7 @@ function numbersOf(svg: string, name: string): number[] {
 }
 
 describe('stacked bars', () => {
-  it('are as high as their values, one upon the other, within the drawing', () => {
+  it('draws stacked bars with the height of their values, within the drawing', () => {
     const counts = fc.record({ passed: fc.nat(5_000), failed: fc.nat(5_000) })
     fc.assert(
       fc.property(fc.array(counts, { minLength: 1, maxLength: 30 }), some => {
@@ -49,7 +49,7 @@ describe('stacked bars', () => {
     )
   })
 
-  it('link to the pipelines of their step, and say what they consist of', () => {
+  it('links each bar to the pipelines of its step, and describes its parts', () => {
     const svg = bars([{ at: since + 2 * day, passed: 3, failed: 1 }], {
       href: ({ at }) => runsLink('/spans', at, frame, { project: 'acme/shop' }),
     })
@@ -57,13 +57,13 @@ describe('stacked bars', () => {
     expect(svg).toContain('<title>06-03: 4 (failed 1, passed 3)</title>')
   })
 
-  it('leave out empty steps', () => {
+  it('draws no bar for a step without values', () => {
     expect(bars([{ at: since, passed: 0, failed: 0 }])).not.toContain('<rect')
   })
 })
 
 describe('a chart', () => {
-  it('marks what happened within its period, failures by a cross', () => {
+  it("marks the events within a chart's period, and failures with a cross", () => {
     const svg = lineChart({
       ...{ label: 'Duration', frame, points: [], lines: [] },
       moments: [
@@ -78,7 +78,7 @@ describe('a chart', () => {
     expect(svg).not.toContain('before')
   })
 
-  it('names hours by their time, and lets the script show them in the zone of the browser', () => {
+  it("names hours on a chart's axis by their time, which the script converts to the browser's time zone", () => {
     const hours = { since, until: since + day, step: hour }
     const svg = lineChart({
       label: 'Duration',
@@ -90,7 +90,7 @@ describe('a chart', () => {
     expect(svg).toContain('data-at="2026-06-01T00:00:00.000Z" data-form="hour"')
   })
 
-  it('ends its axis at a round value that is not less than any other', () => {
+  it("ends a chart's axis at a round value that is not below any other value", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 * day }), value => {
         expect(niceMax(value)).toBeGreaterThanOrEqual(value)
@@ -100,8 +100,8 @@ describe('a chart', () => {
   })
 })
 
-describe('the link of a step', () => {
-  it('ends with the last minute of an hour, as the end of the list is inclusive', () => {
+describe('the link of a step in a chart', () => {
+  it("ends a link at the last minute of an hour, because the end of the list's period is inclusive", () => {
     const link = runsLink('', since + 5 * hour, { step: hour }, { job: 'unit tests' })
     expect(link).toBe('/pipelines?job=unit+tests&since=2026-06-01T05%3A00&until=2026-06-01T05%3A59')
   })

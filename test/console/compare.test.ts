@@ -1,4 +1,4 @@
-// Two runs of a pipeline side by side.
+// Tests the comparison of two runs of a pipeline.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, launch, openContext } from './browser.ts'
@@ -16,7 +16,7 @@ interface Job {
 
 interface Run {
   readonly id: number
-  /** Minutes after the first. */
+  /** Minutes after the first run. */
   readonly after: number
   readonly ref?: string
   readonly status?: string
@@ -76,20 +76,20 @@ const read = async (path: string): Promise<string> => (await fetch(house.url + p
 const compared = async (id: number, other: string): Promise<Answer> =>
   JSON.parse(await read(`/api/pipelines/3/${id}/compare?with=${other}`)) as Answer
 
-describe('a pipeline is compared with', () => {
-  it('the previous one with the same branch and name', async () => {
+describe('the comparison of a pipeline', () => {
+  it('compares a pipeline with the previous one of the same branch and name', async () => {
     expect((await compared(105, 'before')).other?.pipelineId).toBe(102)
     expect((await compared(102, 'before')).other?.pipelineId).toBe(101)
     expect((await compared(103, 'before')).other).toBeUndefined()
   })
 
-  it('the last successful one of its branch, or of the default branch', async () => {
+  it('compares a pipeline with the last successful one of its branch or of the default branch', async () => {
     expect((await compared(105, 'green')).other?.pipelineId).toBe(101)
     expect((await compared(104, 'green')).other?.pipelineId).toBe(101)
     expect((await compared(101, 'green')).other).toBeUndefined()
   })
 
-  it('one by its number, if it exists', async () => {
+  it('compares a pipeline with one that is given by its number, if it exists', async () => {
     expect((await compared(105, '104')).other?.pipelineId).toBe(104)
     expect((await compared(105, '999')).comparison).toBeUndefined()
     expect(await read('/pipelines/3/105/compare?with=999')).toContain('Its project has no pipeline #999')
@@ -98,7 +98,7 @@ describe('a pipeline is compared with', () => {
     expect((await fetch(`${house.url}/pipelines/3/999/compare`)).status).toBe(404)
   })
 
-  it('its usual figures and those of its jobs', async () => {
+  it('compares a pipeline with its usual figures and those of its jobs', async () => {
     const { comparison } = await compared(105, 'usual')
     const compile = comparison?.jobs.find(({ name }) => name === 'compile')
     expect(compile?.ranDeltaMs).toBeGreaterThan(50_000)
@@ -106,7 +106,7 @@ describe('a pipeline is compared with', () => {
   })
 })
 
-it('shows which jobs are new, gone, fail, pass or were retried, and how much longer each took', async () => {
+it('shows which jobs are new, removed, now failing, now passing or retried, and how much longer each took', async () => {
   const { comparison } = await compared(105, 'green')
   expect(comparison?.jobs.map(({ name, change, ranDeltaMs, here }) => [name, change, ranDeltaMs, here?.tries])).toEqual(
     expect.arrayContaining([
@@ -122,7 +122,7 @@ it('shows which jobs are new, gone, fail, pass or were retried, and how much lon
   )
 })
 
-it('explains the whole difference by the critical paths, the greatest part first', async () => {
+it('explains the whole difference between two runs by their critical paths, the largest part first', async () => {
   const { comparison } = await compared(105, 'green')
   const { deltaMs, parts } = comparison!
   expect(deltaMs).toBe(120_000)
@@ -137,7 +137,7 @@ it('explains the whole difference by the critical paths, the greatest part first
   ])
 })
 
-it('explains the whole difference from the usual, too: by job, failed attempts and the wait for a retry', async () => {
+it('explains the whole difference from the usual by job, failed attempts and the wait for a retry', async () => {
   const { comparison } = await compared(105, 'usual')
   const { deltaMs, parts } = comparison!
   expect(deltaMs).toBeGreaterThan(0)
@@ -155,8 +155,8 @@ it('explains the whole difference from the usual, too: by job, failed attempts a
     expect(rows).toContain(one)
 })
 
-describe.skipIf(chromiumPath === undefined)('in a browser', () => {
-  it('draws both on one time axis, and sorts by a column with the keyboard', async () => {
+describe.skipIf(chromiumPath === undefined)('the comparison of a pipeline in a browser', () => {
+  it('draws both runs on one time axis, and sorts by a column using the keyboard', async () => {
     const browser = await launch()
     const page = await (await openContext(browser, { viewport: { width: 1_440, height: 900 } })).newPage()
     await page.goto(`${house.url}/pipelines/3/105`)

@@ -1,4 +1,4 @@
-// The elapsed time of what runs: one number everywhere, and it follows the clock.
+// Tests the elapsed time of running pipelines and jobs: it is the same on all pages, and increases with the clock.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, pipelineWebhook, type House } from './house.ts'
 import { runCommand } from '../e2e/run-command.ts'
@@ -6,7 +6,7 @@ import { runCommand } from '../e2e/run-command.ts'
 const minute = 60_000
 const begun = Date.now() - 11 * minute
 
-/** A running pipeline: one job passed in its first minute, another started then. */
+/** A webhook about a running pipeline: one job passed in the first minute, then another one started. */
 function webhook(id: number, title: string): string {
   return pipelineWebhook({
     ...{ id, begun, took: undefined, attributes: { status: 'running' } },
@@ -21,7 +21,7 @@ function webhook(id: number, title: string): string {
 let house: House
 beforeAll(async () => {
   house = await openHouse()
-  // The second event has no newer time.
+  // The times in the second event are not newer than those in the first.
   for (const title of ['A commit', 'Another title'])
     await house.deliver([{ event: 'Pipeline Hook', body: webhook(1, title) }] as never)
 })
@@ -30,7 +30,7 @@ afterAll(async () => house.close())
 const read = async (path: string): Promise<string> => (await fetch(`${house.url}${path}`)).text()
 
 describe('the elapsed time of a running pipeline', () => {
-  it('is the same on the overview, its page, its waterfall, in JSON and in `top`, whatever event came last', async () => {
+  it("shows the same elapsed time on the overview, the pipeline's page, its waterfall, in JSON and in `top`, whatever event arrived last", async () => {
     const { running } = JSON.parse(await read('/api/overview')) as { running: { spentMs: number }[] }
     expect(running[0]?.spentMs).toBeGreaterThanOrEqual(11 * minute)
     expect(running[0]?.spentMs).toBeLessThan(12 * minute)
@@ -42,7 +42,7 @@ describe('the elapsed time of a running pipeline', () => {
     expect(stdout).toMatch(/acme\/shop {2}main #1 {2}11 m \d\d s/)
   })
 
-  it('is that of its jobs, too', async () => {
+  it('shows the elapsed time of running jobs, too', async () => {
     const { job } = JSON.parse(await read('/api/pipelines/3/1/jobs/101')) as { job: { ranMs: number } }
     expect(job.ranMs).toBeGreaterThanOrEqual(10 * minute)
     expect(await read('/pipelines/3/1/jobs/101')).toMatch(/Took<\/dt>\s*<dd>10 m \d\d s/)

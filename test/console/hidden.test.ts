@@ -1,4 +1,4 @@
-// Projects that the configuration hides: nothing that anybody can read names them, except texts of other projects that people wrote.
+// Tests projects that the configuration hides: no page or answer names them, except in texts that people of other projects wrote.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { namesAny } from '../../src/lib/named-paths.ts'
@@ -8,7 +8,7 @@ import { openHouse, pipelineWebhook, until, type House } from './house.ts'
 
 const instance = 'https://git.example.com'
 const other = 'acme/vault/keys'
-/** A hidden project that people of another one write about. */
+/** A hidden project that people of another project mention in their texts. */
 const written = 'acme/cellar/wine'
 
 const pipeline = (
@@ -22,7 +22,7 @@ const pipeline = (
     jobs: [{ name: 'build', from: 1, to: 50 }],
   })
 
-/** As the platform sends it, of a moment ago; that of the one project names the other. */
+/** An event about a project, as the platform sends it now. Its texts mention a hidden project. */
 function eventOf(kind: string, project: { id: number; path: string }): string {
   const body = JSON.parse(readFileSync(new URL(`../fixtures/events/${kind}.json`, import.meta.url), 'utf8')) as Wire
   const web = `${instance}/${project.path}`
@@ -95,7 +95,7 @@ beforeAll(async () => {
   const refuse = {
     fault: { kind: 'status', status: 400, message: `too much of ${other} at /projects/acme%2Fvault%2Fkeys` },
   } as const
-  // Only a backend that has taken something is believed to refuse for good.
+  // A backend is only trusted to refuse data permanently once it has accepted something.
   await house.post(pipeline(5_000, shown))
   await until(async () => house.receiver.spans.length > 0)
   house.receiver.misbehave({ ...refuse, when: ({ signal }) => signal === 'traces' })
@@ -132,13 +132,16 @@ const answers = [
 ]
 
 describe('a hidden project', () => {
-  it.each([...pages, ...answers.map(path => `/api${path}`), '/metrics'])('is not named by %s', async path => {
-    const text = await read(path)
-    expect(text.length).toBeGreaterThan(15)
-    expect(text).not.toMatch(/vault/i)
-  })
+  it.each([...pages, ...answers.map(path => `/api${path}`), '/metrics'])(
+    'does not name a hidden project on %s',
+    async path => {
+      const text = await read(path)
+      expect(text.length).toBeGreaterThan(15)
+      expect(text).not.toMatch(/vault/i)
+    },
+  )
 
-  it('does not touch what people of other projects wrote, and hides texts that are of no project', async () => {
+  it('leaves texts that people of other projects wrote unchanged, and hides texts that belong to no project', async () => {
     expect(await read('/pipelines/3/5001')).toContain(`See ${written}!3.`)
     expect(await read('/exports')).toContain('Not shown, because it may name projects that you do not see')
     expect(await read('/')).toContain('#20 of project 3')
@@ -149,12 +152,12 @@ describe('a hidden project', () => {
     expect(await read('/api/timeline?span=7d')).toContain('acme/shop')
   })
 
-  it.each(['', '/api'])('has no page of a job%s', async api => {
+  it.each(['', '/api'])('has no page for a job of a hidden project under the path prefix "%s"', async api => {
     expect((await fetch(`${house.url}${api}/pipelines/3/5001/jobs/500100`)).status).toBe(200)
     expect((await fetch(`${house.url}${api}/pipelines/301/5002/jobs/500200`)).status).toBe(404)
   })
 
-  it('is not counted in lists, and takes no place there', async () => {
+  it('does not count hidden projects in lists, and shows only rows of other projects', async () => {
     const overview = JSON.parse(await read('/api/overview')) as { active: number; running: { pipelineId: number }[] }
     expect(overview.active).toBe(1)
     expect(overview.running.map(({ pipelineId }) => pipelineId)).toEqual([5_030])
@@ -163,7 +166,7 @@ describe('a hidden project', () => {
     expect(retained).toMatchObject({ pipelines: 2, total: sum, branches: [{ project: 'acme/shop' }], runners: [sum] })
   })
 
-  it('has no visible dead letter, and none that can be retried', async () => {
+  it('does not show dead letters of a hidden project, and does not let anyone retry them', async () => {
     expect(hiddenLetter).toBeGreaterThan(0)
     expect((await fetch(`${house.url}/exports/${hiddenLetter}`)).status).toBe(404)
     for (const ids of [[hiddenLetter], 'all']) {
@@ -176,7 +179,7 @@ describe('a hidden project', () => {
   })
 })
 
-describe('a result of a query that names a hidden project', () => {
+describe('a query result that names a hidden project', () => {
   const names = (text: string): boolean => namesAny(text, path => path === other || path.startsWith('secret/'))
 
   it.each([
@@ -190,7 +193,7 @@ describe('a result of a query that names a hidden project', () => {
     `git@git.example.com:${other}.git`,
     '/api/v4/projects/secret%2Fthing/pipelines',
     '/projects/acme%2fvault%2fkeys/hooks',
-  ])('is detected in %s', text => {
+  ])('detects the name of a hidden project in the text %s', text => {
     expect(names(text)).toBe(true)
   })
 
@@ -202,7 +205,7 @@ describe('a result of a query that names a hidden project', () => {
     '50 %',
     '%E0%A4%A',
     'a/b/secret/c',
-  ])('is not detected in %s', text => {
+  ])('does not detect the name of a hidden project in the text %s', text => {
     expect(names(text)).toBe(false)
   })
 })

@@ -1,4 +1,4 @@
-// The whole daemon in this process, on ports of its own, between a simulated platform and a receiver: with its pages.
+// Starts the whole daemon with its pages in this process, on its own ports, between a simulated platform and an OTLP receiver.
 import { countFigures } from '../support/counted-figures.ts'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
@@ -19,15 +19,15 @@ import type { ScenarioName } from '../../src/simulator/platform/scenarios.ts'
 export interface House {
   readonly daemon: Daemon
   readonly receiver: OtlpReceiver
-  /** Of the pages. */
+  /** The base URL of the pages. */
   readonly url: string
-  /** Of the store. */
+  /** The path of the store's file. */
   readonly file: string
-  /** Sends webhooks in their order, and waits until they are processed. */
+  /** Sends webhooks in order, and waits until they are processed. */
   deliver(deliveries: readonly Delivery[]): Promise<void>
   /** Sends one webhook, which must be accepted. */
   post(body: string, event?: string): Promise<void>
-  /** Whole families, reported and exported. */
+  /** Sends the webhooks of whole families of pipelines, and waits until they are exported. */
   live(scenarios: readonly [ScenarioName, ...ScenarioName[]], options?: LiveOptions): Promise<void>
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ export interface LiveOptions {
 
 const secret = 'a-webhook-token'
 
-/** `yaml`: what its configuration file has. */
+/** Starts the daemon. `yaml`: the content of its configuration file. */
 export async function openHouse(env: NodeJS.ProcessEnv = {}, yaml?: string): Promise<House> {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-pages-'))
   const file = path.join(folder, 'p.db')
@@ -126,7 +126,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** fetch does not let a test say which host it means. */
+/** Sends a request with any headers. `fetch` does not allow a test to set the Host header. */
 export async function ask(
   url: string,
   { body, method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string>; body?: string } = {},
@@ -145,7 +145,7 @@ interface WebhookJob {
   readonly name: string
   readonly stage?: string
   readonly status?: string
-  /** Seconds from the beginning of its pipeline; `to` is undefined while it runs. */
+  /** When the job started, in seconds after the beginning of its pipeline. `to`: when it ended; undefined while it runs. */
   readonly from?: number
   readonly to?: number | undefined
   readonly queued?: number
@@ -153,19 +153,19 @@ interface WebhookJob {
 
 export interface WebhookOptions {
   readonly id: number
-  /** When it was created, ms. */
+  /** When the pipeline was created, ms. */
   readonly begun?: number
-  /** Seconds; undefined: it has not ended. */
+  /** Duration of the pipeline in seconds; undefined if it has not ended. */
   readonly took?: number | undefined
   readonly project?: { readonly id: number; readonly path: string }
   readonly jobs?: readonly WebhookJob[]
-  /** Of the pipeline, beside or in the place of those that all have. */
+  /** Attributes of the pipeline that are added to the default ones or replace them. */
   readonly attributes?: object
-  /** Beside these parts of the body. */
+  /** Further fields of the webhook's body. */
   readonly more?: object
 }
 
-/** A webhook about a pipeline of `main` that passed, unless it says otherwise. */
+/** The body of a webhook about a pipeline. By default it ran for `main` and passed. */
 export function pipelineWebhook({
   id,
   begun = Date.now() - 3_600_000,

@@ -4,7 +4,7 @@ import { duration, size, utc } from '../../src/console/layout/format.ts'
 import { html, safeUrl } from '../../src/console/layout/html.ts'
 import { binaryText } from '../support/binary-text.ts'
 
-describe('a template', () => {
+describe('an HTML template', () => {
   it('escapes every text, in content and in attributes', () => {
     fc.assert(
       fc.property(binaryText(), text => {
@@ -21,7 +21,7 @@ describe('a template', () => {
     expect(list.toString().replace(/\s/g, '')).toBe('<ul><li>1</li><li>2</li></ul>')
   })
 
-  it('shows control characters visibly, and lone surrogates as a replacement', () => {
+  it('shows control characters visibly, and replaces lone surrogates', () => {
     expect(html`${'a\u0000b\ud800'}`.toString()).toBe('a\ufffdb\ufffd')
   })
 
@@ -32,9 +32,12 @@ describe('a template', () => {
   })
 })
 
-it.each(['javascript:alert(1)', 'data:text/html,x', ' JavaScript:x', '//x', 'x'])('%j is no link', url => {
-  expect(safeUrl(url)).toBeUndefined()
-})
+it.each(['javascript:alert(1)', 'data:text/html,x', ' JavaScript:x', '//x', 'x'])(
+  'does not turn the URL %j into a link',
+  url => {
+    expect(safeUrl(url)).toBeUndefined()
+  },
+)
 
 it.each([
   [0, '0 ms'],
@@ -46,7 +49,7 @@ it.each([
   [12_000_000, '3 h 20 m'],
   [187_200_000, '2 d 4 h'],
   [undefined, '–'],
-])('formats %s ms as %s', (ms, text) => {
+])('formats a duration of %s ms as %s', (ms, text) => {
   expect(duration(ms)).toBe(text)
 })
 

@@ -29,11 +29,11 @@ describe('a run compared with the usual figures of its job', () => {
     [20_000, false, 'Nothing unusual so far. It has run for 20 s so far;'],
     [180_000, false, 'This is unusually long'],
     [undefined, true, 'This job did not run. Usual duration: median ≈ 1 m 00 s'],
-  ])('that took %s ms, over: %s', (took, isOver, description) => {
+  ])('compares a job that took %s ms with its usual duration (finished: %s)', (took, isOver, description) => {
     expect(againstUsual(usual, took, isOver)).toContain(description)
   })
 
-  it('says if there are too few runs to compare with', () => {
+  it('says that there are too few runs of the job to compare with', () => {
     expect(againstUsual({ ...usual, runs: 3 }, 180_000, true)).toContain('Too few runs')
     expect(againstUsual(undefined, 180_000, true)).toContain('is not known')
   })
@@ -50,7 +50,7 @@ describe('the sections of a job', () => {
   })
   const place = { projectId: 3, pipelineId: 7, depth: 0 }
 
-  it('are those of its last run, nested', () => {
+  it("shows the nested sections of the job's last run", () => {
     const found = sectionsOf(
       [
         inside(1, [section(9)]),
@@ -71,13 +71,13 @@ describe('the sections of a job', () => {
     expect(sectionsOf([inside(2, [section(8)])], 1)).toBeUndefined()
   })
 
-  it('are all shown, even if their nesting is inconsistent', () => {
+  it('shows all sections of a job, even if their nesting is inconsistent', () => {
     const sections = [section(1, { parent: 1 }), section(2, { parent: 77 }), section(3, { parent: 4 }), section(4)]
     const rows = sectionRows({ jobId: 1, start: 0, end: 100, sections, left: 0 }, place)
     expect(rows.map(({ label }) => label).sort()).toEqual(['s1', 's2', 's3', 's4'])
   })
 
-  it('show how many were left out or moved', () => {
+  it('shows how many sections of a job were omitted or moved', () => {
     const sections = [section(1, { clockShift: 4_000, clock: 'marker' })]
     expect(aboutSections({ jobId: 1, start: 0, end: 100, sections, left: 1_200 })).toEqual([
       'At least 1,200 more sections are left out: at most 200 are kept for a job, and 170 of its scripts.',
@@ -113,7 +113,7 @@ describe('the page of a job', () => {
   const text = (): string =>
     jobPage(detail, { links: '', tail: '', noSections: '', legacyName: () => undefined }, reader).content.toString()
 
-  it('has runner, cost, comparison, last runs, and a link to the platform', () => {
+  it('shows the runner, the cost, the comparison, the last runs, and a link to the platform', () => {
     const page = text()
     for (const one of [
       'linux-1, instance runner',

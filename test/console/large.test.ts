@@ -1,4 +1,4 @@
-// Pipelines and names of unusual size: nothing is left out without a word, and every link leads where it says.
+// Tests pages about pipelines and names of unusual size: nothing is omitted without a notice, and every link leads to its target.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { barriersOf, beyond, boxOf, chromiumPath, launch, openContext, showAs } from './browser.ts'
@@ -49,17 +49,17 @@ const text = async (path: string): Promise<string> => (await fetch(house.url + p
 const namesIn = (page: string): Set<string> =>
   new Set([...page.matchAll(/>(job \d+)<\/a>/g)].map(([, name]) => name ?? ''))
 
-describe('a pipeline of 2,000 jobs', () => {
-  it('lists all of them in the pages of its table', async () => {
+describe('the page of a pipeline with 2,000 jobs', () => {
+  it('lists all jobs of a large pipeline on the pages of its table', async () => {
     const pages: string[] = []
-    // One after the other: a request that waits for seconds, while others are answered, is closed.
+    // The pages are requested one after another, because a request that waits for seconds while others are answered is closed.
     for (const page of [1, 2, 3, 4]) pages.push(await text(`/pipelines/3/5001?jobs=${page}`))
     expect(new Set(pages.flatMap(page => [...namesIn(page)])).size).toBe(jobs)
     for (const page of pages) expect(page).toMatch(/href="\/pipelines\/3\/5001\?jobs=4#jobs"[^>]*>1,501–2,000</)
     expect(namesIn(await text('/pipelines/3/5001?jobs=99'))).toEqual(namesIn(pages[3] ?? ''))
   })
 
-  it('says how many are not drawn, by stage and in total, and draws all failed ones', async () => {
+  it('reports how many jobs are not drawn, by stage and in total, and draws all failed ones', async () => {
     const page = await text('/pipelines/3/5001')
     const drawn = [...page.matchAll(/class="row job[^"]*"/g)].length
     const left = [...page.matchAll(/>([\d,]+) more not drawn</g)].map(([, count]) => Number(count))
@@ -75,7 +75,7 @@ describe('the jobs of a pipeline', () => {
     new Set([...page.matchAll(/>((?:lint|unit) \d+)<\/a>/g)].map(([, name]) => name ?? ''))
   const shown = async (query: string): Promise<string[]> => [...jobsIn(await text(`/pipelines/3/5004?${query}`))]
 
-  it('are filtered by a part of their name or stage, in the waterfall and in the table', async () => {
+  it('filters jobs by a part of their name or stage, in the waterfall and in the table', async () => {
     expect((await shown('find=LINT%201')).sort()).toEqual(
       ['lint 1', ...Array.from({ length: 10 }, (_, at) => `lint 1${at}`)].sort(),
     )
@@ -85,7 +85,7 @@ describe('the jobs of a pipeline', () => {
     expect(jobsIn(none).size).toBe(0)
   })
 
-  it('are the failed ones, those on the critical path, or the slowest', async () => {
+  it('filters jobs to the failed ones, those on the critical path, or the slowest', async () => {
     expect(await shown('show=failed')).toEqual(['lint 77'])
     expect(await shown('show=failed&find=unit')).toEqual([])
     expect(await shown('show=slowest')).toHaveLength(20)
@@ -93,7 +93,7 @@ describe('the jobs of a pipeline', () => {
     expect((await shown('show=critical')).length).toBeLessThan(20)
   })
 
-  it('keep the filter when they are sorted', async () => {
+  it('keeps the filter of jobs when they are sorted', async () => {
     expect(await text('/pipelines/3/5004?find=lint&show=slowest')).toMatch(
       /href="\/pipelines\/3\/5004\?find=lint&amp;show=slowest&amp;sort=name#jobs"/,
     )
@@ -107,7 +107,7 @@ it("links a job of a child pipeline to the child's page", async () => {
   expect(await text('/pipelines/3/5003/jobs/50030000')).toContain('<h1>of the child</h1>')
 })
 
-describe.skipIf(chromiumPath === undefined)('in a browser', () => {
+describe.skipIf(chromiumPath === undefined)('large pipelines in a browser', () => {
   let page: Page
   beforeAll(async () => {
     const browser = await launch()
@@ -120,7 +120,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.goto(house.url + path)
   }
 
-  it.each([1_440, 1_024])('keeps every column visible beside a long job name, %i pixels wide', async width => {
+  it.each([1_440, 1_024])('keeps every column visible beside a long job name on a page %i pixels wide', async width => {
     await open('/pipelines/3/5002', width)
     const hidden = await page.evaluate(
       `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#jobs .scroll'))`,
@@ -145,7 +145,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   it.each([
     [1_440, 'beside'],
     [400, 'above'],
-  ] as const)('places labels of a waterfall beside bars: %i pixels wide, %s them', async (width, where) => {
+  ] as const)('places the labels of a waterfall on a page %i pixels wide %s its bars', async (width, where) => {
     await open('/pipelines/3/5002', width)
     interface Box {
       readonly left: number
@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.evaluate(beyond)).toBe(0)
   })
 
-  it('shows a pipeline of 500 jobs on at most five screens, with its failed job', async () => {
+  it('shows a pipeline of 500 jobs, with its failed job, on at most five screens', async () => {
     await open('/pipelines/3/5004', 1_440)
     expect(await page.evaluate('document.documentElement.scrollHeight / innerHeight')).toBeLessThanOrEqual(5)
     expect(await page.locator('.waterfall .row.job.warn', { hasText: 'lint 77' }).isVisible()).toBe(true)
@@ -181,7 +181,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await barriersOf(page)).toEqual([])
   })
 
-  it('folds the passed stages of a large pipeline, and keeps the axis visible', async () => {
+  it('folds the passed stages of a large pipeline, and keeps the time axis visible', async () => {
     await open('/pipelines/3/5001', 1_440)
     const isOpen = await page.evaluate<boolean[]>(`[...document.querySelectorAll('.stage-rows')].map(one => one.open)`)
     expect(isOpen).toHaveLength(8)
@@ -192,7 +192,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect([y >= 0, y < 900]).toEqual([true, true])
   })
 
-  it('zooms and pans by keys, buttons and dragging, and keeps the zoom during live updates', async () => {
+  it('zooms and pans a waterfall by keys, buttons and dragging, and keeps the zoom during live updates', async () => {
     await open('/pipelines/3/5002', 1_440)
     const waterfall = page.locator('.waterfall').first()
     const bar = waterfall.locator('.row.job .bar').first()
@@ -200,7 +200,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const before = [await wide(), await ticks()] as const
     await waterfall.focus()
     await page.keyboard.press('+')
-    // What is drawn comes with the browser's next frame.
+    // The zoomed waterfall is drawn in the browser's next frame.
     await expect.poll(async () => (await wide()).width / before[0].width).toBeCloseTo(2, 1)
     await expect.poll(ticks).not.toEqual(before[1])
     const zoomed = await wide()

@@ -1,4 +1,4 @@
-// A list that is declared once: what follows from its columns.
+// Tests the declaration of a list: its rows, schema, sorting and table follow from its columns.
 import { z } from 'zod'
 import { describe, expect, it } from 'vitest'
 import { drawn, listOf } from '../../src/console/layout/list.ts'
@@ -33,13 +33,13 @@ const context = { base: '/under', may: true, address: '/list?sort=age', query: n
 const names = (some: readonly { readonly name: string }[]): string => some.map(({ name }) => name).join('')
 
 describe('a list', () => {
-  it('has the fields of its columns, but not what is only drawn, in rows and in the schema', () => {
+  it("has the fields of a list's columns in rows and in the schema, except for columns that are only drawn", () => {
     expect(rows[1]).toEqual({ name: 'a', nick: undefined, at: 30, hidden: true })
     expect(Object.keys(list.shape.shape)).toEqual(['name', 'nick', 'at', 'hidden'])
     expect(list.shape.safeParse(rows[1]).success).toBe(true)
   })
 
-  it('is sorted by its columns with a head, by the names that the parameter has', () => {
+  it('sorts a list by its columns that have a heading, under the names of the sort parameter', () => {
     expect(sortBy(list.keys).unwrap().options).toEqual(['name', '-name', 'nick', '-nick', 'age', '-age'])
     expect(names(list.sorted(rows, 'age'))).toBe('acb')
     expect(names(list.sorted(rows, '-name'))).toBe('cba')
@@ -47,10 +47,10 @@ describe('a list', () => {
     expect(names(list.sorted(rows, 'hidden'))).toBe('bac')
   })
 
-  it('is drawn with a cell for each column, and a dash where there is nothing', () => {
+  it('draws a list with a cell for each column, and a dash in empty cells', () => {
     const text = list.draw('All', rows, context).toString()
     const cells = [...text.matchAll(/<td>(.*?)<\/td>/g)].map(([, cell]) => cell)
-    // The head of the last column is empty.
+    // The heading of the last column is empty.
     expect(cells.slice(0, 5)).toEqual(['', 'a', '–', '<a href="/under/a">30</a>', 'drop a'])
     expect(cells.length).toBe(1 + 3 * 4)
     expect(text).toContain('aria-sort="ascending"')

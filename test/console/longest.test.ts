@@ -1,4 +1,4 @@
-// The list of pipelines, sorted by what is not stored by pipeline: how long each took, and how many times its usual duration that is.
+// Tests the list of pipelines sorted by values that are not stored with the pipeline: its duration, and the ratio of its duration to the usual one.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
@@ -27,7 +27,7 @@ const list = async (query: string): Promise<List> =>
   (await (await fetch(`${house.url}/api/pipelines?${query}`)).json()) as List
 
 describe('the sorted list of pipelines', () => {
-  it('begins with those that took longest, whatever their age', async () => {
+  it('lists the pipelines that took longest first, whatever their age', async () => {
     const all = await list('limit=200')
     const { pipelines, total, next } = await list('sort=duration&limit=200')
     const took = pipelines.map(({ spentMs = 0 }) => spentMs)
@@ -36,14 +36,14 @@ describe('the sorted list of pipelines', () => {
     expect([total, next]).toEqual([all.total, undefined])
   })
 
-  it('begins with those that took most times their usual duration, and leaves out those without one', async () => {
+  it('lists the pipelines with the highest ratio to their usual duration first, and omits those without one', async () => {
     const { pipelines } = await list('sort=usual&limit=200')
     expect(pipelines.length).toBeGreaterThan(5)
     const ratios = pipelines.map(({ spentMs = 0, usual }) => spentMs / (usual?.p50 ?? NaN))
     expect(ratios).toEqual(ratios.toSorted((a, b) => b - a))
   })
 
-  it('keeps the filters, as they keep the order', async () => {
+  it('keeps the filters when the list is sorted, and the order when it is filtered', async () => {
     const { pipelines } = await list('sort=duration&source=schedule')
     expect(pipelines.length).toBeGreaterThan(1)
     expect(pipelines.every(({ source }) => source === 'schedule')).toBe(true)
@@ -53,7 +53,7 @@ describe('the sorted list of pipelines', () => {
     expect(page).toContain('href="/pipelines?source=schedule&amp;sort=usual"')
   })
 
-  it('says that an unknown order was ignored', async () => {
+  it('reports that an unknown order was ignored', async () => {
     expect(await (await fetch(`${house.url}/pipelines?sort=age`)).text()).toContain(
       '“age” is no order and was ignored.',
     )

@@ -27,14 +27,14 @@ const queue: ExportQueueStatus = {
 }
 const lastError = { message: 'token expired', status: 401, at: now }
 
-it('shows no notice if all is well', () => {
+it('shows no notice if there is no problem', () => {
   expect(noticesOf(fine, now)).toEqual([])
 })
 
 const alike: ExportQueueStatus = { ...queue, state: 'half-open', cause: 'unauthorized', lastError }
 const off = { ...fine.setup, destinations: [] }
 
-/** `what`: parts of the sentence on what is wrong, and of its remedy. */
+/** The arguments `what` are parts of the sentence about the problem and of its remedy. */
 it.each<[name: string, health: Partial<Health>, ...what: string[]]>([
   [
     'refused credentials',
@@ -98,7 +98,7 @@ it.each<[name: string, health: Partial<Health>, ...what: string[]]>([
     { hasRuns: false, flow: { ...fine.flow, received: 0 } },
     ...['the daemon started 10 min ago', 'points at https://pipespan.example.com/webhooks'],
   ],
-])('shows %s, with a remedy', (_, change, ...what) => {
+])('shows a notice about %s, with a remedy', (_, change, ...what) => {
   const notices = noticesOf({ ...fine, ...change }, now)
   expect(notices).toHaveLength(1)
   for (const part of what) expect(`${notices[0]?.what} ${notices[0]?.remedy}`).toContain(part)

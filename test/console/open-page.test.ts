@@ -1,4 +1,4 @@
-// What scripts do to a page that is open: times in the browser's zone, and updates that disturb nobody.
+// Tests what scripts change on an open page: times are shown in the browser's time zone, and live updates do not disturb the user.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { boxOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
 import { generatePipeline, type GeneratedFamily } from '../support/generate.ts'
@@ -37,7 +37,7 @@ function pageOf({ pipelines: [first] }: GeneratedFamily): string {
 }
 
 describe.skipIf(chromiumPath === undefined)('an open page', () => {
-  it('shows times in the zone of the browser, with UTC in the title', async () => {
+  it("shows times in the browser's time zone, with UTC in the tooltip", async () => {
     const page = await inZone('Asia/Kolkata', pageOf(listed))
     const times = await page
       .locator('time[data-form="near"]')
@@ -56,7 +56,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('shows UTC if the user wants it, and on the next page, too', async () => {
+  it('shows UTC if the user selects it, and also on the next page', async () => {
     const page = await inZone('Asia/Kolkata', '/')
     await page.getByRole('button', { name: 'Show UTC' }).click()
     await page.goto(house.url + pageOf(listed))
@@ -70,7 +70,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('keeps what is focused, selected and opened when its content changes', async () => {
+  it("keeps the focused, selected and opened elements when a page's content changes", async () => {
     const family = running(92_000_001)
     const { deliveries } = family
     await house.deliver(deliveries.slice(0, 12))
@@ -87,7 +87,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
       details.open = true
       window.details = details
     }`)
-    // Its row moves down, and up again.
+    // The pipeline's row moves down, and up again.
     for (const [from, to, job] of [
       [12, 14, 'integration tests'],
       [14, 15, 'image'],
@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
       details: window.details.isConnected && window.details.open,
     })`
     expect(await page.evaluate(kept)).toEqual({ focus: true, selection: true, details: true })
-    // The times of what arrived are in the zone of the browser.
+    // Times in updated content are also shown in the browser's time zone.
     const shown = await page
       .locator('#main time[data-form="near"]')
       .evaluateAll(all =>
@@ -116,7 +116,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('shows the end of a job, and asks no more then', async () => {
+  it('shows the end of a job, and requests no further updates', async () => {
     const family = running(96_000_001)
     await house.deliver(family.deliveries.slice(0, 12))
     const page = await inZone('UTC', pageOf(family))
@@ -133,7 +133,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('asks again after the time that a busy daemon names, and says so', async () => {
+  it('requests updates again after the time that a busy daemon names, and shows a message about it', async () => {
     const page = await inZone('UTC', '/')
     const at: number[] = []
     await page.route(house.url + '/', async route => {
@@ -146,7 +146,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('keeps the focus on a pipeline when a newer one is listed before it', async () => {
+  it('keeps the focus on a pipeline when a newer one is inserted before it', async () => {
     const page = await inZone('UTC', '/')
     const link = page.locator('.run a').first()
     const name = await link.getAttribute('href')
@@ -157,7 +157,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('keeps what is seen in its place when rows come before it, and how far a table is scrolled', async () => {
+  it('keeps the scroll position of a page when rows are inserted above, and the scroll position of a table', async () => {
     const page = await inZone('UTC', '/pipelines')
     await page.setViewportSize({ width: 400, height: 400 })
     const seen = page.locator('.run a').last()
@@ -185,7 +185,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('leads through the groups of pages by keyboard, also where it is narrow', async () => {
+  it('navigates through the groups of pages by keyboard, also on narrow screens', async () => {
     for (const width of [1_280, 400]) {
       const page = await inZone('UTC', '/')
       await page.setViewportSize({ width, height: 900 })
@@ -210,7 +210,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
       }
       expect(reached).toEqual(links)
       expect(links.length).toBeGreaterThan(10)
-      // Each group begins below the one before it, or beside it.
+      // Each group in the navigation begins below the previous one or beside it.
       const groups = await Promise.all([0, 1, 2, 3].map(async at => boxOf(page.locator('.nav-group').nth(at))))
       for (const [at, box] of groups.slice(1).entries()) {
         const before = groups[at]!

@@ -1,4 +1,4 @@
-// The overview's counts say what they count, and none speaks against another.
+// Tests the counts on the overview: each says what it counts, and they do not contradict each other.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { createHourWatch } from '../../src/console/overview/last-hour.ts'
@@ -7,7 +7,7 @@ import { openHouse } from './house.ts'
 import type { ExportQueueStatus } from '../../src/console/exports/columns.ts'
 import type { Flow } from '../../src/console/overview/flow.ts'
 
-it('says if everything is refused, and what is quarantined', async () => {
+it('shows on the overview that the backend refuses everything, and what is quarantined', async () => {
   const house = closeAfterTest(await openHouse())
   const post = async (token: string, event: string, body: string): Promise<number> => {
     const headers = { 'content-type': 'application/json', 'x-service-event': event, 'x-service-token': token }
@@ -32,7 +32,7 @@ it('says if everything is refused, and what is quarantined', async () => {
   expect(later).toMatch(/Backend 0 exports delivered since the start/)
 })
 
-it('counts the deliveries of the last hour, at most those since the start', async () => {
+it('counts the deliveries of the last hour, but only those since the start', async () => {
   const minute = 60_000
   const startedAt = 1_000_000 * minute
   let now = startedAt
@@ -54,7 +54,7 @@ it('counts the deliveries of the last hour, at most those since the start', asyn
   expect([now - hour.since, hour.received, hour.ignored, hour.delivered]).toEqual([60 * minute, 60, 0, 0])
 })
 
-it('links every count to its list, and separates pipelines from events', async () => {
+it('links every count on the overview to its list, and separates pipelines from events', async () => {
   const house = closeAfterTest(await openHouse())
   const { deliveries } = generatePipeline(5, 'release')
   await house.deliver(deliveries.slice(0, 12))
@@ -71,7 +71,7 @@ it('links every count to its list, and separates pipelines from events', async (
   expect((await views.silentInStatus(['running'], Date.now() - 60_000, 5)).count).toBe(0)
 })
 
-it('counts what finished in the last hour, also before its own start', async () => {
+it('counts pipelines that finished in the last hour, even before the daemon started', async () => {
   const house = closeAfterTest(await openHouse())
   await house.live(['branch'], { families: 2, start: Date.now() - 20 * 60_000 })
   const { finished, finishedCount } = (await (await fetch(`${house.url}/api/overview`)).json()) as {

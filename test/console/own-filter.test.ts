@@ -1,4 +1,4 @@
-// The filter by the operator's attribute, on the pages and in the JSON API: what it shows, how it stays, and what of it is hidden.
+// Tests the filter by the operator's own attribute, on the pages and in the JSON API: what it shows, how it is kept, and what it hides.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
 
@@ -19,7 +19,7 @@ afterAll(async () => house.close())
 
 const text = async (address: string): Promise<string> => (await fetch(house.url + address)).text()
 const json = async <T>(address: string): Promise<T> => JSON.parse(await text(`/api${address}`), timeless) as T
-/** Without the time at which the answer was made. */
+/** Removes the time at which the answer was made. */
 const timeless = (name: string, value: unknown): unknown => (name === 'platformNow' ? 0 : value)
 const team = 'own=shop+%26+co'
 const shop = 'brightwater/shop/'
@@ -27,8 +27,8 @@ const pages = ['/pipelines', '/environments', '/trends', '/cost', '/tests', '/ch
 const reason = 'No known project has the team “none”. Choose one of: data, shop & co.'
 const routes = [...pages, '/tests/costly', '/trends/regressions'] as const
 
-describe('the filter by an attribute of your own', () => {
-  it('shows the pipelines of its projects, and of one of them', async () => {
+describe("the filter by the operator's own attribute", () => {
+  it('shows the pipelines of all projects with the value, or of one of them', async () => {
     const own = await json<{ pipelines: unknown[] }>(`/pipelines?${team}`)
     expect(own.pipelines.length).toBeGreaterThan(1)
     expect(own).toEqual(await json(`/pipelines?project=${shop}`))
@@ -40,18 +40,18 @@ describe('the filter by an attribute of your own', () => {
   it.each([
     ...['/cost', '/trends', '/trends?ref=main', '/trends?source=push'].map(path => [path, 'group'] as const),
     ...['/environments', '/tests', '/tests/costly', '/changes', '/timeline'].map(path => [path, 'project'] as const),
-  ])('has the same answer as the group of its projects: %s', async (path, scope) => {
+  ])("returns the same answer from %s as the filter by the projects' %s", async (path, scope) => {
     const at = async (filter: string): Promise<Record<string, unknown>> =>
       json(`${path}${path.includes('?') ? '&' : '?'}${filter}`)
     const [answer, grouped] = [await at(team), await at(`${scope}=${shop}`)]
     expect(answer.own).toBe('shop & co')
-    // What a group has besides, and what depends on the time of the answer.
+    // Fields that only a group's answer has, or that depend on the time of the answer.
     const others = ['own', 'group', 'since', 'until', 'overTime', 'subgroups', 'groups', 'span', 'previous']
     const same = Object.keys(answer).filter(name => !others.includes(name))
     expect(same.map(name => [name, answer[name]])).toEqual(same.map(name => [name, grouped[name]]))
   })
 
-  it('stays from page to page, in the links and forms of each', async () => {
+  it('keeps the filter in the links and forms of every page', async () => {
     for (const page of pages) {
       const shown = await text(`${page}?${team}`)
       for (const other of pages) expect(shown, page).toContain(`href="${other}?${team}"`)
@@ -64,11 +64,11 @@ describe('the filter by an attribute of your own', () => {
     expect(await text(`/cost?${team}`)).toContain('<h1>Cost of team shop &amp; co</h1>')
   })
 
-  it('ignores rules with branches, because it is about whole projects', async () => {
+  it('ignores rules with branches, because the filter is about whole projects', async () => {
     expect(await text('/pipelines')).not.toContain('<option value="platform"')
   })
 
-  it('says that no project has a value, and what there is to choose from', async () => {
+  it('reports that no project has a value, and lists the possible values', async () => {
     for (const page of pages) expect(await text(`${page}?own=none`), page).toContain(reason.replace('&', '&amp;'))
     for (const route of routes) {
       const answer = await fetch(`${house.url}/api${route}?own=none`)
@@ -77,13 +77,13 @@ describe('the filter by an attribute of your own', () => {
     expect(await text('/pipelines?own=')).not.toContain('No known project')
   })
 
-  it('shows no hidden project that has the value', async () => {
+  it("shows no hidden project that has the filter's value", async () => {
     for (const route of routes) expect(await text(`/api${route}?${team}`), route).not.toContain('brightwater/mobile')
     for (const page of pages) expect(await text(`${page}?${team}`), page).not.toContain('brightwater/mobile')
   })
 })
 
-it('is no filter without an attribute, and says which setting has one', async () => {
+it('ignores the filter if no attribute is configured, and names the setting', async () => {
   const other = await openHouse()
   try {
     expect(await (await fetch(`${other.url}/pipelines?own=data`)).text()).toContain('Set PIPESPAN_PAGES_GROUP_BY')

@@ -1,4 +1,4 @@
-// People whom a proxy has logged in: who gets in, what each may see and do, and what is recorded of it.
+// Tests people who are logged in by a proxy: who is let in, what each may see and do, and how actions are recorded.
 import { countFigures } from '../support/counted-figures.ts'
 import { closeAfterTest } from '../support/after-test.ts'
 import { connect } from 'node:net'
@@ -68,8 +68,8 @@ async function post(who: string, form: Record<string, string>): Promise<Response
   return ask(who, '/exports/do', { method: 'POST', body: new URLSearchParams(form) })
 }
 
-describe('who gets in', () => {
-  it('is whom an entry names, with the role on every page', async () => {
+describe('access through a proxy that logs people in', () => {
+  it('lets in the people whom an entry names, and shows their role on every page', async () => {
     for (const [who, role] of [
       [operator, 'operator'],
       [viewer, 'viewer'],
@@ -80,7 +80,7 @@ describe('who gets in', () => {
     }
   })
 
-  it('is told from others who have the same page open', async () => {
+  it('sends several people who open the same page each their own version of it', async () => {
     const headers = { 'if-none-match': '"none"' }
     const all = [operator, viewer, shopViewer, shopOperator]
     const pages = await Promise.all(all.map(async who => (await ask(who, '/pipelines', { headers })).text()))
@@ -90,7 +90,7 @@ describe('who gets in', () => {
     }
   })
 
-  it('is nobody else, not even from this machine', async () => {
+  it('lets nobody else in, not even from this machine', async () => {
     for (const who of [
       'nobody@other.example',
       'ops@acme.example, x',
@@ -105,7 +105,7 @@ describe('who gets in', () => {
     expect((await fetch(`${house.url}/api/overview`)).status).toBe(401)
   })
 
-  it('is still whoever has the admin token, also beside a header that names nobody', async () => {
+  it('lets in clients with the admin token, even with a header that names an unknown person', async () => {
     const authorization = `Bearer ${token}`
     expect((await fetch(`${house.url}/api/overview`, { headers: { authorization } })).status).toBe(200)
     expect((await ask('nobody@other.example', '/api/overview', { headers: { authorization } })).status).toBe(200)
@@ -114,7 +114,7 @@ describe('who gets in', () => {
     ).toBe(401)
   })
 
-  it('is nobody who sends the header twice', async () => {
+  it('rejects a request that has the user header twice', async () => {
     const { port, hostname } = new URL(house.url)
     const answer = await new Promise<string>(resolve => {
       const socket = connect(Number(port), hostname)
@@ -128,7 +128,7 @@ describe('who gets in', () => {
     expect(answer).toMatch(/^HTTP\/1.1 403/)
   })
 
-  it('is decided by the connection, not by what a request says of itself', () => {
+  it('trusts the user header by the address of the connection, not by other headers', () => {
     const people: PeopleEntry[] = [{ who: ['*'], role: 'viewer' }]
     const identify = identifier({ header: 'x-user', proxies: ['10.1.0.0/16', 'fd00::/8', '192.0.2.7'], people })
     const from = (remoteAddress: string, ...rawHeaders: string[]): unknown =>
@@ -144,7 +144,7 @@ describe('who gets in', () => {
       expect(from('10.1.2.3', 'X-User', bad)).toBe('nobody')
   })
 
-  it('is offered the login only if they can log in with the token', async () => {
+  it('shows the login page only to people who can log in with the token', async () => {
     expect(await askAt(`${house.url}/login`, { headers: { [header]: viewer } })).toMatchObject({
       ...{ status: 303, headers: { location: '/' } },
     })
@@ -152,7 +152,7 @@ describe('who gets in', () => {
     const open = closeAfterTest(await openHouse({}, peopleOf(`hosts: [Pipespan.example.com]`)))
     expect(await askAt(`${open.url}/login`)).toMatchObject({ status: 303, headers: { location: '/' } })
     expect((await askAt(open.url)).status).toBe(403)
-    // Names of the daemon that are configured.
+    // The hosts are the configured names of the daemon and others.
     for (const [host, status] of [
       ['pipespan.example.com:443', 200],
       ['localhost', 200],
@@ -165,9 +165,9 @@ describe('who gets in', () => {
   })
 })
 
-describe('the name that a request is for', () => {
+describe('the host name of a request', () => {
   it.each(['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:8081', '10.0.0.1', 'x@localhost'])(
-    'is not that of a web site that lets its name point here: %j',
+    'refuses the host name of a web site that resolves to this machine: %j',
     async host => {
       const headers = { host, [header]: operator, 'content-type': 'application/json' }
       for (const address of ['/', '/api/overview', '/metrics', '/exports/confirm?do=drop&which=all']) {
@@ -181,7 +181,7 @@ describe('the name that a request is for', () => {
     },
   )
 
-  it('may be a loopback name, and any to whoever has the token', async () => {
+  it('accepts loopback host names, and any host name from clients with the admin token', async () => {
     for (const host of ['localhost', 'LOCALHOST:9', '127.1.2.3:80', '[::1]:8081'])
       expect((await askAt(house.url, { headers: { host, [header]: operator } })).status, host).toBe(200)
     const headers = { host: 'evil.example', [header]: operator, authorization: `Bearer ${token}` }
@@ -198,7 +198,7 @@ describe('the name that a request is for', () => {
     }
   }
 
-  it('is checked for this machine under all of its addresses', () => {
+  it('checks the host name of requests from this machine, under all of its addresses', () => {
     for (const here of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '10.1.2.3', 'fd00::7']) {
       const identify = from(here, here)
       expect([here, identify('evil.example'), identify('localhost:8081')]).toEqual([here, 'other host', 'amina'])
@@ -207,17 +207,17 @@ describe('the name that a request is for', () => {
     expect(from('127.0.0.1', '127.0.0.2')('evil.example')).toBe('other host')
   })
 
-  it('is checked for other machines if names are configured', () => {
+  it('checks the host name of requests from other machines if host names are configured', () => {
     expect(from('10.1.2.3', '10.9.9.9')('any.example')).toBe('amina')
     const identify = from('10.1.2.3', '10.9.9.9', ['pipespan.example.com'])
     expect([identify('any.example'), identify('Pipespan.example.com:8443')]).toEqual(['other host', 'amina'])
   })
 })
 
-describe('somebody who is bound to projects', () => {
+describe('a person who may only see some projects', () => {
   const others = /brightwater\/(?!shop\b)\w|warehouse/
   it.each([...pageAddresses, ...answerAddresses.map(one => `/api${one}`)].filter(one => !one.endsWith('/audit')))(
-    'sees nothing of others on %s',
+    'shows a person nothing about projects that they may not see on %s',
     async address => {
       const answer = await ask(shopViewer, address)
       expect(answer.status).toBe(200)
@@ -226,7 +226,7 @@ describe('somebody who is bound to projects', () => {
     },
   )
 
-  it('is shown neither the state of destinations nor the errors of backends', async () => {
+  it('shows neither the state of destinations nor the errors of backends to a person who may only see some projects', async () => {
     for (const address of ['/', '/exports', '/tokens']) {
       const page = await text(shopViewer, address)
       expect(page).toContain('The state of destinations is shown to people who may see all projects.')
@@ -236,7 +236,7 @@ describe('somebody who is bound to projects', () => {
     expect(await text(viewer, '/exports')).toContain('too much of brightwater/data/warehouse')
   })
 
-  it('finds no pipeline of others, by whatever route', async () => {
+  it('does not let a person open a pipeline of a project that they may not see, by any address', async () => {
     expect((await ask(shopViewer, '/pipelines/71/901')).status).toBe(200)
     for (const address of ['/pipelines/72/902', '/api/pipelines/72/902', `/exports/${letterOf(902)}`]) {
       expect((await ask(shopViewer, address)).status, address).toBe(404)
@@ -245,7 +245,7 @@ describe('somebody who is bound to projects', () => {
     expect((await ask(viewer, '/metrics')).status).toBe(200)
   })
 
-  it('sees their pipelines beside many newer ones of others, and no cursor that tells of those', async () => {
+  it("lists a person's visible pipelines among many newer ones of other projects, without a cursor that reveals those", async () => {
     interface List {
       pipelines: { project: string }[]
       next?: unknown
@@ -276,8 +276,8 @@ describe('somebody who is bound to projects', () => {
   })
 })
 
-describe('a viewer', () => {
-  it('is offered nothing that changes something, on any page', async () => {
+describe('a person with the role viewer', () => {
+  it('shows a viewer no button or form for an action on any page', async () => {
     const letter = String(letterOf(901))
     for (const { path } of allPages) {
       const address = path
@@ -293,7 +293,7 @@ describe('a viewer', () => {
     expect(await text(operator, '/exports')).toContain('Send all again')
   })
 
-  it('is refused with 403 if they try, and asked nothing', async () => {
+  it('answers a viewer who tries an action with 403, without a confirmation page', async () => {
     for (const query of ['do=drop&which=all', 'do=retry&which=all', `do=drop&which=${letterOf(901)}`, 'do=burn']) {
       const answer = await ask(viewer, `/exports/confirm?${query}`)
       expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('Your role does not allow')])
@@ -306,8 +306,8 @@ describe('a viewer', () => {
   })
 })
 
-describe('an operator', () => {
-  it('is asked to confirm what concerns their own projects, and nothing else', async () => {
+describe('a person with the role operator', () => {
+  it('lets an operator confirm only actions that concern projects that they may see', async () => {
     const confirm = async (who: string, which: string | number): Promise<number> =>
       (await ask(who, `/exports/confirm?do=drop&which=${which}`)).status
     for (const [who, which, status] of [
@@ -321,7 +321,7 @@ describe('an operator', () => {
     expect((await post(shopOperator, { do: 'now' })).status).toBe(403)
   })
 
-  it('who is bound acts only on their own projects, and not on what concerns all', async () => {
+  it('lets an operator who may only see some projects act only on these, not on all projects together', async () => {
     expect((await act(shopOperator, '/api/exports/try', {})).status).toBe(403)
     expect(await (await act(shopOperator, '/api/dead-letters/drop', { ids: [letterOf(902)] })).json()).toEqual({
       count: 0,
@@ -330,7 +330,7 @@ describe('an operator', () => {
     expect((await house.daemon.store.outbox.deadLetters(5)).map(({ pipelineId }) => pipelineId)).toEqual([902])
   })
 
-  it('leaves an event of each action', async () => {
+  it('exports an event for each action of an operator', async () => {
     expect(await (await act(operator, '/api/dead-letters/retry', { ids: 'all' })).json()).toEqual({ count: 1 })
     const actions = (): object[] =>
       house.receiver.logs

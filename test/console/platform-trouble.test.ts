@@ -1,4 +1,4 @@
-// The whole daemon beside a platform that fails: the overview says what is wrong there, and no longer once it is over.
+// Tests the whole daemon with a platform that fails: the overview shows the problem while it lasts.
 import { hooksOf } from '../support/rest-hooks.ts'
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -30,7 +30,7 @@ async function open(): Promise<void> {
 
 const overview = async (): Promise<string> => (await fetch(`${house.url}/`)).text()
 
-it('calls the platform connected only after it has answered, and not while it fails', async () => {
+it('shows the platform as connected only after it has answered, and not while it fails', async () => {
   const badge = async (): Promise<string> =>
     ((await overview()).split('<strong>Platform API</strong>')[1] ?? '').replace(/<[^>]+>/g, ' ').slice(0, 200)
   platform.misbehave = () => restFaults.wrongToken()
@@ -43,7 +43,7 @@ it('calls the platform connected only after it has answered, and not while it fa
   expect(await overview()).not.toContain('The platform does not accept the token')
 })
 
-it('says that the platform has disabled the hook', async () => {
+it('shows on the overview that the platform has disabled the hook', async () => {
   const hook = {
     id: 17,
     url: `${publicUrl}/webhooks`,

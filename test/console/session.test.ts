@@ -1,4 +1,4 @@
-// Sessions in real stores: what a cookie stands for can be taken back, by any replica.
+// Tests sessions in real stores: any replica can end the session of a cookie.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { createSessions, sessionLife, type Sessions } from '../../src/console/access/session.ts'
@@ -20,24 +20,27 @@ beforeEach(() => {
   store = closeAfterTest(openSqlite(':memory:', { now: () => now, maxSize: 1e9 }))
 })
 
-describe('a session', () => {
-  it.each(['sqlite', 'postgres'])('is valid on every replica, and on none after its logout: %s', async kind => {
-    const url = kind === 'sqlite' ? undefined : await newDatabase()
-    const open = async (): Promise<Store> =>
-      url === undefined ? store : closeAfterTest(await openPostgres(url, { maxSize: 1e9 }))
-    const [one, two] = [await open(), await open()].map(({ repositories }) => replica(repositories.sessions)) as [
-      Sessions,
-      Sessions,
-    ]
-    const [cookie, other] = [one.begin(token), one.begin(token)]
-    const found = await two.find(token, cookie)
-    expect(found).toBeDefined()
-    await two.end(token, found!)
-    expect(await one.find(token, cookie)).toBeUndefined()
-    expect(await two.find(token, other)).toBeDefined()
-  })
+describe('a session of the console', () => {
+  it.each(['sqlite', 'postgres'])(
+    'accepts a session on every replica, and on none after its logout, on %s',
+    async kind => {
+      const url = kind === 'sqlite' ? undefined : await newDatabase()
+      const open = async (): Promise<Store> =>
+        url === undefined ? store : closeAfterTest(await openPostgres(url, { maxSize: 1e9 }))
+      const [one, two] = [await open(), await open()].map(({ repositories }) => replica(repositories.sessions)) as [
+        Sessions,
+        Sessions,
+      ]
+      const [cookie, other] = [one.begin(token), one.begin(token)]
+      const found = await two.find(token, cookie)
+      expect(found).toBeDefined()
+      await two.end(token, found!)
+      expect(await one.find(token, cookie)).toBeUndefined()
+      expect(await two.find(token, other)).toBeDefined()
+    },
+  )
 
-  it('ends when it expires, and when the admin token changes', async () => {
+  it('ends a session when it expires or the admin token changes', async () => {
     const cookie = replica().begin(token)
     expect(await replica().find(new Secret('another-admin-token'), cookie)).toBeUndefined()
     now += sessionLife - 1
@@ -46,7 +49,7 @@ describe('a session', () => {
     expect(await replica().find(token, cookie)).toBeUndefined()
   })
 
-  it('does not last longer if it began while the clock was ahead, or if its cookie says so', async () => {
+  it('does not extend a session if the clock was ahead at its start, or if its cookie is changed', async () => {
     const cookie = replica().begin(token)
     now -= 90 * 24 * 3_600_000
     expect(await replica().find(token, cookie)).toBeUndefined()
@@ -54,7 +57,7 @@ describe('a session', () => {
     expect(await replica().find(token, [id, Number(until) + 1, signature].join('.'))).toBeUndefined()
   })
 
-  it('leaves nothing that opens a page in the store, and what it leaves only for a while', async () => {
+  it('stores nothing about a session with which a page could be opened, and deletes what it stores after a while', async () => {
     const end = async (): Promise<string> => {
       const cookie = replica().begin(token)
       await replica().end(token, (await replica().find(token, cookie))!)
@@ -68,7 +71,7 @@ describe('a session', () => {
     expect(await store.repositories.sessions.all()).toHaveLength(1)
   })
 
-  it('begins while the store takes no writes', async () => {
+  it('begins a session while the store refuses writes', async () => {
     const refuse = async (): Promise<never> => Promise.reject(new StoreError('The disk is full.', 'Free some.'))
     const full = replica({ ...store.repositories.sessions, put: refuse, prune: refuse })
     const found = await full.find(token, full.begin(token))
@@ -76,7 +79,7 @@ describe('a session', () => {
     await full.end(token, found!)
   })
 
-  it('stays ended where it was ended while the store takes no writes', async () => {
+  it('keeps a session ended on the replica of its logout while the store refuses writes', async () => {
     const refuse = async (): Promise<never> => Promise.reject(new StoreError('The disk is full.', 'Free some.'))
     const full = replica({ ...store.repositories.sessions, put: refuse, prune: refuse })
     const cookie = full.begin(token)
@@ -84,7 +87,7 @@ describe('a session', () => {
     expect(await full.find(token, cookie)).toBeUndefined()
   })
 
-  it('stays ended if others log out while the clock is 13 hours ahead', async () => {
+  it('keeps a session ended if other users log out while the clock is 13 hours ahead', async () => {
     const cookie = replica().begin(token)
     await replica().end(token, (await replica().find(token, cookie))!)
     now += 13 * 3_600_000

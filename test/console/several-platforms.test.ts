@@ -1,4 +1,5 @@
-// The whole daemon beside two platforms, of which one refuses a token: the pages say which token, what it is for, and that the others work.
+// Tests the whole daemon with two platforms, one of which refuses a token. The pages show which token it is, what it is used for, and that the others
+// work.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext } from './browser.ts'
 import { openHouse, type House } from './house.ts'
@@ -34,7 +35,7 @@ afterAll(async () => {
   await Promise.all(platforms.map(async one => one.close()))
 })
 
-it('names the token that is refused on the overview, and as JSON', async () => {
+it('names the refused token on the overview and as JSON', async () => {
   const overview = async (): Promise<string> => (await fetch(`${house.url}/`)).text()
   await expect.poll(overview).toContain('cloud/brightwater/shop: The platform does not accept the token')
   const { flow } = (await (await fetch(`${house.url}/api/sources`)).json()) as {
@@ -43,7 +44,7 @@ it('names the token that is refused on the overview, and as JSON', async () => {
   expect(flow.platformErrors.map(({ name }) => name)).toEqual(['cloud/brightwater/shop'])
 })
 
-it('lists the tokens with their states', async () => {
+it('lists the platform tokens with their states', async () => {
   const text = (await (await fetch(`${house.url}/sources`)).text())
     .replaceAll('<wbr />', '')
     .replace(/<[^>]+>/g, ' ')
@@ -71,7 +72,7 @@ it('does not name the groups of hidden projects', async () => {
   await hiding.close()
 })
 
-it.skipIf(chromiumPath === undefined)('is accessible, light and dark, wide and narrow', async () => {
+it.skipIf(chromiumPath === undefined)('shows an accessible sources page, light and dark, wide and narrow', async () => {
   const browser = await launch()
   const page = await (await openContext(browser)).newPage()
   await expectReadableAt(page, `${house.url}/sources`, page.getByText('one row for each token'))

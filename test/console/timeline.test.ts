@@ -1,4 +1,4 @@
-// The timeline and its JSON: what changed, in its order, by kind and project; nothing of what is hidden.
+// Tests the timeline and its JSON: changes in their order, by kind and project, and without anything hidden.
 import { z } from 'zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext, showAs, defaultLooks } from './browser.ts'
@@ -64,7 +64,7 @@ async function json(query: string): Promise<Timeline> {
 }
 
 describe('the timeline', () => {
-  it('lists changes, the newest first, without events that changed nothing', async () => {
+  it('lists changes, newest first, without events that changed nothing', async () => {
     const answer = await json('span=24h&limit=200')
     z.strictObject(shape.shape).parse(answer)
     const dated = answer.items.filter(({ kind, at }) => kind !== 'audit' && at < began + 10 * minute)
@@ -80,7 +80,7 @@ describe('the timeline', () => {
     expect(answer.isCut).toBe(false)
   })
 
-  it('can be filtered by kind and project, and says if older ones are left out', async () => {
+  it('filters the timeline by kind and project, and reports if older changes are omitted', async () => {
     expect((await json('kind=flag&kind=release')).items.map(({ kind }) => kind).toSorted()).toEqual(['flag', 'release'])
     const one = await json('kind=incident&limit=1')
     expect(one).toMatchObject({ kinds: ['incident'], isCut: true, items: [{ title: 'Incident #8 closed' }] })
@@ -110,7 +110,7 @@ describe('the timeline', () => {
     await open.close()
   })
 
-  it('is linked from other pages, and states its retention', async () => {
+  it('links other pages to the timeline, and states how long changes are stored', async () => {
     const page = await (await fetch(`${house.url}/timeline?kind=flag`, bearer)).text()
     expect(page).toContain('PIPESPAN_RETENTION')
     expect(page).toMatch(/value="flag"\s+checked/)
@@ -122,7 +122,7 @@ describe('the timeline', () => {
     expect(trends).toContain('What changed')
   })
 
-  it.skipIf(chromiumPath === undefined)('is accessible, light and dark, wide and narrow', async () => {
+  it.skipIf(chromiumPath === undefined)('shows an accessible timeline, light and dark, wide and narrow', async () => {
     const browser = await launch()
     const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()
     const looks = [

@@ -1,4 +1,5 @@
-// "Try now": a backend that was down and is mended gets what waits at once, by the pages and by the API, and never by another site.
+// Tests the action "Try now": when a backend works again, pending exports are sent at once. The action works on the pages and in the API, but not
+// from another site.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { generatePipeline } from '../support/generate.ts'
 import { openHouse, until, type House } from './house.ts'
@@ -12,7 +13,7 @@ afterAll(async () => house.close())
 const read = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
 const queueOf = async () => (await house.daemon.exporter.status())[0]
 
-/** A pipeline that the backend does not take: for an hour, as it says. */
+/** Makes the backend refuse a pipeline with a Retry-After of an hour. */
 async function goesDown(seed: number, id: number): Promise<void> {
   const headers = { 'retry-after': '3600' }
   house.receiver.misbehave({ fault: { kind: 'status', status: 503, headers, message: 'out of service' } })
@@ -26,7 +27,7 @@ async function post(form: Record<string, string>, headers: Record<string, string
   return fetch(`${house.url}/exports/do`, { method: 'POST', body, headers, redirect: 'manual' })
 }
 
-it('offers no retry while all is well', async () => {
+it('does not offer "Try now" if there is no problem', async () => {
   expect(await read('/')).not.toContain('Try now')
   expect(await read('/exports')).not.toContain('Try now')
   const answer = await post({ do: 'now' })
@@ -34,7 +35,7 @@ it('offers no retry while all is well', async () => {
   expect(await read(answer.headers.get('location')!)).toContain('Nothing waited')
 })
 
-it('sends pending exports at once to a backend that is back', async () => {
+it('sends pending exports at once when the user clicks "Try now" and the backend works again', async () => {
   await goesDown(4, 92_000_001)
   const [overview, exports] = [await read('/'), await read('/exports')]
   for (const page of [overview, exports]) expect(page).toContain('Try now')
@@ -55,7 +56,7 @@ it('sends pending exports at once to a backend that is back', async () => {
   expect(said).not.toContain('Try now</button>')
 })
 
-it('also works by the API for one destination, and trips again if the backend is still down', async () => {
+it('retries one destination by the API, and trips the circuit breaker again if the backend is still down', async () => {
   await goesDown(6, 93_000_001)
   const ask = async (body: object): Promise<unknown> => {
     const headers = { 'content-type': 'application/json' }

@@ -1,4 +1,4 @@
-// The verdicts about finished pipelines and jobs: at the top of their pages, and in the JSON API.
+// Tests the verdicts about finished pipelines and jobs, at the top of their pages and in the JSON API.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse, pipelineWebhook, until, type House } from './house.ts'
@@ -7,7 +7,7 @@ import { minRuns } from '../../src/console/pipelines/usual.ts'
 interface Job {
   readonly name: string
   readonly status?: string
-  /** Seconds from the beginning of its pipeline. */
+  /** When the job started, in seconds after the beginning of its pipeline. */
   readonly from: number
   readonly to: number
 }
@@ -58,7 +58,7 @@ const detail = async (path: string): Promise<Detail> =>
   (await (await fetch(`${house.url}/api/pipelines/3/${path}`)).json()) as Detail
 const page = async (path: string): Promise<string> => (await fetch(`${house.url}/pipelines/3/${path}`)).text()
 
-it('explains what made a pipeline slower than usual, in parts that add up', async () => {
+it('explains why a pipeline was slower than usual, in parts that add up to the difference', async () => {
   const { verdict } = await detail(String(last))
   expect(verdict?.sentence).toMatch(
     /^1 m \d\d s slower than usual: 57 s waiting for a retry of unit tests, 35 s in its failed attempt$/,
@@ -70,13 +70,13 @@ it('explains what made a pipeline slower than usual, in parts that add up', asyn
   expect(shown).toContain(`compare?with=${verdict?.comparedWith}">Compare with #${verdict?.comparedWith}`)
 })
 
-it('says that a pipeline and its jobs took as long as usual', async () => {
+it('reports that a pipeline and its jobs took as long as usual', async () => {
   expect((await detail('3')).verdict).toMatchObject({ sentence: 'as usual', outcome: 'usual' })
   expect((await detail('3/jobs/300')).verdict).toMatchObject({ sentence: 'as usual' })
   expect(await page('3/jobs/300')).toContain('<p class="verdict">As usual.</p>')
 })
 
-it('says in which job a pipeline failed, and nothing of one that runs', async () => {
+it('names the job in which a pipeline failed, and gives no verdict for a running pipeline', async () => {
   expect((await detail(String(last + 2))).verdict).toBeUndefined()
   expect(await page(String(last + 2))).not.toContain('class="verdict"')
   expect((await detail(String(last + 1))).verdict?.sentence).toBe('failed in unit tests after 1 m 45 s')

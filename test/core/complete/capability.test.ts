@@ -1,4 +1,4 @@
-// What is remembered, on both databases, of an endpoint that the platform refuses in one project after another.
+// Tests how an endpoint is remembered that the platform refuses in one project after another, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createCapabilities, type Asked } from '../../../src/core/complete/capability.ts'
@@ -20,10 +20,10 @@ describe.each(bothDatabases())('an endpoint that the platform refuses, on %s', (
     store = await here.open()
   })
 
-  it('is still requested for other projects after four refusals, and for none for a day after five', async () => {
+  it('still requests a refused endpoint for other projects after four refusals, and for no project for a day after five', async () => {
     const capabilities = createCapabilities(store.repositories.refusedEndpoints, instance)
     const of = (project: number): Asked => ({ what: 'log', project, path: `acme/p${project}` })
-    /** Projects in which it is worth asking. */
+    /** The projects for which the endpoint is still requested. */
     const open = async (): Promise<number[]> => {
       const asked = [1, 2, 3, 4, 5, 6].map(async project => ((await capabilities.mayAsk(of(project))) ? [project] : []))
       return (await Promise.all(asked)).flat()

@@ -8,7 +8,7 @@ function begin(world: PolledWorld, name: ScenarioName) {
   return world.lifecycle.create(scenarios[name](new Random(3)))
 }
 
-/** What was asked, without ids. */
+/** The paths of the requests that were sent, without IDs. */
 function asked(world: PolledWorld): string[] {
   return world.api.asked.map(({ path }) => path.replace(/\d+/g, ':id'))
 }
@@ -16,7 +16,7 @@ function asked(world: PolledWorld): string[] {
 const jobsAndBridges = ['/projects/:id/pipelines/:id/jobs', '/projects/:id/pipelines/:id/bridges']
 
 describe('a pipeline observed by webhook', () => {
-  it('costs a request each for jobs and bridges, which include retried attempts', async () => {
+  it('sends one request for the jobs and one for the bridges of a pipeline, which include retried attempts', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     const pipeline = begin(world, 'flakyRunner')
     await world.pass(hour)
@@ -29,14 +29,14 @@ describe('a pipeline observed by webhook', () => {
     )
   })
 
-  it('costs a request for jobs only if the payload has its bridges', async () => {
+  it('requests only the jobs of a pipeline if the payload contains its bridges', async () => {
     await using world = await openPolledWorld({ hook: () => true, newest: true })
     begin(world, 'branch')
     await world.pass(hour)
     expect(asked(world)).toEqual(jobsAndBridges.slice(0, 1))
   })
 
-  it('has the kind of a merge request pipeline from its jobs, without another request', async () => {
+  it('takes the kind of a merge request pipeline from its jobs, without another request', async () => {
     await using world = await openPolledWorld({ hook: () => true, newest: true })
     begin(world, 'mergeRequest')
     await world.pass(hour)
@@ -46,7 +46,7 @@ describe('a pipeline observed by webhook', () => {
     expect(chunk?.pipeline.facts.ref).not.toContain('refs/')
   })
 
-  it('costs another request for the reason if it failed without any job', async () => {
+  it('sends another request for the failure reason if a pipeline failed without any job', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     begin(world, 'refused')
     await world.pass(hour)
@@ -55,7 +55,7 @@ describe('a pipeline observed by webhook', () => {
     expect(chunk?.pipeline.facts.yamlErrors).toBe('jobs:unit tests config contains unknown keys: scrpt')
   })
 
-  it('is exported after the settle delay, without waiting longer because of a request', async () => {
+  it('exports a pipeline after the settle delay, which requests do not lengthen', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     const pipeline = begin(world, 'branch')
     while (pipeline.finishedAt === undefined) await world.pass(second, second)
@@ -63,7 +63,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toHaveLength(1)
   })
 
-  it('costs no request without a token', async () => {
+  it('sends no request about a pipeline if no token is configured', async () => {
     await using world = await openPolledWorld({ hook: () => true, enrich: false })
     begin(world, 'branch')
     await world.pass(hour)
@@ -71,7 +71,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toHaveLength(1)
   })
 
-  it('is exported with what is known if the platform does not answer by the deadline; the rest is a supplement', async () => {
+  it('exports a pipeline with the known facts if the platform does not answer by the deadline; the rest is a supplement', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     world.api.misbehave = () => restFaults.broken()
     const pipeline = begin(world, 'flakyRunner')
@@ -89,7 +89,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('is exported with what is known if it was deleted, after one request for its jobs and one for itself', async () => {
+  it('exports a deleted pipeline with the known facts, after one request for its jobs and one for itself', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = ({ path }) => (path.includes('/pipelines/') ? restFaults.notFound('Pipeline') : undefined)
     const pipeline = begin(world, 'branch')
@@ -101,7 +101,7 @@ describe('a pipeline observed by webhook', () => {
     expect(world.logged.filter(({ msg }) => msg.includes('was deleted from the platform'))).toHaveLength(1)
   })
 
-  it('is exported at once if the token may not read it, which is logged once', async () => {
+  it('exports a pipeline at once if the token may not read it, and logs this once', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = () => restFaults.wrongToken()
     const pipelines = [begin(world, 'branch'), begin(world, 'mergeRequest')]
@@ -113,7 +113,7 @@ describe('a pipeline observed by webhook', () => {
 })
 
 describe('a pipeline known only from its jobs', () => {
-  it('is completed by REST, and followed to its end', async () => {
+  it('completes a pipeline that is known only from its jobs by REST requests, and observes it until its end', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'job' })
     const pipeline = begin(world, 'branch')
     await world.pass(hour)
@@ -123,9 +123,9 @@ describe('a pipeline known only from its jobs', () => {
   })
 })
 
-describe('a family', () => {
+describe('a family of pipelines', () => {
   it.each([[false], [true]])(
-    'of three levels is one trace, observed by webhook (newest platform: %s)',
+    'exports a family of three levels as one trace if it is observed by webhook (newest platform: %s)',
     async newest => {
       await using world = await openPolledWorld({ hook: () => true, newest })
       const root = begin(world, 'family')

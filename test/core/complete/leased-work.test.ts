@@ -1,4 +1,4 @@
-// Promises about what is leased from a queue and worked off.
+// Tests work that is leased from a queue.
 import { createLeasedWork, createRests, oneLane, type LeasedLane } from '../../../src/core/complete/leased-work.ts'
 import { describe, expect, it } from 'vitest'
 import { isWithin, territoriesOf, type Territory } from '../../../src/model/territory.ts'
@@ -7,7 +7,10 @@ import type { Which } from '../../../src/core/store/ports/enrichment-queue.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 
-/** The turns of an item that is leased again during its first turn, and of one that is leased after that. `isLeft`: the first turn leaves it in the queue. */
+/**
+ * Runs an item that is leased again while it is in progress, and another item that is leased after it. Returns the order of their turns. `isLeft`:
+ * the first turn leaves its item in the queue.
+ */
 async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
   const due = ['first']
   const turns: string[] = []
@@ -57,7 +60,7 @@ async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
   }
 }
 
-it('slow items give up their places to others, up to a limit', async () => {
+it('starts other items in place of slow ones, up to a limit', async () => {
   let now = 0
   const clock = { now: () => now, sleep: async (ms: number) => systemClock.sleep(ms) }
   const due = ['slow 1', 'slow 2', 'next 1', 'next 2', 'beyond']
@@ -96,14 +99,14 @@ it('does not start an item again that its turn removed from the queue, even if i
   expect(await turnsOf(false)).toEqual(['first', 'next'])
 })
 
-describe('the lanes of tokens', () => {
+describe('the work lanes of tokens', () => {
   const instance = 'https://git.example.com'
   const tokens = [[], ['team']].map((groups, index) => ({
     name: groups[0] ?? 'rest',
     territory: territoriesOf(instance, [[], ['team']])[index]!,
   }))
 
-  it('leave the items of other tokens their places, and rest by themselves', async () => {
+  it("leaves places for the items of other tokens, and pauses each token's lane independently", async () => {
     let now = 0
     const clock = { now: () => now, sleep: async (ms: number) => systemClock.sleep(ms) }
     const lanes = tokenLanes(tokens, (path: string) => ({ instance, path }), clock)
@@ -138,7 +141,7 @@ describe('the lanes of tokens', () => {
     work.start()
     try {
       await expect.poll(() => begun).toEqual(['team/1', 'team/2', 'other/1', 'other/2'])
-      // What was read in vain is read again after a second. The rest begins just before that, and lasts longer.
+      // After a lease without items the queue is read again after a second. The lane's pause begins just before that and lasts longer.
       now = 999
       ends.resolve(undefined)
       await expect

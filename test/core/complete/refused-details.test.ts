@@ -1,4 +1,4 @@
-// A token that may read pipelines but not their jobs or bridges, and a platform that fails for these alone.
+// Tests a token that may read pipelines but not their jobs or bridges, and a platform that fails only for these.
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { restFaults, restJson } from '../../support/rest-faults.ts'
@@ -14,7 +14,7 @@ function begin(world: PolledWorld, count = 1) {
   return Array.from({ length: count }, (_, at) => world.lifecycle.create(scenarios.nightly(new Random(at + 3))))
 }
 
-/** How often each list was asked for. */
+/** How many times each list was requested. */
 function asked(world: PolledWorld) {
   const count = (end: RegExp): number => world.api.asked.filter(({ path }) => end.test(path)).length
   return { itself: count(/pipelines\/\d+$/), jobs: count(/\/jobs$/), bridges: count(/\/bridges$/) }
@@ -31,8 +31,8 @@ function warnings(world: PolledWorld): string[] {
 describe.each([
   [403, () => restFaults.missingRole(), 2],
   [404, () => restFaults.notFound('Not Found'), 4],
-] as const)('a polled pipeline whose jobs and bridges answer %s', (status, refusal, requests) => {
-  it('is exported with its final status, without jobs, marked as incomplete; the missing permission is logged once', async () => {
+] as const)('a polled pipeline whose jobs and bridges are answered with %s', (status, refusal, requests) => {
+  it('exports a pipeline with its final status, without jobs and marked as incomplete, and logs the missing permission once', async () => {
     await using world = await openPolledWorld(polled)
     world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? refusal() : undefined)
     const [pipeline] = begin(world)
@@ -52,7 +52,7 @@ describe.each([
 })
 
 describe('a project whose details are refused', () => {
-  it('costs one request per pipeline after the third refusal; details are requested again after a day', async () => {
+  it("sends one request per pipeline after a project's third refusal, and requests details again after a day", async () => {
     await using world = await openPolledWorld({ ...polled, perMinute: 6_000 })
     let isRefused = true
     world.api.misbehave = ({ path }) =>
@@ -62,7 +62,7 @@ describe('a project whose details are refused', () => {
     expect(await world.sent()).toHaveLength(40)
     const { itself, jobs, bridges } = asked(world)
     expect(itself).toBe(40)
-    // Eight pipelines are asked about at once: those under way when the third is refused are refused too.
+    // Eight pipelines are requested at the same time, so requests that are in progress at the third refusal are refused too.
     expect(jobs).toBeLessThanOrEqual(10)
     expect(bridges).toBeLessThanOrEqual(10)
     expect(warnings(world)).toHaveLength(2)
@@ -73,7 +73,7 @@ describe('a project whose details are refused', () => {
     expect(detailsIn(await world.sent())).toEqual([{ hasJobs: true, isMarked: false }])
   })
 
-  it('does not affect the details of other projects, however many refuse', async () => {
+  it('still requests the details of other projects, however many projects refuse them', async () => {
     await using world = await openPolledWorld({ poll: { groups: ['brightwater'] } })
     world.api.misbehave = ({ path }) =>
       /\/(jobs|bridges)$/.test(path) && !path.startsWith('/projects/333/') ? restFaults.missingRole() : undefined
@@ -88,7 +88,7 @@ describe('a project whose details are refused', () => {
     expect(chunks.some(({ pipeline }) => pipeline.lacksDetails === true)).toBe(true)
   })
 
-  it('keeps the jobs if only the bridges are refused', async () => {
+  it('exports pipelines with their jobs if only the bridges are refused', async () => {
     await using world = await openPolledWorld(polled)
     world.api.misbehave = ({ path }) => (path.endsWith('/bridges') ? restFaults.missingRole() : undefined)
     begin(world)
@@ -96,7 +96,7 @@ describe('a project whose details are refused', () => {
     expect(detailsIn(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
   })
 
-  it('exports what webhooks reported at once, with the jobs, marked as incomplete', async () => {
+  it('exports the pipelines and jobs that webhooks reported at once, marked as incomplete', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? restFaults.missingRole() : undefined)
     const [pipeline] = begin(world)
@@ -118,15 +118,15 @@ describe('a project whose details are refused', () => {
   })
 })
 
-describe('a platform that fails only for details', () => {
-  it('still provides the traceparent if it answers for the variables after a failure', async () => {
+describe('a platform that fails only for the details of pipelines', () => {
+  it('still reads the traceparent if the platform answers for the variables after a failure', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     const variables = [{ key: 'TRACEPARENT', value: `00-${traceId}-b7ad6b7169203331-01` }]
     await using world = await openPolledWorld({ ...polled, traceparent: true })
     let failures = 0
     world.api.misbehave = ({ path }) => {
       if (!path.endsWith('/variables')) return undefined
-      // Both tries of the first request.
+      // The first request and its repetition both fail.
       if (failures++ < 2) return restFaults.broken()
       return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(variables) }
     }
@@ -135,14 +135,14 @@ describe('a platform that fails only for details', () => {
     expect((await world.sent()).map(({ trace }) => trace.traceparent)).toEqual([variables[0]!.value])
   })
 
-  it('delays a polled pipeline up to the deadline; its jobs are a supplement', async () => {
+  it('delays the export of a polled pipeline up to the deadline, and exports its jobs as a supplement', async () => {
     await using world = await openPolledWorld(polled)
     world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? restFaults.broken() : undefined)
     const [pipeline] = begin(world)
     while (pipeline?.finishedAt === undefined) await world.pass(second, second)
     await world.pass(100 * second)
     expect(await world.sent()).toEqual([])
-    // A round of the poller may begin a minute later.
+    // The next round of the poller may begin a minute later.
     await world.pass(2 * minute)
     expect(detailsIn(await world.sent())).toEqual([{ hasJobs: false, isMarked: true }])
     world.api.misbehave = () => undefined
@@ -160,10 +160,10 @@ const refusals = [
   ['an answer without a status', () => restJson({ id: 7 })],
 ] as const
 
-describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, refusal) => {
+describe.each(refusals)('a listed pipeline whose own endpoint is answered with %s', (_, refusal) => {
   const itself = /pipelines\/\d+/
 
-  it('is exported whole if it is answered by the deadline', async () => {
+  it('exports a listed pipeline completely if its endpoint answers by the deadline', async () => {
     await using world = await openPolledWorld(polled)
     let refused = 0
     world.api.misbehave = ({ path }) => (itself.test(path) && refused++ === 0 ? refusal() : undefined)
@@ -174,12 +174,12 @@ describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, r
     expect(detailsIn(sent)).toEqual([{ hasJobs: true, isMarked: false }])
   })
 
-  it('is exported as the list shows it, marked as incomplete, by the deadline; its jobs are a supplement', async () => {
+  it('exports a listed pipeline with the facts of the list by the deadline, marked as incomplete, and its jobs as a supplement', async () => {
     await using world = await openPolledWorld(polled)
     world.api.misbehave = ({ path }) => (itself.test(path) ? refusal() : undefined)
     const [pipeline] = begin(world)
     while (pipeline?.finishedAt === undefined) await world.pass(5 * second)
-    // A round of the poller, and two minutes.
+    // The time of one round of the poller and two more minutes.
     await world.pass(4 * minute)
     const sent = await world.sent()
     const { status, ref, sha, createdAt } = pipeline
@@ -197,7 +197,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, r
     expect(late[0]?.jobs).toHaveLength(pipeline.jobs.length)
   })
 
-  it('is exported although it was found while it ran', async () => {
+  it('exports a listed pipeline even if the poller found it while it was running', async () => {
     await using world = await openPolledWorld({ poll: { ...polled.poll, running: true } })
     world.api.misbehave = ({ path }) => (itself.test(path) ? refusal() : undefined)
     const [pipeline] = begin(world)
@@ -205,7 +205,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, r
     expect((await world.sent()).map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
   })
 
-  it('is exported with its end if webhooks reported only its start', async () => {
+  it('exports a listed pipeline with its final status if webhooks only reported its start', async () => {
     const isStart = /"status":"(created|pending|running)"/
     await using world = await openPolledWorld({
       ...polled,
@@ -219,7 +219,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, r
 })
 
 describe('a listed pipeline whose own endpoint fails', () => {
-  it('alone, is exported as the list shows it after a while', async () => {
+  it('exports a listed pipeline with the facts of the list after a while if only its own endpoint fails', async () => {
     await using world = await openPolledWorld(polled)
     const [bad, good] = begin(world, 2)
     world.api.misbehave = ({ path }) => (path.endsWith(`/${bad?.id}`) ? restFaults.broken() : undefined)
@@ -232,7 +232,7 @@ describe('a listed pipeline whose own endpoint fails', () => {
     ])
   })
 
-  it('with all others, is exported whole after an outage of an hour', async () => {
+  it('exports a listed pipeline completely after an outage of all endpoints for an hour', async () => {
     await using world = await openPolledWorld(polled)
     const [pipeline] = begin(world)
     while (pipeline?.finishedAt === undefined) await world.pass(5 * second)

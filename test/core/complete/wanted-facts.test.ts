@@ -1,4 +1,4 @@
-// What rules for attributes want of a pipeline and no webhook reported: the labels of its merge request, and variables.
+// Tests facts of a pipeline that rules for attributes use and no webhook reported: the labels of its merge request, and its variables.
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
@@ -19,7 +19,7 @@ async function labelsIn(world: PolledWorld): Promise<unknown[]> {
 }
 
 describe("a merge request's labels", () => {
-  it('are asked for once if a rule wants them, and only for pipelines of merge requests', async () => {
+  it("requests a merge request's labels once if a rule uses them, and only for merge request pipelines", async () => {
     await using world = await openPolledWorld({ ...polled, wanted })
     const pipeline = world.lifecycle.create(scenarios.mergeRequest(new Random(3)))
     world.lifecycle.create(scenarios.nightly(new Random(3)))
@@ -29,7 +29,7 @@ describe("a merge request's labels", () => {
     expect(askedFor(world)).toBe(1)
   })
 
-  it('are not asked for without such a rule', async () => {
+  it("does not request a merge request's labels if no rule uses labels", async () => {
     await using world = await openPolledWorld(polled)
     world.lifecycle.create(scenarios.mergeRequest(new Random(3)))
     await world.pass(hour)
@@ -37,14 +37,14 @@ describe("a merge request's labels", () => {
     expect(askedFor(world)).toBe(0)
   })
 
-  it('are asked for after a webhook reported the end, too', async () => {
+  it("also requests a merge request's labels after a webhook reported the end of the pipeline", async () => {
     await using world = await openPolledWorld({ hook: () => true, newest: true, wanted })
     world.lifecycle.create(scenarios.mergeRequest(new Random(3)))
     await world.pass(hour)
     expect(await labelsIn(world)).toEqual([[expect.stringMatching(/^kind::/)]])
   })
 
-  it('are left out if the token may not read them', async () => {
+  it("omits a merge request's labels if the token may not read them", async () => {
     await using world = await openPolledWorld({ ...polled, wanted })
     world.api.misbehave = ({ path }) => (path.includes('/merge_requests/') ? restFaults.missingRole() : undefined)
     world.lifecycle.create(scenarios.mergeRequest(new Random(3)))
@@ -54,7 +54,7 @@ describe("a merge request's labels", () => {
   })
 })
 
-describe('variables', () => {
+describe('the variables of a pipeline', () => {
   const variables = [
     { key: 'DEPLOY_KEY', value: 'planted-value' },
     { key: 'TEAM', value: 'payments' },
@@ -62,18 +62,18 @@ describe('variables', () => {
   const begin = (world: PolledWorld) => world.lifecycle.create({ ...scenarios.nightly(new Random(3)), variables })
   const asked = ({ api }: PolledWorld): number => api.asked.filter(({ path }) => path.endsWith('/variables')).length
 
-  it('are asked for if a rule names one, and only that one is kept', async () => {
+  it("requests a pipeline's variables if a rule names one, and stores only that variable", async () => {
     await using world = await openPolledWorld({ ...polled, wanted, traceparent: true })
     begin(world)
     await world.pass(hour)
     const sent = await world.sent()
     expect(sent.map(({ pipeline }) => pipeline.facts.variables)).toEqual([{ TEAM: 'payments' }])
     expect(JSON.stringify(sent)).not.toContain('planted')
-    // Once, also for the traceparent.
+    // The variables are requested once, also for the traceparent.
     expect(asked(world)).toBe(1)
   })
 
-  it('are not asked for if a webhook has reported them, or no rule names one', async () => {
+  it("does not request a pipeline's variables if a webhook has reported them, or if no rule names one", async () => {
     await using reported = await openPolledWorld({ hook: () => true, newest: true, wanted })
     begin(reported)
     await reported.pass(hour)

@@ -1,4 +1,4 @@
-// What of a pipeline in a list is news, where its status is the one already known.
+// Tests whether a pipeline in a list has news if its status is the known one.
 import { describe, expect, it } from 'vitest'
 import { observedRun, mergeRun, type Run } from '../../../src/model/run.ts'
 import { isNew } from '../../../src/core/find/discovered-run.ts'
@@ -34,20 +34,20 @@ function isNewsAfter(known: Run, updatedAt: number, endedAt?: number): boolean {
   return isNew({ run: known, timing: { changedAt: 0, endedAt }, firstSeenBy: {} }, item)
 }
 
-describe('the same status in a list', () => {
-  it('is news if the platform changed it after its last answer, even by a millisecond', () => {
+describe('a pipeline with the known status in a list', () => {
+  it('reports news of a listed pipeline if the platform changed it after the last answer about it, even by a millisecond', () => {
     const known = mergeRun(observedRun(byWebhook), observedRun(byRest(ended + 30)))
     expect(isNewsAfter(known, ended + 30)).toBe(false)
     expect(isNewsAfter(known, ended + 31)).toBe(true)
     expect(isNewsAfter(known, ended + 3_000)).toBe(true)
   })
 
-  it('is also news while the known end waits for its export', () => {
+  it('also reports news of a listed pipeline while its known end waits for its export', () => {
     expect(isNewsAfter(observedRun(byRest(ended)), ended + 3_000, 1)).toBe(true)
     expect(isNewsAfter(observedRun(byRest(ended)), ended, 1)).toBe(false)
   })
 
-  it('is no news if it is the end that a webhook reported, truncated to its second', () => {
+  it('reports no news of a listed pipeline if a webhook reported the same end, truncated to its second', () => {
     const known = observedRun(byWebhook)
     expect(isNewsAfter(known, ended)).toBe(false)
     expect(isNewsAfter(known, ended + 1_000)).toBe(false)

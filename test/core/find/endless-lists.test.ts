@@ -1,4 +1,5 @@
-// A platform whose lists do not end: what was read of them is exported, other projects and sources have their turn, and the cut is said once.
+// Tests a platform whose lists never end: the items that were read are exported, other projects and sources are still polled, and the truncation is
+// logged once.
 import { describe, expect, it } from 'vitest'
 import { hour, minute, openPolledWorld, second, start, type PolledWorld } from './polled-world.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
@@ -7,7 +8,7 @@ import { scenarios } from '../../../src/simulator/platform/scenarios.ts'
 import type { RestReply } from '../../../src/simulator/platform/rest-replies.ts'
 import type { RestRequest } from '../../../src/simulator/platform/rest-api.ts'
 
-/** A page of a list that goes on with the next number, for ever. */
+/** A page of an endless list. It links to the page with the next number. */
 function page(
   { path, query }: RestRequest,
   url: string,
@@ -29,28 +30,31 @@ const isoAt = (at: number): string => new Date(at).toISOString()
 describe('a pipeline whose list of jobs or bridges is endless', () => {
   const project = 'brightwater/data/reports'
 
-  it.each(['jobs', 'bridges'] as const)('is exported with the %s that were read, marked as incomplete', async list => {
-    await using world = await openPolledWorld({ poll: { projects: [project] } })
-    const item = (id: number) => ({
-      id,
-      name: `lint ${id}`,
-      stage: 'test',
-      status: 'success',
-      created_at: isoAt(start),
-    })
-    world.api.misbehave = asked =>
-      asked.path.endsWith(`/${list}`) ? page(asked, world.api.url, () => [item(1), item(2)]) : undefined
-    world.lifecycle.create(scenarios.nightly(new Random(3)))
-    world.lifecycle.create(scenarios.nightly(new Random(4)))
-    await world.pass(2 * hour, minute)
-    const sent = await world.sent()
-    expect(sent.map(({ pipeline }) => pipeline.lacksDetails)).toEqual([true, true])
-    for (const { jobs } of sent) expect(jobs.map(({ id }) => id)).toEqual(expect.arrayContaining([1, 2]))
-    // Once for both pipelines of the project.
-    expect(warnings(world)).toEqual([expect.stringContaining(`(GET /projects/333/pipelines/:id/${list})`)])
-  })
+  it.each(['jobs', 'bridges'] as const)(
+    'exports a pipeline with the %s that were read of an endless list, marked as incomplete',
+    async list => {
+      await using world = await openPolledWorld({ poll: { projects: [project] } })
+      const item = (id: number) => ({
+        id,
+        name: `lint ${id}`,
+        stage: 'test',
+        status: 'success',
+        created_at: isoAt(start),
+      })
+      world.api.misbehave = asked =>
+        asked.path.endsWith(`/${list}`) ? page(asked, world.api.url, () => [item(1), item(2)]) : undefined
+      world.lifecycle.create(scenarios.nightly(new Random(3)))
+      world.lifecycle.create(scenarios.nightly(new Random(4)))
+      await world.pass(2 * hour, minute)
+      const sent = await world.sent()
+      expect(sent.map(({ pipeline }) => pipeline.lacksDetails)).toEqual([true, true])
+      for (const { jobs } of sent) expect(jobs.map(({ id }) => id)).toEqual(expect.arrayContaining([1, 2]))
+      // The warning is logged once for both pipelines of the project.
+      expect(warnings(world)).toEqual([expect.stringContaining(`(GET /projects/333/pipelines/:id/${list})`)])
+    },
+  )
 
-  it('is also marked if its parent is found later', async () => {
+  it('also marks a pipeline with an endless list as incomplete if its parent is found later', async () => {
     await using world = await openPolledWorld({ poll: { groups: ['brightwater'] } })
     world.lifecycle.create(scenarios.family(new Random(1)))
     for (const { project: one } of world.lifecycle.state.pipelines.values()) world.api.activity.set(one.id, world.now())
@@ -99,7 +103,7 @@ describe('the poller', () => {
   it.each([
     ['at 50,000', undefined],
     ['where the platform serves no further page', restFaults.refused('Offset pagination has a maximum')],
-  ])('ends the daily sweep of projects %s', async (_, refusal) => {
+  ])('ends the daily sweep of an endless list of projects %s', async (_, refusal) => {
     await using world = await openPolledWorld({ poll: { groups: ['acme'] } })
     const next = '/api/v4/groups/acme/projects?page=2'
     const sweep = { startedAt: start, since: start, count: refusal === undefined ? 49_990 : 100, done: false, next }

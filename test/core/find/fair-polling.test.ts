@@ -15,7 +15,7 @@ function projectsOf(group: string, count: number, firstId: number): SimProject[]
 const busy = projectsOf('busy', 400, 1)
 const quiet = Array.from({ length: 499 }, (_, index) => projectsOf(`quiet-${index}`, 1, 1_000 + index)).flat()
 
-/** Starts a pipeline whose jobs, in three stages, take so long, s. */
+/** Starts a pipeline whose jobs, in three stages, each run for this many seconds. */
 function start(world: PolledWorld, project: SimProject, seconds: number): number {
   const plan = scenarios.small(new Random(project.id))
   const jobs = plan.jobs.map(job => ({ ...job, seconds: [seconds, seconds] as const, fails: [] }))
@@ -24,12 +24,12 @@ function start(world: PolledWorld, project: SimProject, seconds: number): number
 }
 
 interface Delays {
-  /** In how many rounds each pipeline was found, and in how many rounds its end. */
+  /** The number of rounds until each pipeline was found. `ended`: the number of rounds until its end was found. */
   readonly found: number[]
   readonly ended: number[]
 }
 
-/** Ten quiet groups start a pipeline of three minutes in every round. */
+/** Starts a pipeline of three minutes in each of ten quiet groups in every round, and returns how long they took to be found. */
 async function delaysOf(world: PolledWorld, quietOnes: readonly SimProject[], rounds: number): Promise<Delays> {
   const waiting = new Map<number, { project: number; since: number }>()
   const running = new Map<number, { project: number; since?: number }>()
@@ -58,7 +58,7 @@ async function delaysOf(world: PolledWorld, quietOnes: readonly SimProject[], ro
   return { ...delays, ended: [...delays.ended, ...left] }
 }
 
-/** The pipelines that the poller knows as active; undefined for a project in which it has found none. */
+/** The pipelines of a project that the poller has stored as active; undefined if it has found no pipeline in the project. */
 async function activeIn(world: PolledWorld, project: number): Promise<readonly number[] | undefined> {
   const known = await world.store.repositories.polledProjects.get({ instance: world.api.url, project })
   return known?.active.map(([id]) => id)
@@ -68,13 +68,13 @@ describe('one busy group beside 499 quiet groups', () => {
   it.each([
     ['the projects of a token', { memberProjects: true }, '', 0],
     ['a group with subgroups', { groups: ['org'] }, 'org/', 0],
-    // In a round 90 of the lists of active projects are read, each with one request.
+    // In each round 90 lists of active projects are read, with one request each.
     ['500 named groups', { groups: ['busy', ...quiet.map((_, index) => `quiet-${index}`)] }, '', 10],
-  ])('delays the ends of their pipelines by one round at most, in %s', async (_, poll, root, maxFound) => {
+  ])('delays the ends of pipelines in quiet groups by at most one round, in %s', async (_, poll, root, maxFound) => {
     const projects = [...busy, ...quiet].map(one => ({ ...one, path: root + one.path }))
     await using world = await openPolledWorld({ projects, poll, enrich: false })
     for (const project of projects.slice(0, busy.length)) start(world, project, 36_000)
-    // The busy group alone needs four rounds' requests in each round.
+    // In each round the busy group alone needs the requests of four rounds.
     await world.pass(10 * minute, minute)
     const delays = await delaysOf(world, projects.slice(busy.length), 30)
     expect(Math.max(...delays.ended)).toBeLessThanOrEqual(1)
@@ -83,16 +83,16 @@ describe('one busy group beside 499 quiet groups', () => {
   })
 })
 
-describe('the turns of groups', () => {
+describe('the turns of groups in the poller', () => {
   const begin = createFairTurns<string>(item => item.slice(0, 1))
 
-  it('alternate, whatever the number of their projects', () => {
+  it("polls the projects of each group in turn, whatever the number of the group's projects", () => {
     const queue = begin(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3', 'c1'])
     const taken = Array.from({ length: 10 }, () => queue.take())
     expect(taken).toEqual(['a1', 'a2', 'b1', 'b2', 'c1', 'a3', 'a4', 'b3', 'a5', undefined])
   })
 
-  it('let a group pay for a project with many pages before its next one, but only while others wait', () => {
+  it("delays a group's next project after one with many pages, but only while other groups are waiting", () => {
     const first = begin(['a1'])
     first.charge(first.take() ?? '', 9)
     const others = Array.from({ length: 10 }, (_, index) => `b${index}`)
@@ -106,14 +106,14 @@ describe('the turns of groups', () => {
   })
 })
 
-describe('the group that a project counts for', () => {
+describe('the group that a project is assigned to for polling', () => {
   it.each([
     ['the first group of its path', [], 'team/sub/app', 'team'],
     ['itself, if it is named by its ID', [], '4711', '4711'],
     ['the first group below the only named one', ['org'], 'org/team/sub/app', 'org/team'],
     ['the only named group, if it is directly in it', ['org'], 'org/app', 'org'],
     ['the longest of several named groups', ['org', 'org/team'], 'org/team/sub/app', 'org/team'],
-  ])('is %s', (_, groups, path, group) => {
+  ])('assigns a project for polling to %s', (_, groups, path, group) => {
     expect(fairGroupOf(groups)(path)).toBe(group)
   })
 })

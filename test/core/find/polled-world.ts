@@ -1,4 +1,4 @@
-// The simulated platform with its real REST API, and everything between it and the exports, under one clock the test moves.
+// A simulated platform with its REST API, and everything between it and the exports, with one clock that the test moves.
 import { noDurations, type PastDurations, type LineStep } from '../../../src/core/store/ports/reporter.ts'
 import { createEnricher, type Enricher } from '../../../src/core/complete/enricher.ts'
 import { createPlatformClient, type RestClient } from '../../../src/platform/rest/client.ts'
@@ -34,9 +34,9 @@ export const start = Date.UTC(2026, 5, 1, 12, 0, 0)
 export interface WorldOptions {
   readonly pastDurations?: PastDurations | undefined
   readonly projects?: readonly SimProject[]
-  /** Which webhooks arrive. Default: none. */
+  /** Selects the webhooks that arrive. Default: none. */
   readonly hook?: (delivery: Delivery, at: number) => boolean
-  /** True for the newest platforms: payloads name bridges and roots. Default false. */
+  /** True for the newest platforms, whose payloads name bridges and root pipelines. Default: false. */
   readonly newest?: boolean
   readonly poll?:
     | Partial<
@@ -47,13 +47,13 @@ export interface WorldOptions {
       >
     | undefined
   readonly perMinute?: number
-  /** How far the platform's clock is ahead of ours, ms. */
+  /** How far the platform's clock is ahead of the daemon's, ms. */
   readonly skew?: number
   readonly enrich?: boolean
-  /** What is to be read about the inside of jobs; by default nothing. */
+  /** The steps that read the inside of jobs; default: none. */
   readonly steps?: readonly LineStep[]
   readonly traceparent?: boolean
-  /** What rules for attributes want. */
+  /** The facts that rules for attributes use. */
   readonly wanted?: WantedFacts | undefined
   readonly me?: number
 }
@@ -67,11 +67,11 @@ export interface PolledWorld extends AsyncDisposable {
   enricher: Enricher
   readonly logged: { readonly level: number; readonly msg: string }[]
   now(): number
-  /** Lets time pass in steps: pipelines run, webhooks arrive, rounds are made, runs settle. */
+  /** Moves the clock in steps. In each step pipelines run, webhooks arrive, the poller runs its rounds, and runs settle. */
   pass(ms: number, step?: number): Promise<void>
-  /** The daemon dies and another one begins, on the same store. */
+  /** Replaces the daemon by a new one on the same store, as after a crash. */
   restart(): Promise<void>
-  /** The chunks of all snapshots since the last call. */
+  /** The chunks of all snapshots that were taken since the last call. */
   sent(): Promise<Chunk[]>
 }
 

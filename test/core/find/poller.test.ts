@@ -16,7 +16,7 @@ function startAll(world: PolledWorld): void {
   for (const name of allScenarios) world.lifecycle.create(scenarios[name](random))
 }
 
-/** Attempts of pipelines that ended, as they went out: every one once. */
+/** The attempts of ended pipelines that were exported. An attempt that was exported twice occurs twice. */
 function attempts(chunks: readonly Chunk[]): string[] {
   return chunks
     .filter(({ kind }) => kind === 'attempt')
@@ -29,7 +29,7 @@ function once(chunks: readonly Chunk[]): boolean {
   return new Set(all).size === all.length && new Set(jobs).size === jobs.length
 }
 
-/** Of the last attempt: exports leave in no order. */
+/** The status of each pipeline's last attempt. Attempts must be sorted, because exports are sent in no fixed order. */
 function lastStatus(chunks: readonly Chunk[]): Map<number, string> {
   const inOrder = chunks.toSorted((a, b) => a.attempt - b.attempt)
   return new Map(inOrder.map(({ key, pipeline }) => [key.pipelineId, pipeline.facts.status]))
@@ -55,26 +55,29 @@ describe('the poller without webhooks', () => {
   it.each([
     [true, 2],
     [false, 0],
-  ])('finds what runs and has not changed within the lookback, if that is on: %s', async (running, found) => {
-    const shop = project(901)
-    await using world = await openPolledWorld({
-      projects: [shop],
-      poll: { projects: [shop.path], lookback: hour, running },
-    })
-    for (const status of ['running', 'pending', 'success'] as const)
-      Object.assign(world.lifecycle.create(plan(shop)), { status, updatedAt: world.now() - day })
-    await world.poller.round()
-    expect(world.poller.counters.discovered).toBe(found)
-    await world.poller.round()
-    const asked = world.api.asked.filter(({ query }) => query.has('scope'))
-    expect(asked).toHaveLength(found)
-    // They are fetched at once, not only when they have ended.
-    await world.pass(5 * second)
-    const fetched = world.api.asked.filter(({ path }) => /\/pipelines\/\d+$/.test(path))
-    expect(fetched).toHaveLength(found)
-  })
+  ])(
+    'finds running pipelines that have not changed within the lookback if this is enabled: %s',
+    async (running, found) => {
+      const shop = project(901)
+      await using world = await openPolledWorld({
+        projects: [shop],
+        poll: { projects: [shop.path], lookback: hour, running },
+      })
+      for (const status of ['running', 'pending', 'success'] as const)
+        Object.assign(world.lifecycle.create(plan(shop)), { status, updatedAt: world.now() - day })
+      await world.poller.round()
+      expect(world.poller.counters.discovered).toBe(found)
+      await world.poller.round()
+      const asked = world.api.asked.filter(({ query }) => query.has('scope'))
+      expect(asked).toHaveLength(found)
+      // Running pipelines are requested at once, and not only after they have ended.
+      await world.pass(5 * second)
+      const fetched = world.api.asked.filter(({ path }) => /\/pipelines\/\d+$/.test(path))
+      expect(fetched).toHaveLength(found)
+    },
+  )
 
-  it('exports every pipeline with its final status, also children', async () => {
+  it('exports every pipeline with its final status, including child pipelines', async () => {
     await using world = await openPolledWorld({ poll: whole })
     startAll(world)
     for (const one of world.lifecycle.state.pipelines.values()) world.api.activity.set(one.project.id, world.now())
@@ -85,7 +88,7 @@ describe('the poller without webhooks', () => {
     expect(world.logged).toEqual([])
   })
 
-  it('puts a family of three levels into one trace', async () => {
+  it('exports a family of three levels as one trace', async () => {
     await using world = await openPolledWorld({ poll: whole })
     const root = world.lifecycle.create(scenarios.family(new Random(3)))
     for (const { id } of [301, 320].map(id => ({ id }))) world.api.activity.set(id, world.now())
@@ -93,13 +96,13 @@ describe('the poller without webhooks', () => {
     const chunks = await world.sent()
     expect(chunks).toHaveLength(world.lifecycle.state.pipelines.size)
     expect(new Set(chunks.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
-    // Each once: a parent counts as found with the first answer that names it.
+    // Each pipeline is completed once, because a parent counts as found with the first answer that names it.
     expect(world.enricher.counters.completed).toBe(chunks.length)
     const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
     expect(chunks.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
   })
 
-  it('requests a polled pipeline, its jobs and its bridges once', async () => {
+  it('requests a polled pipeline, its jobs and its bridges only once', async () => {
     await using world = await openPolledWorld({ poll: { projects: ['brightwater/data/reports'] } })
     const { id } = world.lifecycle.create(scenarios.nightly(new Random(3)))
     await world.pass(hour, 30 * second)
@@ -108,7 +111,7 @@ describe('the poller without webhooks', () => {
     expect(await world.sent()).toHaveLength(1)
   })
 
-  it('knows the default branch of a project that is named in the configuration', async () => {
+  it('finds the default branch of a project that the configuration names', async () => {
     await using world = await openPolledWorld({ poll: { projects: ['brightwater/data/reports'] } })
     const { ref } = world.lifecycle.create(scenarios.nightly(new Random(3)))
     await world.pass(hour, 30 * second)
@@ -119,7 +122,7 @@ describe('the poller without webhooks', () => {
   })
 
   it.each(['broken', 'missingRole'] as const)(
-    'finds pipelines if the platform does not show their project (%s)',
+    'finds pipelines even if the platform does not return their project (%s)',
     async fault => {
       await using world = await openPolledWorld({ poll: { projects: ['brightwater/data/reports'] } })
       world.api.misbehave = ({ path }) => (path === '/projects/333' ? restFaults[fault]() : undefined)
@@ -129,7 +132,7 @@ describe('the poller without webhooks', () => {
     },
   )
 
-  it.each([-3 * hour, 3 * hour])('is not misled by a platform whose clock is off by %s ms', async skew => {
+  it.each([-3 * hour, 3 * hour])("finds all pipelines if the platform's clock is wrong by %s ms", async skew => {
     await using world = await openPolledWorld({ poll: whole, skew })
     world.lifecycle.create(scenarios.nightly(new Random(3)))
     await world.pass(hour, 30 * second)
@@ -138,7 +141,7 @@ describe('the poller without webhooks', () => {
     expect(lastStatus(await world.sent()).get(again.id)).toBe(again.status)
   })
 
-  it("finds the user's pipelines in all projects, and all pipelines of projects with a membership", async () => {
+  it("finds the user's own pipelines in all projects, and all pipelines in projects that the user is a member of", async () => {
     await using world = await openPolledWorld({ poll: { ownPipelines: true, memberProjects: true }, me: 40 })
     world.api.isMember = ({ path }) => path === 'brightwater/mobile/app'
     const mine = world.lifecycle.create(scenarios.nightly(new Random(3)))
@@ -167,7 +170,7 @@ describe('the poller without webhooks', () => {
     })
   })
 
-  it('exports a pipeline that waits for a manual job as it is, after an hour', async () => {
+  it('exports a pipeline that waits for a manual job in its current state, after an hour', async () => {
     await using world = await openPolledWorld({ poll: whole })
     const { id } = world.lifecycle.create(scenarios.blocked(new Random(3)))
     await world.pass(hour, minute)
@@ -178,7 +181,7 @@ describe('the poller without webhooks', () => {
     expect(chunks[0]?.jobs.length).toBeGreaterThan(1)
   })
 
-  it('follows a project that has moved', async () => {
+  it('still polls a project after it was moved', async () => {
     await using world = await openPolledWorld({ poll: { projects: ['old/reports'] } })
     world.api.moved.set('old/reports', 'brightwater/data/reports')
     world.lifecycle.create(scenarios.nightly(new Random(3)))
@@ -187,12 +190,12 @@ describe('the poller without webhooks', () => {
   })
 })
 
-describe('a family observed in any order', () => {
+describe('a family of pipelines observed in any order', () => {
   it.each([
     ['its root by webhook, the others by the poller', (id: number, root: number) => id === root],
     ['its root by the poller, the others by webhook', (id: number, root: number) => id !== root],
     ['only its leaves by webhook', (id: number, root: number) => id > root + 2],
-  ])('is one trace: %s', async (_, isObserved) => {
+  ])('exports a family as one trace: %s', async (_, isObserved) => {
     let root = 0
     await using world = await openPolledWorld({ poll: whole, hook: ({ pipelineId }) => isObserved(pipelineId, root) })
     root = world.lifecycle.create(scenarios.family(new Random(3))).id
@@ -205,7 +208,7 @@ describe('a family observed in any order', () => {
   })
 
   it.each(isFull ? [3, 18, 22, 31] : [3, 18])(
-    'is one trace, whichever of its webhooks are lost (seed %i)',
+    'exports a family as one trace, whichever of its webhooks are lost (seed %i)',
     async seed => {
       const random = new Random(seed)
       await using world = await openPolledWorld({ poll: whole, newest: true, hook: () => !random.chance(0.4) })
@@ -218,7 +221,7 @@ describe('a family observed in any order', () => {
     },
   )
 
-  it('is joined by a link if the parent is not visible', async () => {
+  it('connects a child pipeline by a link if the token may not read the parent', async () => {
     await using world = await openPolledWorld({ hook: ({ pipelineId }) => pipelineId !== 48_210_001 })
     world.api.misbehave = ({ path }) => (path.includes('48210001') ? restFaults.notFound('Pipeline') : undefined)
     world.lifecycle.create(scenarios.family(new Random(3)))
@@ -229,7 +232,7 @@ describe('a family observed in any order', () => {
 })
 
 describe('a pipeline retried 8 days after it ended', () => {
-  it('is found again, and only its second attempt is exported', async () => {
+  it('finds the retried pipeline again, and exports only its second attempt', async () => {
     await using world = await openPolledWorld({ poll: { ...whole, interval: hour } })
     const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
     await world.pass(2 * hour, hour)
@@ -245,7 +248,7 @@ describe('a pipeline retried 8 days after it ended', () => {
 })
 
 describe('the poller with webhooks', () => {
-  it('exports no pipeline twice, and does not request what a webhook reported', async () => {
+  it('exports no pipeline twice, and requests nothing that a webhook reported', async () => {
     await using world = await openPolledWorld({ poll: whole, hook: () => true })
     startAll(world)
     await world.pass(2 * hour, minute)
@@ -260,7 +263,7 @@ describe('the poller with webhooks', () => {
     const random = new Random(11)
     const until = Date.UTC(2026, 5, 1, 13, 30)
     const hook: WorldOptions['hook'] = (_, at) => at < until && !random.chance(0.3)
-    // The webhooks that are lost are the same; the long form makes twice as many rounds between them.
+    // The same webhooks are lost in both forms, but the long form has twice as many rounds between them.
     const interval = isFull ? minute : 2 * minute
     await using world = await openPolledWorld({ poll: { ...whole, interval }, hook })
     const chunks: Chunk[] = []
@@ -278,7 +281,7 @@ describe('the poller with webhooks', () => {
 })
 
 describe('a project that has never run a pipeline', () => {
-  it('costs one request per check, because child pipelines are requested only after the first pipeline', async () => {
+  it('sends one request per check of a project without pipelines, because it requests child pipelines only after the first pipeline', async () => {
     const only = project(1)
     await using world = await openPolledWorld({ projects: [only], poll: { projects: [only.path] } })
     await world.pass(20 * minute, minute)
@@ -291,8 +294,8 @@ describe('a project that has never run a pipeline', () => {
   })
 })
 
-describe('a project that a webhook points to', () => {
-  it('is checked in the next round if it is in a configured group', async () => {
+describe('a project that a webhook names', () => {
+  it('checks a project in the next round after a webhook names it, if it is in a configured group', async () => {
     const inside = project(1)
     const outside = { ...project(2), path: 'acme-labs/p2' }
     await using world = await openPolledWorld({ projects: [inside, outside], poll: { groups: ['acme'] } })
@@ -304,8 +307,8 @@ describe('a project that a webhook points to', () => {
   })
 })
 
-describe("schedules and retries, which do not change the project's activity", () => {
-  it('are found within minutes in recently active projects', async () => {
+describe("scheduled pipelines and retries, which do not change the project's activity", () => {
+  it('finds schedules and retries within minutes in recently active projects', async () => {
     const projects = [project(1), project(2)]
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
     world.lifecycle.create(plan(projects[0]!))
@@ -316,7 +319,7 @@ describe("schedules and retries, which do not change the project's activity", ()
     expect([...lastStatus(await world.sent()).keys()]).toEqual([id])
   })
 
-  it('are found within the day elsewhere', async () => {
+  it('finds schedules and retries within a day in projects that were not active recently', async () => {
     const projects = Array.from({ length: 300 }, (_, index) => project(index + 1))
     const interval = 10 * minute
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'], interval }, perMinute: 600 })
@@ -325,13 +328,13 @@ describe("schedules and retries, which do not change the project's activity", ()
     world.api.asked.length = 0
     await world.pass(25 * hour, interval)
     expect([...lastStatus(await world.sent()).keys()]).toEqual([id])
-    // The sweep itself asked for each project about once, and for its pages.
+    // The sweep sent about one request for each project, and one for each page of the list of projects.
     expect(world.api.asked.length).toBeLessThan(300 * 1.2 + 25 * 6 * 1.5 + 350)
   })
 })
 
 describe('a group of 10,000 projects', () => {
-  it('costs a few requests per round while idle, and stays within the budget with 50 active projects', async () => {
+  it('sends a few requests per round for 10,000 projects while no pipeline runs, and stays within the budget with 50 active projects', async () => {
     const projects = Array.from({ length: 10_000 }, (_, index) => project(index + 1))
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] }, perMinute: 300 })
     const sweep = { startedAt: world.now(), since: world.now(), count: 0, before: 10_000, done: false }
@@ -358,11 +361,12 @@ describe('a group of 10,000 projects', () => {
     const chunks = await world.sent()
     expect(lastStatus(chunks)).toEqual(truth(world))
     expect(world.api.asked.filter(aboutOne).length / chunks.length).toBe(3)
-    // Each active project costs its list and its children's, and the sweep goes on; the rest is about the pipelines.
+    // Each active project costs one request for its list and one for the list of child pipelines, and the sweep continues. All other requests are
+    // about pipelines.
     expect((asked - about) / minutes).toBeLessThan(2 * 50 + 12)
   })
 
-  it('stays within the budget under 429s, and misses nothing', async () => {
+  it('finds all pipelines of a large group within the budget, even if the platform answers with 429', async () => {
     const projects = Array.from({ length: 200 }, (_, index) => project(index + 1))
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] }, perMinute: 120 })
     let refused = 0
@@ -379,7 +383,7 @@ describe('a group of 10,000 projects', () => {
     }
     await world.pass(hour / 2, 20 * second)
     expect(lastStatus(await world.sent())).toEqual(truth(world))
-    // They are in order.
+    // The times of the requests are in order.
     const most = Math.max(
       ...times.map((at, first) => times.findIndex((other, i) => i > first && other >= at + minute) - first),
     )
@@ -388,7 +392,7 @@ describe('a group of 10,000 projects', () => {
 })
 
 describe('a poller whose lease another replica holds', () => {
-  it('sends no request, and checks every project as soon as it has the lease', async () => {
+  it('sends no request while another replica holds the lease, and checks every project as soon as it gets the lease', async () => {
     const projects = Array.from({ length: 20 }, (_, n) => project(n + 1))
     await using world = await openPolledWorld({ projects, poll: { projects: projects.map(({ id }) => String(id)) } })
     await world.store.leases.take('poller', 'other', day)
@@ -400,7 +404,7 @@ describe('a poller whose lease another replica holds', () => {
   })
 })
 
-describe('bad answers', () => {
+describe('error answers of the platform to the poller', () => {
   const cases = {
     'a wrong token': restFaults.wrongToken(),
     'a missing scope': restFaults.missingScope(),
@@ -409,24 +413,27 @@ describe('bad answers', () => {
     'a redirect to another host': restFaults.elsewhere('https://elsewhere.example.com/api/v4/x'),
     'an outage': restFaults.broken(),
   }
-  it.each(Object.entries(cases))('%s: is logged once, not in every round, and recovers by itself', async (_, reply) => {
-    await using world = await openPolledWorld({ poll: whole })
-    world.lifecycle.create(scenarios.nightly(new Random(3)))
-    world.api.misbehave = () => reply
-    await world.pass(20 * minute, minute)
-    const warnings = world.logged.filter(({ level, msg }) => level >= 40 && !msg.includes('pause'))
-    expect(warnings).toHaveLength(1)
-    world.api.misbehave = () => undefined
-    await world.pass(30 * minute, minute)
-    expect(await world.sent()).toHaveLength(1)
-    expect(world.logged.filter(({ msg }) => msg.endsWith('answers again'))).toHaveLength(1)
-  })
+  it.each(Object.entries(cases))(
+    'logs an error answer once, not in every round, and recovers by itself: %s',
+    async (_, reply) => {
+      await using world = await openPolledWorld({ poll: whole })
+      world.lifecycle.create(scenarios.nightly(new Random(3)))
+      world.api.misbehave = () => reply
+      await world.pass(20 * minute, minute)
+      const warnings = world.logged.filter(({ level, msg }) => level >= 40 && !msg.includes('pause'))
+      expect(warnings).toHaveLength(1)
+      world.api.misbehave = () => undefined
+      await world.pass(30 * minute, minute)
+      expect(await world.sent()).toHaveLength(1)
+      expect(world.logged.filter(({ msg }) => msg.endsWith('answers again'))).toHaveLength(1)
+    },
+  )
 
   it.each([
     ['refuses the token', restFaults.wrongToken()],
     ["wants another scope than the token's", restFaults.missingScope()],
     ['is missing', restFaults.notFound('Not Found')],
-  ])("do not stop the polling of projects if the list of the token's pipelines %s", async (_, reply) => {
+  ])("still polls projects if the list of the token's pipelines %s", async (_, reply) => {
     await using world = await openPolledWorld({ poll: { projects: ['333'], ownPipelines: true }, me: 40 })
     world.api.misbehave = ({ path }) => (path === '/pipelines' ? reply : undefined)
     const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
@@ -446,7 +453,7 @@ describe('bad answers', () => {
     expect([...lastStatus(await world.sent()).keys()]).toContain(next.id)
   })
 
-  it('of an older platform without that list name the settings to use instead', async () => {
+  it("logs the settings to use instead if an older platform lacks the list of the token's pipelines", async () => {
     await using world = await openPolledWorld({ poll: { ownPipelines: true, memberProjects: true } })
     world.api.misbehave = ({ path }) => (path === '/pipelines' ? restFaults.notFound('Not Found') : undefined)
     await world.pass(10 * minute, minute)
@@ -455,7 +462,7 @@ describe('bad answers', () => {
     expect(warnings[0]).toMatch(/PIPESPAN_POLL_PROJECTS.*PIPESPAN_POLL_GROUPS/)
   })
 
-  it.each(['401', 'scope'])("for a group's projects (%s) do not stop named projects", async why => {
+  it.each(['401', 'scope'])("still polls named projects if the list of a group's projects fails (%s)", async why => {
     await using world = await openPolledWorld({
       poll: { projects: ['333'], groups: ['brightwater/shop', 'brightwater'] },
     })
@@ -466,7 +473,7 @@ describe('bad answers', () => {
     expect([...lastStatus(await world.sent()).keys()]).toEqual([id])
   })
 
-  it('to every request cost a few requests per round', async () => {
+  it('sends only a few requests per round if every request fails', async () => {
     const projects = Array.from({ length: 50 }, (_, n) => String(n + 1))
     const groups = Array.from({ length: 50 }, (_, n) => `g${n}`)
     await using world = await openPolledWorld({ poll: { projects, groups, ownPipelines: true, memberProjects: true } })
@@ -479,7 +486,7 @@ describe('bad answers', () => {
     }
   })
 
-  it.each(['401', "a proxy's 403"])('of one project to the sweep do not hold up the others (%s)', async why => {
+  it.each(['401', "a proxy's 403"])('still sweeps the other projects if one project is refused (%s)', async why => {
     const projects = Array.from({ length: 12 }, (_, n) => project(n + 1))
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
     const page = { status: 403, headers: { 'content-type': 'text/html' }, body: '<html><title>Blocked</title>' }
@@ -491,7 +498,7 @@ describe('bad answers', () => {
     expect([...found].sort((a, b) => a - b)).toEqual(projects.map(({ id }) => id).filter(id => id !== 7))
   })
 
-  it('delay a project, until an operator retries it or all projects', async () => {
+  it('delays the polling of a failing project until an operator retries it or all projects', async () => {
     await using world = await openPolledWorld({ projects: [project(1), project(2)], poll: { projects: ['1', '2'] } })
     world.api.misbehave = () => restFaults.broken()
     await world.pass(20 * minute, minute)
@@ -507,7 +514,7 @@ describe('bad answers', () => {
     expect(await askedFor()).toEqual(['1', '2'])
   })
 
-  it('for a vanished project are logged once, do not affect others, and recover', async () => {
+  it('logs once that a project is not found, still polls others, and recovers by itself', async () => {
     await using world = await openPolledWorld({ poll: { projects: ['320', '333'] } })
     world.api.misbehave = ({ path }) => (path.startsWith('/projects/320') ? restFaults.notFound() : undefined)
     world.lifecycle.create(scenarios.nightly(new Random(3)))

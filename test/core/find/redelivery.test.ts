@@ -85,8 +85,8 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
   }
 }
 
-describe('redelivery', () => {
-  it('only reads hooks if redelivery is off, and reads failed deliveries once it is on', async () => {
+describe('the reading of failed deliveries', () => {
+  it('reads only the state of hooks if redelivery is off, and also failed deliveries once it is on', async () => {
     await using here = await open({ redelivers: false })
     for (const id of [1, 2, 3]) record(here.world, own, '503', delivery(id))
     await here.redelivery.round()
@@ -101,11 +101,11 @@ describe('redelivery', () => {
     const other = here.again({ redelivers: true })
     await other.round()
     expect(here.keys()).toEqual(['key-1', 'key-2', 'key-3'])
-    // Each is counted once, whoever looks.
+    // Each delivery is counted once, even if several rounds read it.
     expect((await here.world.store.repositories.hooks.all())[0]?.answers).toEqual({ 503: 3, 200: 1 })
   })
 
-  it('reads failed deliveries under other names of their events, as their bodies are about pipelines', async () => {
+  it('reads failed deliveries with unknown event names if their bodies are about pipelines', async () => {
     await using here = await open()
     for (const id of [1, 2]) record(here.world, own, '503', delivery(id))
     here.world.api.misbehave = ({ path }, real) => {
@@ -123,7 +123,7 @@ describe('redelivery', () => {
   })
 
   it.each(['id', 'trigger', 'request_headers', 'request_data', 'response_status', 'execution_duration'])(
-    'reads records without %s, or names it',
+    "reads records of deliveries without the field %s, or logs the field's name",
     async field => {
       await using here = await open()
       record(here.world, own, '503', delivery(1))
@@ -139,7 +139,7 @@ describe('redelivery', () => {
     },
   )
 
-  it('reads refused and unanswered deliveries of its own hook, and no others', async () => {
+  it('reads refused and unanswered deliveries of its own hook, and of no other hook', async () => {
     await using here = await open()
     record(here.world, own, '200', delivery(1))
     record(here.world, own, '503', delivery(2))
@@ -150,7 +150,7 @@ describe('redelivery', () => {
     expect(here.keys()).toEqual(['key-2', 'key-3', 'key-4'])
   })
 
-  it('recognises its own hook if parts of the URL are masked', async () => {
+  it('recognises its own hook if parts of its URL are masked', async () => {
     await using here = await open()
     const byPath = { ...own, id: 77, url: 'https://pipespan.example.com/{path}', masked: ['path'] }
     const byHost = { ...own, id: 78, url: 'https://{host}/webhooks', masked: ['host'] }
@@ -173,7 +173,7 @@ describe('redelivery', () => {
     },
   )
 
-  it('reads each delivery once, over restarts and pages', async () => {
+  it('reads each failed delivery only once, across restarts and pages', async () => {
     await using here = await open()
     for (let id = 1; id <= 250; id++) record(here.world, own, id % 2 === 0 ? '503' : '200', delivery(id))
     await here.redelivery.round()
@@ -217,7 +217,7 @@ describe('redelivery', () => {
     ])
   })
 
-  it('exports the state of each hook and the duration of each delivery once, over restarts', async () => {
+  it('exports the state of each hook, and the duration of each delivery once, across restarts', async () => {
     await using here = await open()
     const settings = telemetrySettings({ profiles, gauges: hookMetrics })
     const shown = async () => {
@@ -281,7 +281,7 @@ describe('redelivery', () => {
     await here.redelivery.round()
     const last = here.world.now()
     expect(await remembered()).toMatchObject([{ lastDeliveryAt: last, answers: { 200: 3 } }])
-    // It was switched off when it was last looked at: its state changes, and nothing new came.
+    // The hook was disabled when it was last read. Now its state changes, but it has no new deliveries.
     const [hook] = await remembered()
     await here.world.store.repositories.hooks.put({ ...hook!, state: 'disabled' })
     await here.world.pass(minute)
@@ -289,7 +289,7 @@ describe('redelivery', () => {
     expect(await remembered()).toMatchObject([{ state: 'executable', lastDeliveryAt: last }])
   })
 
-  it('costs no request for a delivery that arrived after all', async () => {
+  it('sends no request for a failed delivery that arrived later', async () => {
     await using here = await open()
     const body = Buffer.from(delivery(1).body)
     await here.takeIn.take({ key: 'key-1', event: 'Pipeline Hook', source: 'webhook', body })
@@ -307,7 +307,7 @@ describe('redelivery', () => {
     expect(here.keys()).toEqual([])
   })
 
-  it('reads deliveries again that the store could not take', async () => {
+  it('reads deliveries again if the store could not store them', async () => {
     await using here = await open()
     record(here.world, own, '503', delivery(1))
     here.failWith(new StoreError('It cannot be written.', 'See the disk.'))
@@ -317,7 +317,7 @@ describe('redelivery', () => {
     expect(here.keys()).toEqual(['key-1'])
   })
 
-  it('continues after a failure of the platform', async () => {
+  it('continues to read deliveries after a failure of the platform', async () => {
     await using here = await open()
     for (let id = 1; id <= 150; id++) record(here.world, own, '503', delivery(id))
     here.world.api.misbehave = ({ query }) => (query.get('page') === '2' ? restFaults.broken() : undefined)

@@ -1,4 +1,4 @@
-// Promises about rounds of requests that one replica of several runs.
+// Tests rounds of requests that only one of several replicas runs.
 import { setImmediate as breathe } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
@@ -10,7 +10,7 @@ import type { Clock } from '../../../src/lib/clock.ts'
 const second = 1_000
 const minute = 60 * second
 
-it('rounds are run as often as configured, even if that is more often than the lease is renewed', async () => {
+it('runs rounds at the configured interval, even if that is shorter than the interval at which the lease is renewed', async () => {
   const stopping = new AbortController()
   let now = Date.UTC(2026, 0, 1)
   const clock: Clock = {
@@ -35,7 +35,7 @@ it('rounds are run as often as configured, even if that is more often than the l
   expect(ran.slice(0, 4)).toEqual([0, 10_000, 20_000, 30_000])
 })
 
-it('a round that is hurried begins at once, and the next one after the usual pause', async () => {
+it('begins a requested round at once, and the next one after the usual pause', async () => {
   let now = Date.UTC(2026, 0, 1)
   const begun = now
   const ran: number[] = []
@@ -62,7 +62,7 @@ it('a round that is hurried begins at once, and the next one after the usual pau
   expect(ran).toEqual([0, 5 * second, 25 * second])
 })
 
-it('rounds are run by one of two replicas, and by the other as soon as the first has stopped', async () => {
+it('runs rounds on one of two replicas, and on the other as soon as the first has stopped', async () => {
   let now = Date.UTC(2026, 0, 1)
   const asleep = new Set<{ readonly until: number; readonly wake: () => void }>()
   const clock: Clock = {
@@ -78,7 +78,7 @@ it('rounds are run by one of two replicas, and by the other as soon as the first
       })
     },
   }
-  /** Lets each replica sleep until then. */
+  /** Moves the clock, and wakes each replica when its pause is over. */
   async function pass(ms: number): Promise<void> {
     const end = now + ms
     for (;;) {

@@ -1,4 +1,4 @@
-// The ingress behind a real listener, before a real SQLite store: what its tests post to.
+// Runs the ingress with a real listener and a real SQLite store, for tests that send webhooks to it.
 import { Agent, request } from 'undici'
 import { Webhook } from 'standardwebhooks'
 import { onTestFinished } from 'vitest'
@@ -44,13 +44,13 @@ export interface RunningIngress {
   readonly listener: Listener
   readonly port: number
   readonly url: string
-  /** What was accepted, in this order. */
+  /** The accepted deliveries, in order. */
   readonly accepted: readonly Delivery[]
   readonly post: (body: Buffer | string, headers?: Record<string, string>) => Promise<Answer>
 }
 
 export interface IngressSetting extends Partial<WebhookIngressOptions> {
-  /** Of the only sender. */
+  /** The secrets of the only sender. */
   readonly secrets?: WebhookSecrets | (() => WebhookSecrets)
   readonly requireSignature?: boolean
   readonly limits?: Partial<Limits>
@@ -63,7 +63,7 @@ export const byToken: WebhookSecrets = { tokens: [new Secret(token)], signing: [
 export const bySignature: WebhookSecrets = { tokens: [], signing: [new Secret(signingSecret)] }
 export const byBoth: WebhookSecrets = { tokens: byToken.tokens, signing: bySignature.signing }
 
-/** Stops with the test. */
+/** Starts an ingress that is stopped at the end of the test. */
 export async function runIngress(setting: IngressSetting = {}): Promise<RunningIngress> {
   const { secrets = byToken, requireSignature = false, limits, basePath, ...options } = setting
   const store = setting.store ?? openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
@@ -122,7 +122,7 @@ export async function runIngress(setting: IngressSetting = {}): Promise<RunningI
   }
 }
 
-/** The headers of a signed delivery. `at`: milliseconds of Unix time. */
+/** The headers of a signed delivery. `at`: time of the signature, ms of Unix time. */
 export function signed(
   body: Buffer | string,
   { id = 'd1', at = Date.now(), secret = signingSecret }: { id?: string; at?: number; secret?: string } = {},

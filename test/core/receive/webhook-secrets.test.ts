@@ -1,4 +1,4 @@
-// Who gets in: tokens and signatures, alone, together, several, wrong, old.
+// Tests which webhook deliveries are accepted: with a token, a signature, both or several, also wrong and old ones.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../../src/lib/secret.ts'
@@ -21,7 +21,7 @@ const otherSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
 const withToken = { 'x-service-token': token }
 const minute = 60_000
 
-describe('the token', () => {
+describe('the token of a webhook delivery', () => {
   test.each([
     ['missing', {}],
     ['blank', { 'x-service-token': ' ' }],
@@ -30,7 +30,7 @@ describe('the token', () => {
     ['longer', { 'x-service-token': `${token}x` }],
     ['in another case', { 'x-service-token': token.toUpperCase() }],
     ['in another header', { authorization: `Bearer ${token}` }],
-  ])('%s: 401', async (_name, headers) => {
+  ])('refuses a webhook token with 401: %s', async (_name, headers) => {
     const { post, accepted, ingress } = await runIngress({ secrets: byToken })
     expect(await post(body, headers as Record<string, string>)).toMatchObject({
       status: 401,
@@ -40,7 +40,7 @@ describe('the token', () => {
     expect(accepted).toHaveLength(0)
   })
 
-  test('is refused with 401 if it is sent twice, even if one of them is right', async () => {
+  test('refuses a delivery with two tokens with 401, even if one of them is right', async () => {
     const { port } = await runIngress({ secrets: byToken })
     const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 2\r\n`
     expect(await exchange(port, `${head}X-Service-Token: ${token}\r\nX-Service-Token: b\r\n\r\n{}`)).toMatch(
@@ -48,7 +48,7 @@ describe('the token', () => {
     )
   })
 
-  test('may be any of several, all compared in constant time', async () => {
+  test('accepts any of several configured tokens, all of which are compared in constant time', async () => {
     const compared: string[] = []
     class Watched extends Secret {
       override equals(candidate: string): boolean {
@@ -68,13 +68,13 @@ describe('the token', () => {
     }
   })
 
-  test('is compared as UTF-8 if it has characters beyond ASCII', async () => {
+  test('compares a webhook token as UTF-8 if it has characters beyond ASCII', async () => {
     const { post } = await runIngress({ secrets: { tokens: [new Secret('geheim-für-ß')], signing: [] } })
     const onTheWire = Buffer.from('geheim-für-ß').toString('latin1')
     expect((await post(body, { 'x-service-token': onTheWire })).status).toBe(202)
   })
 
-  test('is not needed if no secret is configured', async () => {
+  test('requires no token if no webhook secret is configured', async () => {
     const { post } = await runIngress({ secrets: open })
     expect((await post(body)).status).toBe(202)
     expect((await post(body, { 'x-service-token': 'whatever', ...signed(body, { secret: otherSecret }) })).status).toBe(
@@ -83,8 +83,8 @@ describe('the token', () => {
   })
 })
 
-describe('the signature', () => {
-  test('over the raw body is accepted; the same id again is a duplicate', async () => {
+describe('the signature of a webhook delivery', () => {
+  test('accepts a signature over the raw body, and treats a second delivery with the same ID as a duplicate', async () => {
     const { post, accepted } = await runIngress({ secrets: bySignature })
     const spaced = Buffer.from(`${body.toString().replace('main', 'späte  Schicht ✓')}\n`)
     expect((await post(spaced, signed(spaced))).status).toBe(202)
@@ -107,14 +107,14 @@ describe('the signature', () => {
     ['cut off', { ...signed(body), 'webhook-signature': signed(body)['webhook-signature'].slice(0, -3) }],
     ['of nothing', { ...signed(body), 'webhook-signature': 'v1,' }],
     ['absent', {}],
-  ])('%s: 401', async (_name, headers) => {
+  ])('refuses a wrong signature with 401: %s', async (_name, headers) => {
     const { post, accepted, ingress } = await runIngress({ secrets: bySignature })
     expect(await post(body, headers)).toMatchObject({ status: 401, message: 'The signature is missing or wrong.' })
     expect(ingress.counts.refused.signature).toBe(1)
     expect(accepted).toHaveLength(0)
   })
 
-  // Signed when it is sent: the test may begin minutes after its file was read.
+  // The delivery is signed when it is sent, because the test may begin minutes after its file was loaded.
   test.each([
     ['6 minutes old', () => signed(body, { at: Date.now() - 6 * minute })],
     ['6 minutes ahead', () => signed(body, { at: Date.now() + 6 * minute })],
@@ -123,18 +123,18 @@ describe('the signature', () => {
     ['a number and more', () => ({ ...signed(body), 'webhook-timestamp': `${signed(body)['webhook-timestamp']}x` })],
     ['in milliseconds', () => ({ ...signed(body), 'webhook-timestamp': String(Date.now()) })],
     ['negative', () => ({ ...signed(body), 'webhook-timestamp': '-1' })],
-  ])('with a timestamp %s: 401', async (_name, headers) => {
+  ])('refuses a signature with 401 if its timestamp is %s', async (_name, headers) => {
     const { post, ingress } = await runIngress({ secrets: bySignature })
     expect((await post(body, headers())).status).toBe(401)
     expect(ingress.counts.refused.timestamp).toBe(1)
   })
 
-  test.each([-4, 4])('with a timestamp %i minutes off is accepted', async minutes => {
+  test.each([-4, 4])('accepts a signature whose timestamp is %i minutes off', async minutes => {
     const { post } = await runIngress({ secrets: bySignature })
     expect((await post(body, signed(body, { at: Date.now() + minutes * minute }))).status).toBe(202)
   })
 
-  test('one of several signatures, by one of several secrets, is enough', async () => {
+  test('accepts a delivery if one of several signatures matches one of several secrets', async () => {
     const { post } = await runIngress({
       secrets: { tokens: [], signing: [otherSecret, signingSecret].map(value => new Secret(value)) },
     })
@@ -144,7 +144,7 @@ describe('the signature', () => {
     expect((await post(body, signed(body, { id: 'd2', secret: otherSecret }))).status).toBe(202)
   })
 
-  test('is not verified by an unusable signing secret, which does not affect others', async () => {
+  test('ignores an unusable signing secret, and still verifies signatures with the others', async () => {
     const { post } = await runIngress({
       secrets: { tokens: [], signing: [new Secret('whsec_***'), new Secret(signingSecret)] },
     })
@@ -152,7 +152,7 @@ describe('the signature', () => {
     expect((await post(body, signed(body, { secret: otherSecret }))).status).toBe(401)
   })
 
-  test('is verified before an event is ignored because of its kind', async () => {
+  test('verifies the signature before an event is ignored because of its kind', async () => {
     const { post, ingress } = await runIngress({ secrets: bySignature })
     const push = { 'x-service-event': 'Push Hook' }
     const pushed = '{"object_kind":"push"}'
@@ -161,7 +161,7 @@ describe('the signature', () => {
     expect(ingress.counts.ignored).toEqual({ push: 1 })
   })
 
-  test('is refused if any byte of the body is changed, added or removed', async () => {
+  test('refuses a signed delivery if any byte of the body is changed, added or removed', async () => {
     const { post, accepted } = await runIngress({ secrets: bySignature, maxRefusals: Infinity })
     let sent = 0
     await fc.assert(
@@ -190,7 +190,7 @@ describe('the signature', () => {
   })
 })
 
-describe('token and signature', () => {
+describe('a webhook token and a signing secret', () => {
   test.each([
     ['the token alone', withToken, 202],
     ['the signature alone', signed(body), 202],
@@ -199,7 +199,7 @@ describe('token and signature', () => {
     ['an old signature beside the right token', { ...signed(body, { at: 1e12 }), ...withToken }, 401],
     ['an empty signature beside the right token', { 'webhook-signature': '', ...withToken }, 401],
     ['neither', {}, 401],
-  ])('configured: %s → %s', async (_name, headers, status) => {
+  ])('answers deliveries if a token and a signing secret are configured: %s → %s', async (_name, headers, status) => {
     const { post } = await runIngress({ secrets: byBoth })
     expect((await post(body, headers as Record<string, string>)).status).toBe(status)
   })
@@ -208,24 +208,27 @@ describe('token and signature', () => {
     ['the token alone', withToken, 401],
     ['the signature alone', signed(body), 202],
     ['neither', {}, 401],
-  ])('configured and the signature required: %s → %s', async (_name, headers, status) => {
-    const { post } = await runIngress({ secrets: byBoth, requireSignature: true })
-    expect((await post(body, headers as Record<string, string>)).status).toBe(status)
-  })
+  ])(
+    'answers deliveries if both secrets are configured and the signature is required: %s → %s',
+    async (_name, headers, status) => {
+      const { post } = await runIngress({ secrets: byBoth, requireSignature: true })
+      expect((await post(body, headers as Record<string, string>)).status).toBe(status)
+    },
+  )
 
-  test('accept by the token alone if no configured secret could verify the signature', async () => {
+  test('accepts a delivery by its token alone if no configured secret could verify its signature', async () => {
     const { post } = await runIngress({ secrets: byToken })
     expect((await post(body, { ...signed(body), ...withToken })).status).toBe(202)
     expect((await post(body, signed(body))).status).toBe(401)
   })
 
-  test('accept nothing if a signature is required without a secret', async () => {
+  test('accepts no delivery if a signature is required but no signing secret is configured', async () => {
     const { post } = await runIngress({ secrets: open, requireSignature: true })
     expect((await post(body, signed(body))).status).toBe(401)
   })
 })
 
-describe('the secrets of several platforms', () => {
+describe('the webhook secrets of several platforms', () => {
   const other = { instance: 'https://git.example.org', secrets: { tokens: [new Secret('theirs')], signing: [] } }
   const own = { instance: 'https://git.example.com', secrets: byBoth }
   const senders = [own, other].map(one => ({ ...one, requireSignature: false }))
@@ -240,13 +243,13 @@ describe('the secrets of several platforms', () => {
       { ...signed('{}'), 'x-service-token': 'theirs' },
       other.instance,
     ],
-  ])('name the instance of a delivery: %s', async (_name, headers, instance) => {
+  ])('determines the instance of a delivery from its secret: %s', async (_name, headers, instance) => {
     const { post, accepted } = await runIngress({ senders: () => senders })
     expect((await post(body, { ...misleading, ...(headers as Record<string, string>) })).status).toBe(202)
     expect(accepted.map(one => one.instance)).toEqual([instance])
   })
 
-  test('refuse a delivery without one of them, and a daemon without any refuses all', async () => {
+  test('refuses a delivery that matches none of the configured secrets, and every delivery if no sender is configured', async () => {
     const { post } = await runIngress({ senders: () => senders })
     for (const headers of [{}, { 'x-service-token': 'guess' }, signed('{}')]) {
       expect((await post(body, headers as Record<string, string>)).status).toBe(401)
@@ -255,7 +258,7 @@ describe('the secrets of several platforms', () => {
     expect((await none.post(body)).status).toBe(401)
   })
 
-  test('keep the keys of repeated deliveries apart', async () => {
+  test('distinguishes equal idempotency keys of different platforms', async () => {
     const { post } = await runIngress({ senders: () => senders })
     const from = async (token: Record<string, string>) => (await post(body, { ...misleading, ...token })).status
     expect(await from(withToken)).toBe(202)

@@ -1,9 +1,9 @@
-// A delivery that comes too slowly holds nothing for long.
+// Tests that a delivery which arrives too slowly does not occupy resources for long.
 import { expect, test } from 'vitest'
 import { openRaw } from '../../daemon/listeners/raw-exchange.ts'
 import { open, runIngress } from './running-ingress.ts'
 
-test('answers a body that is too slow with 408, keeps nothing, and frees its share of the budget', async () => {
+test('answers a body that is too slow with 408, stores nothing, and frees its share of the budget', async () => {
   const { port, ingress, accepted, post } = await runIngress({
     secrets: open,
     maxBody: 1_000,
@@ -16,7 +16,7 @@ test('answers a body that is too slow with 408, keeps nothing, and frees its sha
     expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 /)
     return ingress.counts.refused.incomplete
   }
-  // On a busy machine the time of a request may be over before its headers were read: then there was no body.
+  // On a busy machine the request's time may be over before its headers were read. Then no body was read.
   await expect.poll(halfSent).toBeGreaterThan(0)
   expect(accepted).toHaveLength(0)
   await expect.poll(async () => (await post('{}')).status).toBe(202)

@@ -1,4 +1,4 @@
-// What the ingress answers, and what is then in the store.
+// Tests the answers of the ingress, and the contents of the store after them.
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
@@ -13,7 +13,7 @@ import { byToken, open, pipelineBody, runIngress, token } from './running-ingres
 const withToken = { 'x-service-token': token }
 
 describe('an accepted delivery', () => {
-  test('is answered once its run is in the store', async () => {
+  test('answers a delivery once its run is in the store', async () => {
     const { post, store, accepted, ingress } = await runIngress()
     const answer = await post(pipelineBody, {
       ...withToken,
@@ -29,13 +29,13 @@ describe('an accepted delivery', () => {
     expect(ingress.counts).toMatchObject({ received: 1, accepted: 1, duplicate: 0 })
   })
 
-  test('is judged by its body if its event header has 4,000 characters', async () => {
+  test('classifies a delivery by its body if its event header has 4,000 characters', async () => {
     const { post, accepted } = await runIngress()
     expect((await post(pipelineBody, { ...withToken, 'x-service-event': 'x'.repeat(4_000) })).status).toBe(202)
     expect(accepted[0]?.event).toBe('')
   })
 
-  test('may have exactly the maximum size, chunked or not, and leaves its room to the next one', async () => {
+  test('accepts a delivery of exactly the maximum size, chunked or not, and frees its share of the budget for the next one', async () => {
     const { post, port } = await runIngress({ secrets: open, maxBody: 100_000, waiting: waitingUpTo(100_000) })
     const body = `{${' '.repeat(99_998)}}`
     expect((await post(body)).status).toBe(202)
@@ -46,7 +46,7 @@ describe('an accepted delivery', () => {
 })
 
 describe('a duplicate or irrelevant delivery', () => {
-  test('with a known idempotency key is a duplicate, whatever is in it', async () => {
+  test('treats a delivery with a known idempotency key as a duplicate, whatever its body contains', async () => {
     const { post, accepted, ingress } = await runIngress()
     const headers = { ...withToken, 'idempotency-key': 'again' }
     expect((await post(pipelineBody, headers)).status).toBe(202)
@@ -58,7 +58,7 @@ describe('a duplicate or irrelevant delivery', () => {
     expect(ingress.counts).toMatchObject({ accepted: 1, duplicate: 1 })
   })
 
-  test('is recognised by its Idempotency-Key or else its webhook-id, and by nothing else', async () => {
+  test('recognises a duplicate by its Idempotency-Key or else by its webhook-id, and by nothing else', async () => {
     const { post } = await runIngress()
     const statuses = async (headers: Record<string, string>): Promise<number[]> => [
       (await post(pipelineBody, { ...withToken, ...headers })).status,
@@ -69,7 +69,7 @@ describe('a duplicate or irrelevant delivery', () => {
     expect(await statuses({})).toEqual([202, 202])
   })
 
-  test('is recognised by the hash of a long or odd key', async () => {
+  test('recognises a duplicate by the hash of its idempotency key if the key is long or has unusual characters', async () => {
     const { post, accepted } = await runIngress()
     for (const key of ['k'.repeat(8_000), 'two words', 'é']) {
       expect((await post(pipelineBody, { ...withToken, 'idempotency-key': key })).status).toBe(202)
@@ -78,7 +78,7 @@ describe('a duplicate or irrelevant delivery', () => {
     for (const { key } of accepted) expect(key).toMatch(/^sha256:[0-9a-f]{64}$/)
   })
 
-  test('of another kind is answered with 200, counted by kind, and never kept', async () => {
+  test('answers an event of another kind with 200, counts it by kind, and never stores it', async () => {
     const { post, accepted, ingress } = await runIngress()
     for (const event of [
       'Push Hook',
@@ -110,7 +110,7 @@ describe('a refused delivery', () => {
     ['{"cut":', 'cut off'],
     ['"{}"', 'a string'],
     ['}{', 'inside out'],
-  ])('%j is not a JSON document (%s): 400', async body => {
+  ])('answers 400 if the body %j is not a JSON document (%s)', async body => {
     const { post, accepted, ingress } = await runIngress()
     expect(await post(body, withToken)).toMatchObject({ status: 400, message: 'The body is not a JSON object.' })
     expect(accepted).toHaveLength(0)
@@ -126,23 +126,23 @@ describe('a refused delivery', () => {
     ['application/jsonp', 415],
     ['text/json', 415],
     ['', 415],
-  ])('by its content type: %j is answered with %i', async (type, status) => {
+  ])('checks the content type of a delivery: %j is answered with %i', async (type, status) => {
     const { post, ingress } = await runIngress()
     expect((await post(pipelineBody, { ...withToken, 'content-type': type })).status).toBe(status)
     expect(ingress.counts.refused.type).toBe(status === 415 ? 1 : 0)
   })
 
-  test('with a compressed body: 415', async () => {
+  test('answers a compressed body with 415', async () => {
     const { post, ingress } = await runIngress()
     const answer = await post(gzipSync(pipelineBody), { ...withToken, 'content-encoding': 'gzip' })
     expect(answer).toMatchObject({ status: 415, message: 'The body must not be compressed.' })
     expect(ingress.counts.refused.encoding).toBe(1)
   })
 
-  test('of 30 MB that is sent to the end: ordinary clients read the 413', async () => {
+  test('answers a body of 30 MB with a 413 that ordinary clients can read, even if they send the whole body', async () => {
     const { port, url, post } = await runIngress()
     const refusal = /^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/
-    // One that reads nothing before it has sent all, with the token and without.
+    // This client reads nothing before it has sent the whole body. It is tested with and without the token.
     expect(await pour(port, 30_000_000, withToken)).toMatch(refusal)
     expect(await pour(port, 30_000_000, {})).toMatch(/^HTTP\/1\.1 401 [^]*}$/)
     expect(await pour(port, 30_000_000, { connection: 'close' })).toMatch(/^HTTP\/1\.1 401 [^]*}$/)
@@ -151,24 +151,24 @@ describe('a refused delivery', () => {
     const fetched = await fetch(`${url}/webhooks`, { method: 'POST', headers, body })
     expect([fetched.status, await fetched.json()]).toEqual([413, { message: 'The body is too large.' }])
     const given = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`])
-    // It does not ask first.
+    // Without an Expect header, curl sends the body without asking first.
     const curl = spawn('curl', ['--silent', '--header', 'Expect:', ...given, '--data-binary', '@-', `${url}/webhooks`])
     const failed = new Promise(resolve => curl.once('error', resolve))
     curl.stdin.on('error', () => undefined).end(body)
     const said = await Promise.race([failed, text(curl.stdout)])
-    // A machine without curl is no failure.
+    // If curl is not installed, the test does not fail.
     if (typeof said === 'string') expect(said).toBe('{"message":"The body is too large."}')
     expect((await post(pipelineBody, withToken)).status).toBe(202)
   })
 
-  test('with a chunked body of more than the maximum: 413', async () => {
+  test('answers 413 if a chunked body exceeds the maximum', async () => {
     const { port, ingress } = await runIngress({ secrets: open, maxBody: 100_000 })
     const answer = await exchange(port, chunkedRequest([`{${' '.repeat(99_999)}`, '}', '}']))
     expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/)
     expect(ingress.counts.refused.size).toBe(1)
   })
 
-  test('with Expect: 100-continue: the sender may continue only if its headers are valid', async () => {
+  test('lets a sender with Expect: 100-continue continue only if its headers are valid', async () => {
     const { port } = await runIngress()
     const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\n${eventHead}Content-Length: 2\r\nConnection: close\r\nExpect: 100-continue\r\n`
     const refused = await openRaw(port)
@@ -182,7 +182,7 @@ describe('a refused delivery', () => {
     expect(await admitted.closed()).toMatch(/HTTP\/1\.1 202 /)
   })
 
-  test('whose sender disconnects within the body leaves nothing in the store, and its room to others', async () => {
+  test('stores nothing of a delivery whose sender disconnects within the body, and frees its share of the budget', async () => {
     const { port, ingress, accepted, post } = await runIngress({ maxBody: 1_000, waiting: waitingUpTo(1_000) })
     const connection = await openRaw(port)
     connection.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 1000\r\n\r\n{${' '.repeat(998)}`)
@@ -195,8 +195,8 @@ describe('a refused delivery', () => {
   })
 })
 
-describe('a delivery without room', () => {
-  test('is refused with 503 and Retry-After, whether its length is announced or not, until another one ends', async () => {
+describe('a delivery for which there is no room', () => {
+  test('refuses a delivery beyond the budget with 503 and Retry-After, whether its length is announced or not, until another one ends', async () => {
     const { port, post } = await runIngress({ maxBody: 60_000, waiting: waitingUpTo(100_000) })
     const slow = await openRaw(port)
     slow.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nConnection: close\r\nContent-Length: 60000\r\n\r\n{`)
@@ -216,7 +216,7 @@ describe('a delivery without room', () => {
     expect((await post(large, withToken)).status).toBe(202)
   })
 
-  test('is refused with 503 and Retry-After by a full store, and its resend is no duplicate', async () => {
+  test('answers 503 with Retry-After if the store is full, and does not treat the repeated delivery as a duplicate', async () => {
     let full = true
     const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
     const takeIn = takeInOf({ ...store, isFull: async () => full })
@@ -228,7 +228,7 @@ describe('a delivery without room', () => {
     expect(ingress.counts.refused.full).toBe(1)
   })
 
-  test('is refused with 503 and Retry-After by a failing store, whose error is only in the log', async () => {
+  test('answers 503 with Retry-After if the store fails, and reports the error only in the log', async () => {
     const lines: string[] = []
     const log = pino({ level: 'warn' }, { write: line => lines.push(line) })
     const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
@@ -244,8 +244,8 @@ describe('a delivery without room', () => {
   })
 })
 
-describe('answers and log lines', () => {
-  test('never contain a secret or the body, and are limited to one line a minute per reason', async () => {
+describe('the answers and log lines of the ingress', () => {
+  test('never writes a secret or the body to an answer or the log, and logs each reason at most once a minute', async () => {
     const lines: string[] = []
     const log = pino({ level: 'trace' }, { write: line => lines.push(line) })
     let now = Date.now()
@@ -269,7 +269,7 @@ describe('answers and log lines', () => {
     for (const text of [...texts, ...lines]) expect(text).not.toMatch(/payload-word|guessed-word|horse/)
   })
 
-  test('use changed secrets at once', async () => {
+  test('uses changed webhook secrets at once', async () => {
     let secrets = byToken
     const { post } = await runIngress({ secrets: () => secrets })
     expect((await post(pipelineBody, withToken)).status).toBe(202)

@@ -6,8 +6,8 @@ import { messageOf } from '../../../src/core/send/backend-message.ts'
 
 const say = (body: string, contentType?: string): string | undefined => messageOf(Buffer.from(body), contentType)
 
-describe('the message of a backend', () => {
-  it('is the message of a google.rpc.Status, even without a content type', () => {
+describe('the error message of a backend', () => {
+  it("takes the backend's message from a google.rpc.Status, even without a content type", () => {
     const { body } = rpcStatus('no such tenant')
     expect(messageOf(body as Uint8Array, 'application/x-protobuf')).toBe('no such tenant')
     expect(messageOf(body as Uint8Array, undefined)).toBe('no such tenant')
@@ -21,24 +21,24 @@ describe('the message of a backend', () => {
     ['{"errors":["one","two"]}', 'one; two'],
     ['"just text"', 'just text'],
     ['{"status":7}', '{"status":7}'],
-  ])('is found in JSON: %s', (body, message) => {
+  ])("finds the backend's message in JSON: %s", (body, message) => {
     expect(say(body, 'application/json')).toBe(message)
   })
 
-  it('is the title of a web page, or else its text', () => {
+  it("uses the title of a web page as the backend's message, or else the page's text", () => {
     const page = '<html><head><title>413 Request Entity Too Large</title></head><body><hr>nginx</body></html>'
     expect(say(page, 'text/html')).toBe('413 Request Entity Too Large')
     expect(say('<!DOCTYPE html><body><style>p{}</style><p>Bad   <b>gateway</b></p>')).toBe('Bad gateway')
   })
 
-  it('is plain text on one line, shortened', () => {
+  it("shortens the backend's message to plain text on one line", () => {
     expect(say('out of\r\n  order\n', 'text/plain')).toBe('out of order')
     expect(say('x'.repeat(1_000))).toHaveLength(301)
     expect(say('')).toBeUndefined()
     expect(say(' \n ')).toBeUndefined()
   })
 
-  it('is one line without secrets and control characters, whatever the backend sends', () => {
+  it("makes the backend's message one line without secrets and control characters, whatever the backend sends", () => {
     fc.assert(
       fc.property(
         fc.oneof(

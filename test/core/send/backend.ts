@@ -1,4 +1,4 @@
-// A backend that reads what the tests' encoder wrote, and answers as each test says.
+// A simulated backend that decodes what the tests' encoder wrote, and answers as each test chooses.
 import { createServer as createHttp } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createHttps, type ServerOptions } from 'node:https'
@@ -11,14 +11,14 @@ export interface Received {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** Pipeline ids in the request. */
+  /** The IDs of the pipelines in the request. */
   readonly ids: readonly number[]
-  /** After decompression. */
+  /** Size of the body after decompression, bytes. */
   readonly bytes: number
-  /** Decompressed. */
+  /** The decompressed body of the request. */
   readonly body: Buffer
   readonly at: number
-  /** Undefined until, and unless, it is answered. */
+  /** The status of the answer. Undefined if the request was not answered, or not yet. */
   status?: number
 }
 
@@ -29,14 +29,14 @@ export interface Reply {
 }
 
 /**
- * `hang`: no answer; `cut`: the connection ends unanswered; `drip headers`: a byte at a time without end; `drip body`: a 200
- * at once, then likewise.
+ * How the backend behaves after a request. `hang`: it does not answer. `cut`: it closes the connection without an answer. `drip headers`: it sends
+ * endless headers, one byte at a time. `drip body`: it sends a 200 at once, and then an endless body in the same way.
  */
 export type Behaviour = Reply | 'hang' | 'cut' | 'drip headers' | 'drip body'
 
 export const ok: Reply = { status: 200 }
 
-/** A field 1 with its pipeline's id; with as many bytes more as `padding` says. */
+/** An encoder that writes a field 1 with the pipeline's ID, and adds the number of bytes that `padding` returns. */
 export function encoderWith(padding: (pipelineId: number) => number): Encode {
   return chunk => {
     const id = idOf(chunk)
@@ -65,7 +65,7 @@ function decode(body: Uint8Array): number[] {
 
 export class Backend {
   readonly requests: Received[] = []
-  /** Asked for every request. */
+  /** Chooses the behaviour for each request. */
   behave: (request: Received, index: number) => Behaviour | Promise<Behaviour> = () => ok
   readonly #server: Server
   readonly #scheme: string
@@ -96,7 +96,8 @@ export class Backend {
       })
     }
     this.#scheme = tls === undefined ? 'http' : 'https'
-    // Longer than any sender keeps a connection: none sends into one that is being closed, whose outcome it could not know.
+    // How long the backend keeps idle connections open, ms. This is longer than any sender uses one, so that no request is sent on a connection that
+    // is being closed, whose outcome would be unknown.
     const keepAliveTimeout = 300_000
     this.#server =
       tls === undefined ? createHttp({ keepAliveTimeout }, take) : createHttps({ ...tls, keepAliveTimeout }, take)
@@ -117,12 +118,12 @@ export class Backend {
     return `${this.#scheme}://127.0.0.1:${this.port}`
   }
 
-  /** Pipeline ids in the order in which they were accepted. */
+  /** The IDs of accepted pipelines, in the order in which they were accepted. */
   get accepted(): number[] {
     return this.requests.filter(({ status }) => status !== undefined && status < 300).flatMap(({ ids }) => ids)
   }
 
-  /** Resolves when `holds`, looked at after every request; rejects after two minutes. */
+  /** Resolves when `holds` returns true, which is checked after every request. Rejects after two minutes. */
   async until(holds: (backend: Backend) => boolean): Promise<void> {
     if (holds(this)) return
     await new Promise<void>((resolve, reject) => {
@@ -154,7 +155,7 @@ export class Backend {
       return
     }
     if (how === 'drip headers' || how === 'drip body') {
-      // Raw, because headers that never end cannot be written otherwise.
+      // The bytes are written directly to the connection, because endless headers cannot be written otherwise.
       const start = how === 'drip body' ? 'Content-Type: text/plain\r\n\r\n' : 'X-Slow: '
       response.socket?.write(`HTTP/1.1 200 OK\r\n${start}`)
       this.#drips.add(setInterval(() => response.socket?.write('x'), 10))
@@ -165,13 +166,13 @@ export class Backend {
   }
 }
 
-/** A google.rpc.Status as the specification wants it in errors. */
+/** An error answer with a google.rpc.Status, as the OTLP specification requires. */
 export function rpcStatus(message: string): Pick<Reply, 'headers' | 'body'> {
   const body = protobuf.Writer.create().uint32(8).int32(3).uint32(18).string(message).finish()
   return { headers: { 'content-type': 'application/x-protobuf' }, body }
 }
 
-/** ExportTraceServiceResponse with a partial success. */
+/** An ExportTraceServiceResponse with a partial success. */
 export function partialSuccess(rejected: number, message: string): Reply {
   const inner = protobuf.Writer.create().uint32(8).int64(rejected).uint32(18).string(message).finish()
   const body = protobuf.Writer.create().uint32(10).bytes(inner).finish()

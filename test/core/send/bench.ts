@@ -1,4 +1,4 @@
-// Exports pending in a real store, an exporter over it, and what tests ask of both.
+// Sets up a store with pending exports and an exporter for tests, with functions that tests share.
 import {
   createExporter,
   type Exporter,
@@ -18,25 +18,25 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 export const traces: ExportQueue = { destination: 'default', signal: 'traces' }
 
-/** Short pauses, so that a test sees many of them. */
+/** Short pauses for the exporter, so that a test can observe many of them. */
 export const quick = {
   limits: { pauses: { first: 20, max: 80 } },
   probes: { first: 20, max: 80 },
 } satisfies Partial<ExporterOptions>
 
-/** Of a flush or a stop that ends because it is done, ms: longer than any machine takes. */
+/** Maximum time for a flush or a stop that is expected to complete, ms. This is longer than any machine takes. */
 export const maxWaitMs = 300_000
 
-/** Where nobody listens: a port that was free a moment ago may be another process's by now. */
+/** An address where nothing listens. A port that was free a moment ago cannot be used, because another process may listen on it by now. */
 export const nowhere = 'http://127.0.0.1:1'
 
 export interface Bench {
   readonly store: Store
-  /** How what is added from now on is encoded. */
+  /** Sets the encoder for exports that are added from now on. */
   encode(encoder: Encode): void
-  /** Adds one export for each pipeline id. */
+  /** Adds one pending export for each pipeline ID. */
   enqueue(ids: readonly number[], to?: readonly ExportQueue[]): Promise<void>
-  /** An exporter over the store; stopped with the bench. */
+  /** Creates an exporter that uses the store. It is stopped at the end of the test. */
   exporter(destinations: readonly Destination[], options?: Partial<ExporterOptions>): Exporter
   dispose(): Promise<void>
 }
@@ -96,7 +96,7 @@ export function endpoint(url: string, options: Partial<Endpoint> = {}): Endpoint
   return { url, headers: {}, timeoutMs: 120_000, compression: 'gzip', ...options }
 }
 
-/** A destination that takes traces at one address. */
+/** A destination that receives traces at one address. */
 export function destination(url: string, options: Partial<Destination & Endpoint> = {}): Destination {
   const { name = 'default', bearer, proxy, signals: own, ...rest } = options
   return {
@@ -107,7 +107,7 @@ export function destination(url: string, options: Partial<Destination & Endpoint
   }
 }
 
-/** The status of one queue. */
+/** Returns the status of one export queue. */
 export async function queueOf(
   exporter: Exporter,
   name = 'default',
@@ -118,7 +118,7 @@ export async function queueOf(
   return found
 }
 
-/** A log that keeps its lines. */
+/** A log that stores its lines for the test. */
 export function listeningLog(): { log: Log; lines: { level: string; message: string }[] } {
   const lines: { level: string; message: string }[] = []
   const note = (level: string) => (_facts: unknown, message: string) => lines.push({ level, message })

@@ -1,4 +1,4 @@
-// The circuit breaker as a machine, on a clock that the test moves.
+// Tests the states of the circuit breaker, with a clock that the test moves.
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { CircuitBreaker, type TripCause } from '../../../src/core/send/circuit-breaker.ts'
@@ -32,41 +32,44 @@ function world() {
 }
 
 describe('a circuit breaker', () => {
-  it('is closed at first, and admits one small batch at a time until something is accepted', async () => {
+  it('keeps the circuit breaker closed at first, and admits one small batch at a time until something is accepted', async () => {
     const { breaker } = world()
     expect([breaker.state, breaker.isProven, await breaker.admit()]).toEqual(['closed', false, 8])
     breaker.accepted()
     expect([breaker.state, breaker.isProven, await breaker.admit()]).toEqual(['closed', true, Infinity])
   })
 
-  it.each(causes)('goes from closed to open, half-open and, once a probe is accepted, closed: %s', async cause => {
-    const { breaker, trip, move, lines } = world()
-    breaker.accepted()
-    trip(cause)
-    expect([breaker.state, breaker.cause, breaker.isProven, await breaker.admit()]).toEqual(['open', cause, false, 0])
-    move(1_000)
-    expect(breaker.state).toBe('half-open')
-    expect(await breaker.admit()).toBeLessThanOrEqual(8)
-    breaker.accepted()
-    expect([breaker.state, breaker.cause, breaker.nextTry, breaker.isProven]).toEqual([
-      'closed',
-      undefined,
-      undefined,
-      true,
-    ])
-    expect(lines.map(({ message }) => message.slice(0, 22))).toEqual([
-      'circuit breaker open: ',
-      'circuit breaker closed',
-    ])
-  })
+  it.each(causes)(
+    'changes the circuit breaker from closed to open, half-open and, once a probe is accepted, closed: %s',
+    async cause => {
+      const { breaker, trip, move, lines } = world()
+      breaker.accepted()
+      trip(cause)
+      expect([breaker.state, breaker.cause, breaker.isProven, await breaker.admit()]).toEqual(['open', cause, false, 0])
+      move(1_000)
+      expect(breaker.state).toBe('half-open')
+      expect(await breaker.admit()).toBeLessThanOrEqual(8)
+      breaker.accepted()
+      expect([breaker.state, breaker.cause, breaker.nextTry, breaker.isProven]).toEqual([
+        'closed',
+        undefined,
+        undefined,
+        true,
+      ])
+      expect(lines.map(({ message }) => message.slice(0, 22))).toEqual([
+        'circuit breaker open: ',
+        'circuit breaker closed',
+      ])
+    },
+  )
 
-  it.each(causes)('waits ever longer while probes fail, up to its limit: %s', cause => {
+  it.each(causes)('waits longer each time that a probe fails, up to a limit: %s', cause => {
     const { breaker, trip, move, lines } = world()
     let before = 0
     for (let n = 0; n < 20; n += 1) {
       const pause = trip(cause)
       expect(pause).toBeLessThanOrEqual(longest[cause])
-      // Half of the jitter at most.
+      // The jitter shortens a pause to half of its length at most.
       expect(pause).toBeGreaterThanOrEqual(Math.min(before, longest[cause]) / 2)
       before = pause
       move(pause)
@@ -76,7 +79,7 @@ describe('a circuit breaker', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('counts requests that fail together as one failure', () => {
+  it('counts requests that fail at the same time as one failure', () => {
     const { breaker, trip, move } = world()
     for (let n = 0; n < 10; n += 1) trip('unavailable')
     expect(breaker.pause).toBeLessThanOrEqual(1_000)
@@ -84,7 +87,7 @@ describe('a circuit breaker', () => {
     expect(trip('unavailable')).toBeLessThanOrEqual(2_000)
   })
 
-  it('stays open when an older request succeeds, and extends its pause by a later Retry-After', () => {
+  it('keeps the circuit breaker open when an older request succeeds, and extends its pause by a later Retry-After', () => {
     const { breaker, trip } = world()
     trip('unavailable')
     breaker.accepted()
@@ -93,7 +96,7 @@ describe('a circuit breaker', () => {
     expect(trip('unavailable', { ...away, retryAfterMs: 0 })).toBe(600_000)
   })
 
-  it('ends the pause for refused credentials when the token changes, and only then', async () => {
+  it('ends the pause after refused credentials only when the token changes', async () => {
     const { breaker, trip, move, rotate } = world()
     for (let n = 0; n < 5; n += 1) move(trip('unauthorized'))
     trip('unauthorized')
@@ -104,7 +107,7 @@ describe('a circuit breaker', () => {
     expect(await breaker.admit()).toBe(4)
   })
 
-  it('is never stuck, whatever happens: time alone makes it probe', () => {
+  it('always sends a probe after some time, whatever happened before', () => {
     const happening = fc.oneof(
       fc.constantFrom<TripCause | 'accepted' | 'asked'>(...causes, 'accepted', 'asked'),
       fc.integer({ min: 0, max: 10 * minute }),

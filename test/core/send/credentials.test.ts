@@ -5,7 +5,7 @@ import { destination, queueOf, listeningLog, openBench, maxWaitMs, range, sorted
 import { Secret } from '../../../src/lib/secret.ts'
 import type { Bearer } from '../../../src/core/send/destination.ts'
 
-/** A token in a file: what `current` answers changes when it is read again, as a slow mount does it. */
+/** A bearer token in a file. `current` returns a changed token only after the file is read again, as with a slow mount. */
 class TokenFile implements Bearer {
   reads = 0
   #file: string | undefined
@@ -32,7 +32,7 @@ class TokenFile implements Bearer {
   }
 }
 
-describe('credentials', () => {
+describe('the credentials of a destination', () => {
   let bench: Bench
   let backend: Backend
   let valid: string
@@ -50,7 +50,7 @@ describe('credentials', () => {
     valid = 'token-one'
     backend.behave = refusing(401)
   })
-  it('that changed in the file are read again at once, and the same batch is delivered without a pause', async () => {
+  it('reads changed credentials from the file again at once, and delivers the same batch without a pause', async () => {
     const bearer = new TokenFile('token-old')
     bearer.write('token-one')
     await bench.enqueue(range(1, 5))
@@ -65,7 +65,7 @@ describe('credentials', () => {
     })
   })
 
-  it('can be rotated during exports without loss or duplicates', async () => {
+  it('exports without loss or duplicates while credentials are rotated', async () => {
     const bearer = new TokenFile('token-one')
     const exporter = bench.exporter([destination(backend.url, { bearer })])
     exporter.start()
@@ -84,7 +84,7 @@ describe('credentials', () => {
   })
 
   it.each([401, 403])(
-    'that are refused with %i open the circuit breaker: one small batch probes, nothing is dropped',
+    'opens the circuit breaker if credentials are refused with %i, probes with one small batch, and drops nothing',
     async status => {
       backend.behave = refusing(status)
       const bearer = new TokenFile('token-wrong')
@@ -112,7 +112,7 @@ describe('credentials', () => {
     },
   )
 
-  it("in configured headers are redacted in the backend's messages", async () => {
+  it("redacts credentials in configured headers in the backend's messages", async () => {
     backend.behave = request => ({ status: 503, body: `bad key ${String(request.headers['x-api-key'])}` })
     await bench.enqueue([1])
     const headers = { 'X-Api-Key': new Secret('abcdefgh12345') }

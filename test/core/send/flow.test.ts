@@ -22,7 +22,7 @@ import {
   type Bench,
 } from './bench.ts'
 
-/** An outbox whose message of this pipeline is damaged. */
+/** An outbox in which the encoded message of this pipeline is damaged. */
 function damaging(outbox: Outbox, pipelineId: number): Outbox {
   return {
     ...outbox,
@@ -36,7 +36,7 @@ function damaging(outbox: Outbox, pipelineId: number): Outbox {
   }
 }
 
-describe('exports', () => {
+describe('pending exports', () => {
   let bench: Bench
   let backend: Backend
 
@@ -46,7 +46,7 @@ describe('exports', () => {
   })
   const allArrived = (count: number) => (of: Backend) => of.accepted.length >= count
 
-  it('are delivered once each, many in one request', async () => {
+  it('delivers each export once, many in one request', async () => {
     await bench.enqueue(range(1, 300))
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
@@ -61,8 +61,8 @@ describe('exports', () => {
     })
   })
 
-  it('are sent as soon as they are pending and the queue is woken', async () => {
-    // No rest ends by itself.
+  it('sends exports as soon as they are pending and the queue is woken', async () => {
+    // No pause of the exporter ends by itself.
     const sleep: Clock['sleep'] = async (_ms, signal) => systemClock.sleep(3_600_000, signal)
     const exporter = bench.exporter([destination(backend.url)], { clock: { ...systemClock, sleep } })
     exporter.start()
@@ -74,7 +74,7 @@ describe('exports', () => {
     }
   })
 
-  it('are batched up to the request limit, and a larger one is sent alone', async () => {
+  it('batches exports up to the size limit of a request, and sends a larger export alone', async () => {
     bench.encode(encoderWith(id => (id === 7 ? 50_000 : 900)))
     await bench.enqueue(range(1, 30))
     const exporter = bench.exporter([destination(backend.url)], {
@@ -87,7 +87,7 @@ describe('exports', () => {
     expect(large.map(({ ids }) => ids)).toEqual([[7]])
   })
 
-  it('whose stored bytes are damaged become dead letters; the others are delivered', async () => {
+  it('makes exports whose stored bytes are damaged dead letters, and delivers the others', async () => {
     const { outbox } = bench.store
     await bench.enqueue(range(1, 9))
     const exporter = bench.exporter([destination(backend.url)], { outbox: damaging(outbox, 4) })
@@ -105,7 +105,7 @@ describe('exports', () => {
     ]),
     ['a cut connection', 'cut'],
   ]
-  it.each(passing)('wait for the end of %s, and are then delivered completely', async (_name, behaviour) => {
+  it.each(passing)('waits for the end of %s, and then delivers all exports', async (_name, behaviour) => {
     await bench.enqueue(range(1, 20))
     backend.behave = (_request, index) => (index < 3 ? behaviour : ok)
     const exporter = bench.exporter([destination(backend.url)])
@@ -117,7 +117,7 @@ describe('exports', () => {
     expect(state).toBe('closed')
     expect(counters).toMatchObject({ delivered: 20, rejected: 0, lost: 0 })
     expect(counters.repeated > 0).toBe(behaviour === 'cut')
-    // Only small batches went out while nothing was accepted.
+    // Only small batches are sent until something is accepted.
     expect(backend.requests.slice(0, 4).every(({ ids }) => ids.length <= 8)).toBe(true)
   })
 
@@ -130,26 +130,29 @@ describe('exports', () => {
         return [date, Date.parse(date) - 10]
       },
     ],
-  ] as [string, () => [string, number]][])('wait as long as Retry-After says, in %s', async (_form, retryAfter) => {
-    await bench.enqueue(range(1, 3))
-    let due = Infinity
-    backend.behave = (_request, index) => {
-      if (index > 0) return ok
-      const [said, at] = retryAfter()
-      due = at
-      return { status: 503, headers: { 'retry-after': said } }
-    }
-    const exporter = bench.exporter([destination(backend.url)])
-    exporter.start()
-    await backend.until(({ requests }) => requests.length === 1)
-    // News does not shorten the pause.
-    await bench.enqueue([4])
-    exporter.wake()
-    await backend.until(allArrived(4))
-    expect(backend.requests[1]!.at).toBeGreaterThanOrEqual(due)
-  })
+  ] as [string, () => [string, number]][])(
+    "waits for the time in the backend's Retry-After header, in %s",
+    async (_form, retryAfter) => {
+      await bench.enqueue(range(1, 3))
+      let due = Infinity
+      backend.behave = (_request, index) => {
+        if (index > 0) return ok
+        const [said, at] = retryAfter()
+        due = at
+        return { status: 503, headers: { 'retry-after': said } }
+      }
+      const exporter = bench.exporter([destination(backend.url)])
+      exporter.start()
+      await backend.until(({ requests }) => requests.length === 1)
+      // A new pending export does not shorten the pause.
+      await bench.enqueue([4])
+      exporter.wake()
+      await backend.until(allArrived(4))
+      expect(backend.requests[1]!.at).toBeGreaterThanOrEqual(due)
+    },
+  )
 
-  it('that are already leased also wait when another request is answered with Retry-After', async () => {
+  it('delays exports that are already leased when another request is answered with Retry-After', async () => {
     await bench.enqueue([1])
     const limits = { batchItems: 20, batchBytes: 1, inFlight: 3, pauses: { first: 20, max: 80 } }
     const exporter = bench.exporter([destination(backend.url)], { limits })
@@ -158,14 +161,14 @@ describe('exports', () => {
     backend.behave = (_request, index) => (index === 6 ? { status: 429, headers: { 'retry-after': '600' } } : ok)
     await bench.enqueue(range(2, 60))
     await exporter.flush(maxWaitMs)
-    // One request for each item: those under way when the first was refused, and none after.
+    // There is one request for each export. Requests that are in progress at the first refusal are completed, and no further one is sent.
     expect(backend.requests.length).toBeGreaterThan(6)
     expect(backend.requests.length).toBeLessThanOrEqual(7 + 3)
     const due = await bench.store.outbox.lease(traces, 100, 1_000)
     expect(due.items.length).toBeGreaterThanOrEqual(60 - 7 - 3)
   })
 
-  it('are repeated with identical bytes, and counted, if the answer was lost', async () => {
+  it('sends exports again with identical bytes, and counts them, if the answer was lost', async () => {
     await bench.enqueue(range(1, 5))
     backend.behave = (_request, index) => (index === 0 ? 'cut' : ok)
     const exporter = bench.exporter([destination(backend.url)])
@@ -177,7 +180,7 @@ describe('exports', () => {
     expect((await queueOf(exporter)).counters).toMatchObject({ repeated: 5, delivered: 5 })
   })
 
-  it('that are accepted in part are counted, shown, logged once and not repeated', async () => {
+  it('counts, shows and logs partly accepted exports once, and does not send them again', async () => {
     await bench.enqueue([1])
     const { log, lines } = listeningLog()
     backend.behave = () => partialSuccess(2, 'attribute too long')
@@ -196,7 +199,7 @@ describe('exports', () => {
     expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
   })
 
-  it('are sent with a limited number of requests in flight', async () => {
+  it('limits the number of requests in flight', async () => {
     await bench.enqueue(range(1, 60))
     let now = 0
     let most = 0
@@ -206,7 +209,7 @@ describe('exports', () => {
       now += 1
       most = Math.max(most, now)
       if (now === 3) areThree()
-      // The first goes alone, as nothing was accepted yet; then none is answered before there are three.
+      // The first request is sent alone, because nothing was accepted yet. After that no request is answered until three are in flight.
       if (index > 0) await three
       await new Promise(resolve => setTimeout(resolve, 20))
       now -= 1
@@ -220,7 +223,7 @@ describe('exports', () => {
     expect(sorted(backend.accepted)).toEqual(range(1, 60))
   })
 
-  it('are settled by a process that was suspended for longer than its lease and lost its connection', async () => {
+  it('settles exports after the process was suspended for longer than its lease and lost its connection', async () => {
     await bench.enqueue(range(1, 3))
     let slept = 0
     let refusals = 2
@@ -242,7 +245,7 @@ describe('exports', () => {
     expect(backend.requests).toHaveLength(1)
   })
 
-  it('whose lease was lost are counted and left to the new holder', async () => {
+  it('counts exports whose lease was lost, and leaves them to the new holder', async () => {
     await bench.enqueue([1])
     const stolen = { ...bench.store.outbox, settle: async () => ({ lost: 1, at: 0 }) }
     const exporter = bench.exporter([destination(backend.url)], { outbox: stolen })
@@ -252,7 +255,7 @@ describe('exports', () => {
     expect((await queueOf(exporter)).counters).toMatchObject({ lost: 1, delivered: 0 })
   })
 
-  it('that are refused after their lease was lost do not become dead letters: another replica decides', async () => {
+  it('does not make exports dead letters if they are refused after their lease was lost: another replica decides', async () => {
     await bench.enqueue([1])
     const { log, lines } = listeningLog()
     const stolen = { ...damaging(bench.store.outbox, 1), settle: async () => ({ lost: 1, at: 0 }) }
@@ -267,7 +270,7 @@ describe('exports', () => {
     expect(lines.map(({ message }) => message).join()).toContain('another replica has taken over')
   })
 
-  it('are leased for longer than two requests of two timeouts each', async () => {
+  it('leases exports for longer than two requests with two timeouts each', async () => {
     await bench.enqueue([1])
     const leases: number[] = []
     const { outbox } = bench.store
@@ -285,7 +288,7 @@ describe('exports', () => {
     expect(Math.min(...leases)).toBeGreaterThan(2 * 2 * 60_000)
   })
 
-  it('have a queue for each destination and signal, so that one that is down delays no other', async () => {
+  it('queues exports for each destination and signal, so that an unreachable destination does not delay others', async () => {
     const down = await Backend.start()
     down.behave = () => 'hang'
     const signals = {
@@ -313,13 +316,13 @@ describe('exports', () => {
     await down.close()
   })
 
-  it('that are pending for a removed destination are shown', async () => {
+  it('shows exports that are pending for a removed destination', async () => {
     await bench.enqueue([1, 2], [{ destination: 'gone', signal: 'logs' }])
     const exporter = bench.exporter([destination(backend.url)])
     expect(await queueOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', pending: 2 })
   })
 
-  it('are counted, and their requests measured', async () => {
+  it('counts exports, and measures the durations of their requests', async () => {
     await bench.enqueue(range(1, 3))
     const requested: unknown[] = []
     const exporter = bench.exporter([destination(backend.url)], {
@@ -334,12 +337,12 @@ describe('exports', () => {
     expect(requested).toEqual([['default', 'delivered', 3]])
   })
 
-  it('need a unique destination name: a duplicate is a configuration error', () => {
+  it('reports a duplicate destination name as a configuration error', () => {
     const twice = [destination(backend.url), destination(backend.url)]
     expect(() => bench.exporter(twice)).toThrow(/Two destinations are named "default"\. Give each a unique name/)
   })
 
-  it('of delta metrics count all pipelines of a millisecond in one point, and each once when the request is divided', async () => {
+  it('counts all pipelines of a millisecond in one data point of delta metrics, and each pipeline once if the request is divided', async () => {
     const settings = telemetrySettings({ profiles })
     bench.encode(chunk => encodeMetrics([chunk], settings))
     await bench.enqueue(range(1, 8), [{ destination: 'default', signal: 'metrics' }])
@@ -370,7 +373,7 @@ describe('exports', () => {
   })
 })
 
-/** One below, one above what is compressed at once. */
+/** One body is smaller, the other larger than the size that is compressed in one turn. */
 it.each([40_000, 400_000])('delivers a compressed body of %i bytes unchanged, and releases its memory', async bytes => {
   const backend = closeAfterTest(await Backend.start())
   const settings = endpoint(`${backend.url}/v1/traces`)

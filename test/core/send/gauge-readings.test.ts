@@ -1,4 +1,4 @@
-// Gauges of what the platform was asked last: sent by the flush and shown to who scrapes, until they are too old to be today's.
+// Tests gauges with the last readings from the platform. The metric flush sends them and a scrape shows them until they are too old.
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createMetricFlush } from '../../../src/core/send/metric-flush.ts'
@@ -70,7 +70,7 @@ it("sends a gauge under the profile's names, with an age that is computed when i
   expect(points[0]?.attributes).toEqual({ 'gitlab.agent.name': 'production' })
 })
 
-it("sends a group's gauge under the group, and counts down a gauge of a due time", async () => {
+it("sends a group's gauge with the group's name, and counts down a gauge of a due time", async () => {
   const due = { metric: 'platform.milestone.due', attributes: {}, value: { until: now - 60_000 } }
   const { project: _, ...reading } = agents('acme', 0)
   await store.repositories.gaugeReadings.put({ ...reading, group: 'acme', points: [due] })
@@ -79,14 +79,14 @@ it("sends a group's gauge under the group, and counts down a gauge of a due time
   expect(receiver.metrics[0]?.resource.attributes).toMatchObject({ 'service.name': 'acme' })
 })
 
-it('stops sending a gauge that was not found again for too long', async () => {
+it('stops sending a gauge whose last reading is too old', async () => {
   await store.repositories.gaugeReadings.put(agents('acme/infra', 7))
   now += hour + 1
   await flushOnce()
   expect(sent()).toEqual([])
 })
 
-it('shows each gauge with its project in a scrape, except those of hidden projects', async () => {
+it('shows each gauge with its project in a scrape, except the gauges of hidden projects', async () => {
   await store.repositories.gaugeReadings.put(agents('acme/infra', 7))
   await store.repositories.gaugeReadings.put(agents('acme/secret', 8))
   const scrape = createScrapedMetrics({

@@ -1,4 +1,4 @@
-// Endpoints that speak gRPC, or nothing that is HTTP: what is said of them, and that nothing is taken for delivered.
+// Tests endpoints that use gRPC or a protocol other than HTTP: which error is reported, and that nothing is treated as delivered.
 import { createServer as createHttp2, createSecureServer } from 'node:http2'
 import { createServer, type Socket } from 'node:net'
 import { readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const file = (name: string): string => `${import.meta.dirname}/tls/${name}`
 const tls = { cert: readFileSync(file('server.crt')), key: readFileSync(file('server.key')) }
 const sentence = 'this is OTLP/gRPC; OTLP/HTTP usually listens at 4318'
 
-/** A frame of HTTP/2 on stream 0. */
+/** Encodes an HTTP/2 frame on stream 0. */
 function frame(type: number, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0, 0, payload.length, type, 0, 0, 0, 0, 0]), payload])
 }
@@ -43,12 +43,12 @@ it.each([
   ['one that greets and says good bye', () => talking(socket => socket.end(goAway), settings), 'http'],
   ['a client of HTTP/2', () => talking(socket => socket.end('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')), 'http'],
   ['one with TLS that agrees on no protocol', () => createTls(tls, socket => socket.end(settings)), 'https'],
-] as const)('names OTLP/gRPC, and that nothing was received: %s', async (_, server, scheme) => {
+] as const)('reports that the endpoint is OTLP/gRPC and that nothing was received: %s', async (_, server, scheme) => {
   const url = `${scheme}://127.0.0.1:${await listen(server())}/v1/traces`
   expect(await verdictAt(url)).toEqual({ as: 'later', kind: 'other', message: sentence, outcomeUnknown: false })
 })
 
-it('does not call every stranger gRPC', async () => {
+it('does not report gRPC for every unknown endpoint', async () => {
   const mail = `http://127.0.0.1:${await listen(talking(socket => socket.end(), Buffer.from('220 mail ESMTP\r\n')))}`
   expect(await verdictAt(mail)).toMatchObject({
     kind: 'unreachable',
@@ -58,7 +58,7 @@ it('does not call every stranger gRPC', async () => {
   expect(await verdictAt(closing)).toMatchObject({ kind: 'unreachable', outcomeUnknown: true })
 })
 
-it('suspects gRPC by its port if what listens there speaks no HTTP, and keeps what may have been received', () => {
+it('suspects gRPC by the port if the endpoint does not use HTTP, and keeps exports that it may have received', () => {
   const reason = 'it closes the connection: other side closed (UND_ERR_SOCKET)'
   const answer = { kind: 'failed', reason, outcomeUnknown: true, grpcBy: 'port' } as const
   expect(verdictOf(answer, 'traces', 0)).toEqual({
@@ -68,7 +68,7 @@ it('suspects gRPC by its port if what listens there speaks no HTTP, and keeps wh
   expect(verdictOf(answer, 'notifications', 0)).toMatchObject({ kind: 'unreachable', message: reason })
 })
 
-it('is what doctor says, with the port to use', async () => {
+it('reports a gRPC endpoint in the doctor, with the port to use instead', async () => {
   const url = `http://127.0.0.1:${await listen(createHttp2())}/v1/traces`
   const [finding] = await checkDestinations([{ name: 'default', signals: { traces: endpoint(url) } }], false)
   expect(finding).toMatchObject({

@@ -1,4 +1,4 @@
-// The flush of cumulative metrics: a real store, real totals, and a receiver that reads what arrives.
+// Tests the flush of cumulative metrics with a real store, real totals, and a receiver that decodes the requests.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../../src/core/send/metric-flush.ts'
@@ -21,11 +21,11 @@ let now: number
 let store: Store
 let receiver: OtlpReceiver
 let flushes: MetricFlush[]
-/** How often each has come to rest: then it has taken all answers. */
+/** How many times each flush has paused. When it pauses, it has processed all answers. */
 let rests: Map<MetricFlush, () => number>
 const clock: Clock = {
   now: () => now,
-  // A pause of the loop lasts until it is woken; everything else goes on at once.
+  // A pause of the flush loop lasts until it is woken. All other pauses end at once.
   sleep: async (_ms, signal) =>
     new Promise(resolve => {
       if (signal?.aborted === true) resolve()
@@ -79,7 +79,7 @@ function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
   return flush
 }
 
-/** Observes these pipelines, and takes the snapshots of those that have ended. */
+/** Observes pipelines, and takes the snapshots of those that have ended. */
 async function run(...observations: Observation[]): Promise<void> {
   await store.runs.transact(observations.flatMap(one => mergeObservations([one], 'webhook', rules)))
   now += rules.settle
@@ -95,7 +95,7 @@ function pipeline(id: number, status = 'success', project: Partial<ProjectFacts>
   return { ...observed, project: { ...observed.project, ...project } }
 }
 
-/** The latest points of a metric by project and attributes. */
+/** The latest data points of a metric, by project and attributes. */
 function latest(name: string): Record<string, unknown> {
   const found: Record<string, unknown> = {}
   for (const metric of receiver.metrics) {
@@ -109,7 +109,7 @@ function latest(name: string): Record<string, unknown> {
   return found
 }
 
-/** Runs the next flush, which is answered so often, and waits until it has taken the answers. */
+/** Runs the next flush and waits until it has processed its answers. `requests`: the number of answers. */
 async function flushed(flush: MetricFlush, requests = 1): Promise<void> {
   const answered = receiver.requests.length + requests
   const rested = rests.get(flush)?.() ?? 0
@@ -138,7 +138,7 @@ describe('the flush of cumulative metrics', () => {
     expect(new Set(sums.map(metric => metric.temporality))).toEqual(new Set(['cumulative']))
   })
 
-  it('keeps the start of a series and adds up over a restart', async () => {
+  it('keeps the start time and the totals of a series across a restart', async () => {
     await run(pipeline(1))
     const first = start()
     await receiver.until(() => receiver.metrics.length > 0)
@@ -160,7 +160,7 @@ describe('the flush of cumulative metrics', () => {
     expect(starts()).toEqual(before)
   })
 
-  it('is done by one of two replicas, and by the other when the first stops', async () => {
+  it('runs the metric flush on one of two replicas, and on the other when the first stops', async () => {
     await run(pipeline(1))
     const first = start()
     await receiver.until(() => receiver.metrics.length > 0)
@@ -174,7 +174,7 @@ describe('the flush of cumulative metrics', () => {
     expect(receiver.requests).toHaveLength(sent + 1)
   })
 
-  it('is superseded by the next one if it is refused, and the reason is shown', async () => {
+  it('replaces a refused metric flush by the next one, and shows the reason', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'no metrics today' } })
     const flush = start()
@@ -196,7 +196,7 @@ describe('the flush of cumulative metrics', () => {
     expect(latest('pipeline.status_total')).toEqual({ '3: main success': 2 })
   })
 
-  it('skips a refused project without delaying others', async () => {
+  it('skips a refused project in the metric flush without delaying others', async () => {
     await run(...[1, 2, 3, 4, 5].map(id => pipeline(id, 'success', { id, path: `acme/p${id}` })))
     receiver.misbehave({
       when: ({ metrics }) => metrics.some(({ resource }) => resource.attributes['service.instance.id'] === '4'),
@@ -208,7 +208,7 @@ describe('the flush of cumulative metrics', () => {
     expect(owners()).toEqual(['1', '2', '3', '5'])
   })
 
-  it('does not try projects one by one if the destination has accepted nothing yet', async () => {
+  it('does not try projects one by one if the destination has not accepted anything yet', async () => {
     await run(...[1, 2, 3, 4, 5].map(id => pipeline(id, 'success', { id, path: `acme/p${id}` })))
     receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'no metrics here' } })
     const flush = start()
@@ -217,12 +217,12 @@ describe('the flush of cumulative metrics', () => {
     const projects = receiver.requests.map(
       ({ metrics }) => new Set(metrics.map(({ resource }) => resource.attributes['service.instance.id'])),
     )
-    // The first project alone is refused like all together: that settles it.
+    // The first project alone is refused like all projects together, so no other project is tried.
     expect(projects).toContainEqual(new Set(['1']))
     expect(projects).not.toContainEqual(new Set(['2']))
   })
 
-  it('waits as long as Retry-After says', async () => {
+  it('waits for the time in the Retry-After header before the next metric flush', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 429, headers: { 'retry-after': '300' } }, times: 1 })
     const flush = start()
@@ -235,7 +235,7 @@ describe('the flush of cumulative metrics', () => {
     expect(receiver.requests.map(({ status }) => status)).toEqual([429, 200])
   })
 
-  it('is retried at once on request, unless nothing waits', async () => {
+  it('retries the metric flush at once on request, unless nothing is pending', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 429, headers: { 'retry-after': '300' } }, times: 1 })
     const flush = start()
@@ -247,7 +247,7 @@ describe('the flush of cumulative metrics', () => {
     expect(flush.tryNow()).toBe(0)
   })
 
-  it('is independent for each destination', async () => {
+  it('flushes metrics independently for each destination', async () => {
     await run(pipeline(1))
     start({ destinations: [destination('down', 'cumulative', 'http://127.0.0.1:1'), destination('default')] })
     await receiver.until(() => receiver.metrics.length > 0)
@@ -255,8 +255,8 @@ describe('the flush of cumulative metrics', () => {
   })
 })
 
-describe('active runs', () => {
-  it('are counted by name and state, in separate requests, with an explicit 0 when the last one ends', async () => {
+describe('the metrics of active runs', () => {
+  it('counts active runs by name and state, in separate requests, with an explicit 0 when the last run ends', async () => {
     await run(
       event('running', {}, [], { name: 'Build' }, 1),
       event('running', {}, [], { name: 'Build' }, 2),
@@ -280,7 +280,7 @@ describe('active runs', () => {
     expect(latest('cicd.pipeline.run.active')).toEqual({})
   })
 
-  it('have their active jobs counted, and the longest wait measured from when the job was first seen waiting', async () => {
+  it('counts active jobs, and measures the longest wait from the time at which the job was first observed waiting', async () => {
     const waiting = job(1, 'test', 'pending', {}, { tags: ['gpu'], queuedDuration: 30 })
     const other = (status: string) => job(2, 'lint', status, { started: 1 }, { tags: ['docker'] })
     await run(event('running', {}, [waiting, other('running')], {}, 1))
@@ -292,7 +292,7 @@ describe('active runs', () => {
     const first = latest(oldest)['3: gpu'] as number
     expect(first).toBeGreaterThanOrEqual(30)
     now += 10 * minute
-    // Another job moves: the run has a newer observation, which says nothing about the job that waits.
+    // Another job changes. The run then has a newer observation, but it does not concern the waiting job.
     await run(event('running', {}, [job(2, 'lint', 'success', { started: 1, finished: 9 })], {}, 1))
     now += minute
     receiver.clear()
@@ -306,7 +306,7 @@ describe('active runs', () => {
     expect(latest(active)).toMatchObject({ '3: running gpu': 1, '3: pending gpu': 0 })
   })
 
-  it('are cumulative, and the only flushed metric if the temporality is delta', async () => {
+  it('exports the metrics of active runs as cumulative, and flushes only these if the temporality is delta', async () => {
     await run(event('running', {}, [], {}, 1), pipeline(9))
     start({ destinations: [destination('default', 'delta')] })
     await receiver.until(() => receiver.requests.length > 0)

@@ -15,7 +15,7 @@ const never = new AbortController().signal
 const pem = (name: string): string => fileURLToPath(new URL(`tls/${name}`, import.meta.url))
 const opened: OtlpHttp[] = []
 
-/** What is posted here is empty, and so not compressed. */
+/** An endpoint. The posted bodies are empty, so they are not compressed. */
 function endpoint(url: string, options: Partial<Endpoint> = {}): Endpoint {
   return compressed(url, { compression: 'none', ...options })
 }
@@ -31,8 +31,8 @@ async function post(settings: Endpoint, token?: string, proxies?: Proxies): Prom
 }
 
 /**
- * What comes of a round with a short deadline, and with a longer one where that passed before what the round is about had begun, as it may on a
- * slow machine.
+ * Returns the result of a round with a short deadline. On a slow machine the deadline may pass before the tested action has begun. Then the round is
+ * repeated with a longer deadline.
  */
 async function withinDeadline<T>(round: (timeoutMs: number) => Promise<T | undefined>): Promise<T> {
   for (const timeoutMs of [200, 2_000, 20_000]) {
@@ -42,7 +42,7 @@ async function withinDeadline<T>(round: (timeoutMs: number) => Promise<T | undef
   throw new Error('nothing began, even within 20 s')
 }
 
-describe('one OTLP POST', () => {
+describe('one OTLP POST request', () => {
   let backend: Backend
   const plain = (options: Partial<Endpoint> = {}): Endpoint => endpoint(`${backend.url}/v1/traces`, options)
 
@@ -54,7 +54,7 @@ describe('one OTLP POST', () => {
     await backend.close()
   })
 
-  it('has the protobuf content type, its length, a user agent and the configured headers', async () => {
+  it('sends an OTLP request with the protobuf content type, its length, a user agent and the configured headers', async () => {
     const headers = { 'X-Scope-OrgID': new Secret('acme'), authorization: new Secret('Basic abc') }
     await post(plain({ url: `${backend.url}/otlp/v1/traces?env=ci`, headers }))
     const [request] = backend.requests
@@ -71,18 +71,18 @@ describe('one OTLP POST', () => {
     expect(request?.headers).not.toHaveProperty('content-encoding')
   })
 
-  it('replaces a configured Authorization header by the bearer token', async () => {
+  it('replaces a configured Authorization header with the bearer token', async () => {
     await post(plain({ headers: { Authorization: new Secret('Basic abc') } }), 'tok-1')
     expect(backend.requests[0]?.headers.authorization).toBe('Bearer tok-1')
   })
 
-  it('does not follow redirects', async () => {
+  it('does not follow redirects of the backend', async () => {
     backend.behave = () => ({ status: 307, headers: { location: `${backend.url}/elsewhere` } })
     expect(await post(plain())).toMatchObject({ kind: 'answered', status: 307 })
     expect(backend.requests).toHaveLength(1)
   })
 
-  it('ends at its deadline when the answer drips, with an unknown outcome', async () => {
+  it('ends an OTLP request at its deadline if the answer arrives byte by byte, with an unknown outcome', async () => {
     backend.behave = () => 'drip headers'
     const { answer, timeoutMs } = await withinDeadline(async timeoutMs => {
       const answer = await post(plain({ timeoutMs }))
@@ -91,7 +91,7 @@ describe('one OTLP POST', () => {
     expect(answer).toEqual({ kind: 'failed', reason: `no answer within ${timeoutMs / 1000} s`, outcomeUnknown: true })
   })
 
-  it('uses the status even if the body never ends', async () => {
+  it('uses the status of an answer even if its body never ends', async () => {
     backend.behave = () => 'drip body'
     const answer = await withinDeadline(async timeoutMs => {
       const answer = await post(plain({ timeoutMs }))
@@ -100,14 +100,14 @@ describe('one OTLP POST', () => {
     expect(answer.status).toBe(200)
   })
 
-  it('reads no more than 64 KiB of an answer', async () => {
+  it('reads at most 64 KiB of an answer', async () => {
     backend.behave = () => ({ status: 500, body: 'x'.repeat(5_000_000) })
     const answer = await post(plain())
     expect(answer).toMatchObject({ kind: 'answered', status: 500 })
     if (answer.kind === 'answered') expect(answer.body.length).toBeLessThanOrEqual(64 * 1024)
   })
 
-  it('distinguishes a refused connection, which sent nothing, from a cut one, which may have', async () => {
+  it('distinguishes a refused connection, on which nothing was sent, from a broken one, on which data may have been sent', async () => {
     backend.behave = () => 'cut'
     expect(await post(plain())).toMatchObject({ kind: 'failed', outcomeUnknown: true })
     const refused = await post(endpoint(`${nowhere}/v1/traces`))
@@ -115,7 +115,7 @@ describe('one OTLP POST', () => {
     expect(refused.kind === 'failed' && refused.reason).toMatch(/ECONNREFUSED/)
   })
 
-  it('ends at once when it is stopped', async () => {
+  it('ends an OTLP request at once when the client is stopped', async () => {
     backend.behave = () => 'hang'
     const stop = new AbortController()
     const answer = http(plain()).post(new Uint8Array(), undefined, stop.signal)
@@ -124,13 +124,14 @@ describe('one OTLP POST', () => {
     expect(await answer).toMatchObject({ kind: 'failed', outcomeUnknown: true })
   })
 
-  it('is not sent after waiting for a connection until its deadline', async () => {
+  it('does not send an OTLP request that waited for a connection until its deadline', async () => {
     const { answers, sent } = await withinDeadline(async timeoutMs => {
       const before = backend.requests.length
       const one = createOtlpHttp(plain({ timeoutMs }), undefined, 1)
       opened.push(one)
       backend.behave = () => {
-        // The process stands still beyond both deadlines: else the second one has a moment left when the connection of the first is free.
+        // The process is blocked beyond both deadlines. Otherwise the second request would have some time left when the connection of the first is
+        // free.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 100)
         return 'hang'
       }
@@ -144,7 +145,7 @@ describe('one OTLP POST', () => {
     expect(sent).toBe(2)
   })
 
-  it('says what is wrong with a TLS file, and what to do', () => {
+  it('reports what is wrong with a TLS file, and the remedy', () => {
     const tls = { caFile: '/nowhere/ca.pem' }
     expect(() => createOtlpHttp(plain({ tls }), undefined, 1)).toThrow(
       'The OTLP CA certificate /nowhere/ca.pem cannot be read (ENOENT). Use a PEM file that this process can read.',
@@ -152,7 +153,7 @@ describe('one OTLP POST', () => {
   })
 })
 
-describe('TLS', () => {
+describe('TLS connections to a backend', () => {
   let backend: Backend
   const files = { caFile: pem('ca.crt'), certFile: pem('client.crt'), keyFile: pem('client.key') }
 
@@ -167,17 +168,17 @@ describe('TLS', () => {
     await backend.close()
   })
 
-  it('trusts the configured CA and shows the client certificate', async () => {
+  it('trusts the configured CA and sends the client certificate', async () => {
     expect(await post(endpoint(backend.url, { tls: files }))).toMatchObject({ kind: 'answered', status: 200 })
   })
 
-  it('rejects an unknown CA', async () => {
+  it('refuses a TLS connection if the CA is unknown', async () => {
     const answer = await post(endpoint(backend.url))
     expect(answer).toMatchObject({ kind: 'failed', outcomeUnknown: false })
     expect(answer.kind === 'failed' && answer.reason).toMatch(/certificate/)
   })
 
-  it('works through a proxy too', async () => {
+  it('makes a TLS connection through a proxy', async () => {
     const proxy = await Proxy.start()
     const proxies = { https: `http://user:word@127.0.0.1:${proxy.port}`, no: 'example.com' }
     const settings = endpoint(backend.url.replace('127.0.0.1', 'localhost'), { tls: files })
@@ -188,7 +189,7 @@ describe('TLS', () => {
   })
 })
 
-describe('proxies', () => {
+describe('proxies for OTLP requests', () => {
   let backend: Backend
   let proxy: Proxy
 
@@ -202,14 +203,14 @@ describe('proxies', () => {
     await proxy.close()
   })
 
-  it('forward plain requests', async () => {
+  it('forwards unencrypted requests through a proxy', async () => {
     const settings = endpoint(`${backend.url}/v1/traces`)
     const answer = await post(settings, undefined, { http: `http://127.0.0.1:${proxy.port}` })
     expect(answer).toMatchObject({ kind: 'answered', status: 200 })
     expect(proxy.seen).toEqual([`POST ${settings.url}`])
   })
 
-  it('are bypassed for NO_PROXY and for the other scheme', async () => {
+  it('bypasses the proxy for hosts in NO_PROXY and for the other scheme', async () => {
     const settings = endpoint(`${backend.url}/v1/traces`)
     const address = `http://127.0.0.1:${proxy.port}`
     expect(await post(settings, undefined, { http: address, no: '127.0.0.1' })).toMatchObject({ status: 200 })
@@ -217,7 +218,7 @@ describe('proxies', () => {
     expect(proxy.seen).toEqual([])
   })
 
-  it('are set by the options only, never by the environment', async () => {
+  it('configures proxies only by the options, never by the environment', async () => {
     const before = process.env.HTTP_PROXY
     process.env.HTTP_PROXY = `http://127.0.0.1:${proxy.port}`
     try {
@@ -230,7 +231,7 @@ describe('proxies', () => {
   })
 })
 
-/** Forwards requests in absolute form and tunnels CONNECT. */
+/** A proxy that forwards requests in absolute form and tunnels CONNECT. */
 class Proxy {
   readonly seen: string[] = []
   readonly #server: Server

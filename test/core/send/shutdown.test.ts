@@ -10,8 +10,8 @@ beforeEach(async () => {
   backend = closeAfterTest(await Backend.start())
 })
 
-describe('stopping', () => {
-  it('ends within its deadline even if the backend hangs, and releases all leases', async () => {
+describe('stopping the exporter', () => {
+  it('stops the exporter within its deadline even if the backend hangs, and releases all leases', async () => {
     backend.behave = () => 'hang'
     await bench.enqueue(range(1, 30))
     const exporter = bench.exporter([destination(backend.url, { timeoutMs: 3_600_000 })])
@@ -20,12 +20,12 @@ describe('stopping', () => {
     await exporter.stop(300)
     const { counters } = await queueOf(exporter)
     expect(counters).toMatchObject({ repeated: 8, delivered: 0 })
-    // Nothing is left on a lease: another process could send all of it now.
+    // No export is leased any more, so another process could send all of them now.
     const due = async () => (await bench.store.outbox.lease(traces, 100, 0)).items.length
     await expect.poll(due).toBe(30)
   })
 
-  it('finishes requests in flight, and begins none', async () => {
+  it('completes requests in flight when it stops, and begins no new ones', async () => {
     await bench.enqueue(range(1, 30))
     let answer: (() => void) | undefined
     backend.behave = async () => {
@@ -42,7 +42,7 @@ describe('stopping', () => {
     expect(await queueOf(exporter)).toMatchObject({ pending: 22, counters: { delivered: 8, repeated: 0 } })
   })
 
-  it('leaves exactly the undelivered exports to the next start', async () => {
+  it('leaves exactly the undelivered exports for the next start', async () => {
     await bench.enqueue(range(1, 500))
     const limits = { batchItems: 10, pauses: { first: 20, max: 80 } }
     const first = bench.exporter([destination(backend.url)], { limits })
@@ -57,8 +57,8 @@ describe('stopping', () => {
   })
 })
 
-describe('flushing', () => {
-  it('does not wait for a backend that accepts nothing', async () => {
+describe('flushing the exporter', () => {
+  it('does not wait in a flush for a backend that accepts nothing', async () => {
     backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
@@ -67,7 +67,7 @@ describe('flushing', () => {
     expect(await queueOf(exporter)).toMatchObject({ pending: 5 })
   })
 
-  it('ends at its deadline', async () => {
+  it('ends a flush of the exporter at its deadline', async () => {
     backend.behave = () => 'hang'
     const exporter = bench.exporter([destination(backend.url, { timeoutMs: 3_600_000 })])
     exporter.start()

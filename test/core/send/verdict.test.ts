@@ -11,8 +11,8 @@ function judge(status: number, more: Partial<Extract<Answer, { kind: 'answered' 
   return verdictOf({ kind: 'answered', status, body: new Uint8Array(), ...more }, 'traces', now)
 }
 
-describe('the verdict table', () => {
-  it.each([200, 201, 202, 204, 299])('treats %i as delivered', status => {
+describe("the verdict about a backend's answer", () => {
+  it.each([200, 201, 202, 204, 299])('treats the status %i as delivered', status => {
     expect(judge(status)).toEqual({ as: 'delivered', rejected: 0 })
   })
 
@@ -33,26 +33,26 @@ describe('the verdict table', () => {
     [503, 'server'],
     [504, 'server'],
     [599, 'server'],
-  ])('sends again after %i', (status, kind) => {
+  ])('sends exports again after the status %i', (status, kind) => {
     expect(judge(status)).toMatchObject({ as: 'later', kind, status, outcomeUnknown: false })
   })
 
-  it.each([401, 403])('treats %i as refused credentials', status => {
+  it.each([401, 403])('treats the status %i as refused credentials', status => {
     expect(judge(status)).toMatchObject({ as: 'unauthorized', status })
   })
 
-  it.each([400, 413, 422])('treats %i as refused content', status => {
+  it.each([400, 413, 422])('treats the status %i as refused content', status => {
     expect(judge(status)).toMatchObject({ as: 'unacceptable', status })
   })
 
-  it('sends again after a network failure or a timeout, and says whether the outcome is unknown', () => {
+  it('sends exports again after a network failure or a timeout, and reports whether the outcome is unknown', () => {
     const refused = verdictOf({ kind: 'failed', reason: 'ECONNREFUSED', outcomeUnknown: false }, 'traces', now)
     expect(refused).toEqual({ as: 'later', kind: 'unreachable', message: 'ECONNREFUSED', outcomeUnknown: false })
     const late = verdictOf({ kind: 'failed', reason: 'no answer within 10 s', outcomeUnknown: true }, 'traces', now)
     expect(late).toMatchObject({ as: 'later', kind: 'unreachable', outcomeUnknown: true })
   })
 
-  it('has exactly one verdict for every status, and retries unknown ones', () => {
+  it('has exactly one verdict for every status, and retries after unknown ones', () => {
     const dead = new Set([400, 413, 422])
     fc.assert(
       fc.property(fc.integer({ min: 200, max: 999 }), fc.uint8Array({ maxLength: 64 }), (status, body) => {
@@ -71,26 +71,26 @@ describe('the verdict table', () => {
     expect(judge(503, { retryAfter: 'Mon, 01 Jun 2099 12:00:30 GMT' })).toMatchObject({ retryAfterMs: 86_400_000 })
   })
 
-  it("reads a date relative to the backend's clock, however wrong either clock is", () => {
+  it("reads a Retry-After date relative to the backend's clock, however wrong either clock is", () => {
     const date = 'Tue, 11 Mar 2025 08:00:00 GMT'
     expect(judge(503, { date, retryAfter: 'Tue, 11 Mar 2025 08:00:10 GMT' })).toMatchObject({ retryAfterMs: 10_000 })
   })
 
   it.each(['soon', '-5', '+5', '1e9', '1.5', 'NaN', '', '2026-06-01', 'Mon, 01 Jun 2020 12:00:30 GMT'])(
-    'uses the back-off if Retry-After is not usable: %j',
+    'uses the back-off if the Retry-After value is not usable: %j',
     value => {
       expect(judge(503, { retryAfter: value })).not.toHaveProperty('retryAfterMs')
     },
   )
 
   it.each(['Mon, 01 Jun 2026 12:00:30 GMT', 'Monday, 01-Jun-26 12:00:30 GMT', 'Mon Jun  1 12:00:30 2026'])(
-    'reads each form of an HTTP date: %j',
+    'reads each format of an HTTP date: %j',
     value => {
       expect(judge(503, { retryAfter: value })).toMatchObject({ retryAfterMs: 30_000 })
     },
   )
 
-  it('blames an item only for 5xx and unknown outcomes', () => {
+  it('blames an export only for 5xx and unknown outcomes', () => {
     const blamed = (verdict: Verdict): boolean => verdict.as === 'later' && blames(verdict)
     expect(blamed(judge(500))).toBe(true)
     expect(blamed(verdictOf({ kind: 'failed', reason: 'cut', outcomeUnknown: true }, 'logs', now))).toBe(true)
@@ -99,14 +99,14 @@ describe('the verdict table', () => {
     expect(blamed(judge(404))).toBe(false)
   })
 
-  it('has the status and the message in one sentence', () => {
+  it("puts the status and the backend's message into one sentence", () => {
     expect(sentenceOf({ status: 503, message: 'overloaded' })).toBe('HTTP 503: overloaded')
     expect(sentenceOf({ message: 'connect ECONNREFUSED' })).toBe('connect ECONNREFUSED')
   })
 })
 
-describe('a partial success', () => {
-  it('is delivered, with its count and message, in protobuf', () => {
+describe('a partial success of the backend', () => {
+  it('treats a partial success as delivered, with its count and message, in protobuf', () => {
     const { body } = partialSuccess(3, 'span too large')
     const contentType = 'application/x-protobuf'
     for (const signal of ['traces', 'metrics', 'logs'] as const) {
@@ -119,13 +119,13 @@ describe('a partial success', () => {
     ['traces', 'rejectedSpans'],
     ['metrics', 'rejectedDataPoints'],
     ['logs', 'rejectedLogRecords'],
-  ] as const)('is read in JSON for %s too, its count as text', (signal, field) => {
+  ] as const)('also reads a partial success in JSON for %s, with its count as text', (signal, field) => {
     const body = Buffer.from(JSON.stringify({ partialSuccess: { [field]: '12', errorMessage: 'old' } }))
     const answer: Answer = { kind: 'answered', status: 200, contentType: 'application/json; charset=utf-8', body }
     expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 12, message: 'old' })
   })
 
-  it('is a remark if it rejects nothing', () => {
+  it('treats a partial success that rejects nothing as a message', () => {
     const { body } = partialSuccess(0, 'please use gRPC')
     expect(judge(200, { body: body as Uint8Array, contentType: 'application/x-protobuf' })).toEqual({
       as: 'delivered',
@@ -134,7 +134,7 @@ describe('a partial success', () => {
     })
   })
 
-  it('never turns a 2xx into anything else, whatever its length, and whatever else the body is that is no page', () => {
+  it('treats every 2xx as delivered, whatever the length and content of its body, unless the body is a web page', () => {
     const types = fc.constantFrom('application/x-protobuf', 'application/octet-stream', undefined)
     fc.assert(
       fc.property(fc.nat(), fc.string({ maxLength: 80 }), types, (rejected, message, contentType) => {
@@ -154,7 +154,7 @@ describe('a partial success', () => {
   })
 })
 
-describe('a 2xx of something else than an OTLP receiver', () => {
+describe('a 2xx answer that is not from an OTLP receiver', () => {
   const page = '<!DOCTYPE html><html><head><title>Sign in · Example</title></head><body>…</body></html>'
 
   it.each([
@@ -170,7 +170,7 @@ describe('a 2xx of something else than an OTLP receiver', () => {
     ['a page in UTF-16', Buffer.from(page, 'utf16le'), 'text/html; charset=utf-16'],
     ['a compressed page', gzipSync(page), 'text/html'],
     ['XML of a store of objects', '<Error><Code>AccessDenied</Code></Error>', 'application/xml'],
-  ])('is sent again later: %s', (_, body, contentType) => {
+  ])('sends exports again later if a web page or similar content answers with a 2xx: %s', (_, body, contentType) => {
     for (const status of [200, 201, 202, 203]) {
       const verdict = judge(status, { body: Buffer.from(body as string), contentType })
       expect(verdict).toMatchObject({ as: 'later', kind: 'other', status, outcomeUnknown: false })
@@ -186,22 +186,25 @@ describe('a 2xx of something else than an OTLP receiver', () => {
     ['a word', 'OK', 'text/html; charset=utf-8'],
     ['a word as text', 'ok\n', 'text/plain'],
     ['a comparison', '1 < 2', 'text/plain'],
-  ])('is no page where a lax receiver answers %s', (_, body, contentType) => {
+  ])('does not treat a 2xx of a lax receiver as a web page if its body is %s', (_, body, contentType) => {
     expect(judge(200, { body: Buffer.from(body), contentType })).toMatchObject({ as: 'delivered', rejected: 0 })
   })
 
-  it.each([200, 400, 401, 415, 505])('is sent again later if gRPC answers, with the port that is meant: %i', status => {
-    for (const contentType of ['application/grpc', 'application/grpc+proto', 'application/grpc-web'])
-      expect(judge(status, { contentType })).toMatchObject({
-        ...{ as: 'later', kind: 'other', status },
-        message: 'this is OTLP/gRPC; OTLP/HTTP usually listens at 4318',
-      })
-  })
+  it.each([200, 400, 401, 415, 505])(
+    'sends exports again later if gRPC answers, and names the port to use: %i',
+    status => {
+      for (const contentType of ['application/grpc', 'application/grpc+proto', 'application/grpc-web'])
+        expect(judge(status, { contentType })).toMatchObject({
+          ...{ as: 'later', kind: 'other', status },
+          message: 'this is OTLP/gRPC; OTLP/HTTP usually listens at 4318',
+        })
+    },
+  )
 
   it.each([
     [505, 'gRPC requires HTTP/2\n'],
     [400, 'An HTTP/1.x request was sent to an HTTP/2 only endpoint.'],
-  ])('is sent again later if a server of gRPC refuses HTTP/1.1 with %i', (status, words) => {
+  ])('sends exports again later if a gRPC server refuses HTTP/1.1 with %i', (status, words) => {
     const verdict = judge(status, { body: Buffer.from(words), contentType: 'text/plain' })
     expect(verdict).toMatchObject({
       as: 'later',
@@ -211,7 +214,7 @@ describe('a 2xx of something else than an OTLP receiver', () => {
     })
   })
 
-  it('is a remark of the receiver of a message, which people must not get twice', () => {
+  it('treats a notification that is answered with a web page as delivered, because people must not receive it twice', () => {
     const answer: Answer = { kind: 'answered', status: 200, contentType: 'text/html', body: Buffer.from(page) }
     const verdict = verdictOf(answer, 'notifications', now)
     expect(verdict).toMatchObject({ as: 'delivered', rejected: 0 })
@@ -220,18 +223,18 @@ describe('a 2xx of something else than an OTLP receiver', () => {
 })
 
 describe('the message of a verdict', () => {
-  it("is the backend's message in a google.rpc.Status", () => {
+  it('takes the message from a google.rpc.Status if the backend sends one', () => {
     const { body, headers } = rpcStatus('trace 0af7 is malformed')
     const more = { body: body as Uint8Array, contentType: headers?.['content-type'] }
     expect(judge(400, more)).toEqual({ as: 'unacceptable', status: 400, message: 'trace 0af7 is malformed' })
   })
 
-  it('is the meaning of the status if the backend sends none', () => {
+  it('uses the meaning of the status as message if the backend sends none', () => {
     expect(judge(413)).toMatchObject({ message: 'Payload Too Large' })
     expect(judge(499)).toMatchObject({ message: 'no reason given' })
   })
 
-  it('never contains a secret that the backend repeats', () => {
+  it('never includes a secret that the backend repeats in the message of a verdict', () => {
     new Secret('tok-123456')
     const messageOf = (text: string): unknown =>
       verdictOf({ kind: 'answered', status: 401, body: Buffer.from(text) }, 'traces', now)

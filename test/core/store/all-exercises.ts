@@ -1,4 +1,4 @@
-// All that every store promises.
+// Lists all exercises, which are the tests that every store must pass.
 import { exercise } from './exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { eventsExercise } from './events-exercise.ts'

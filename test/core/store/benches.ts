@@ -1,4 +1,4 @@
-// Benches of the exercises: the data of one test in either database, on a clock that the test moves.
+// Creates benches for the exercises. A bench has the data of one test in either database, and a clock that the test moves.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -15,21 +15,21 @@ import type { Log } from '../../../src/lib/log.ts'
 import type { EncodeMessages } from '../../../src/core/store/ports/outbox.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-/** Opens a store over the same data at each call. */
+/** The data of one test. Each call of `open` opens a store with the same data. */
 export interface Bench {
   open(options?: { maxSize?: number; log?: Log; encode?: EncodeMessages }): Promise<Store>
   now(): number
   move(ms: number): void
-  /** Removes the data. */
+  /** Removes the data of the test. */
   dispose(): Promise<void>
 }
 
-/** A bench whose database can be written past the store. */
+/** A bench whose database can be written without the store. */
 export interface BareBench extends Bench {
   sql(text: string): Promise<void>
 }
 
-/** Over the data that `open` opens. Stores that are still open at the end are closed. */
+/** A bench whose data is opened by `open`. Stores that are still open at the end are closed. */
 export function benchOf(
   open: (options: TestStoreOptions) => Promise<Store>,
   sql: (text: string) => Promise<void>,
@@ -60,13 +60,13 @@ export function benchOf(
   }
 }
 
-/** A bench, and a store over it; closed after the test. For `beforeEach`. */
+/** Returns a bench and a store that uses it. Both are closed after the test. For `beforeEach`. */
 export async function opened<B extends Bench>(bench: () => Promise<B>): Promise<{ here: B; store: Store }> {
   const here = closeAfterTest(await bench())
   return { here, store: await here.open() }
 }
 
-/** A file in a folder of its own. */
+/** A bench with an SQLite file in its own folder. */
 export async function sqliteBench(): Promise<BareBench> {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
   const file = path.join(folder, 'data', 'pipespan.db')
@@ -82,8 +82,8 @@ export async function sqliteBench(): Promise<BareBench> {
 }
 
 /**
- * One database for all benches, emptied before each: making one with its tables takes twenty times as long. To be called by a test file, or by a
- * `describe`: the connection that empties it, which knows all tables after the first time, is closed after its tests.
+ * Creates benches that share one database, which is emptied before each. Creating a database with its tables takes twenty times as long. It must be
+ * called by a test file or a `describe`. The connection that empties the database reads the list of tables only once, and is closed after the tests.
  */
 export function postgresBenches(makeDatabase: () => Promise<string>): () => Promise<BareBench> {
   let known: Promise<string> | undefined
@@ -108,13 +108,13 @@ export function postgresBenches(makeDatabase: () => Promise<string>): () => Prom
   }
 }
 
-/** For `describe.each`: the name of the database, and its benches. */
+/** The names of both databases and their benches, for `describe.each`. */
 export const bothDatabases = (): [name: string, bench: () => Promise<BareBench>][] => [
   ['SQLite', sqliteBench],
   ['PostgreSQL', postgresBenches(newDatabase)],
 ]
 
-/** As the migrations left it: without a row, and with every sequence at its start. */
+/** Restores the database as the migrations created it: without rows, and with every sequence at its start. */
 const empty = `
   DO $$
   DECLARE one record;
@@ -126,7 +126,10 @@ const empty = `
     PERFORM setval(seqrelid, seqstart, false) FROM pg_sequence;
   END $$`
 
-/** What `open` answers, or, while the file is served, the store as it is shared: the exercises ask that one for nothing it has not. */
+/**
+ * Returns the store that `open` opens. If the file is already being served, returns the shared store instead. The exercises call only methods that it
+ * has.
+ */
 function ownOrShared(file: string, options: TestStoreOptions, open: () => Store): Store {
   try {
     return open()

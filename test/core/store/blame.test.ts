@@ -1,4 +1,4 @@
-// Who is to blame when something cannot be written, the data or the store, as the databases themselves tell it.
+// Tests whether a failed write is blamed on the data or on the store, by the errors of real databases.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(async () => server.dispose())
 
-describe('on PostgreSQL', () => {
+describe('errors of PostgreSQL', () => {
   const cases: readonly [what: string, sql: string, family: typeof DataError | typeof StoreError][] = [
     ['a number that is too large', `SELECT 1::int / 0`, DataError],
     ['a text that is no number', `SELECT 'x'::int`, DataError],
@@ -34,7 +34,7 @@ describe('on PostgreSQL', () => {
     ),
   ]
 
-  it('only errors about the data are blamed on the data, within a transaction and outside', async () => {
+  it('blames only errors about the data on the data, within a transaction and outside', async () => {
     const db = closeAfterTest(await openDatabase(await server.newDatabase(), {}))
     for (const [what, sql, family] of cases) {
       const inside = db.transaction(async session => {
@@ -47,7 +47,7 @@ describe('on PostgreSQL', () => {
     }
   })
 
-  it('an unreachable server, or one without free connections, is an error of the store', async () => {
+  it('blames the store if the server is unreachable or has no free connections', async () => {
     const url = await server.newDatabase()
     const db = closeAfterTest(await openDatabase(url, {}))
     await query(
@@ -65,10 +65,10 @@ describe('on PostgreSQL', () => {
     expect(await db.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  it('deliveries whose connection is cut are all taken in when they are sent again, none quarantined, none counted twice', async () => {
+  it('stores all deliveries whose connection was cut when they are sent again, quarantines none, and counts none twice', async () => {
     const url = await server.newDatabase()
     const store = closeAfterTest(await openPostgres(url, { maxSize: 2 ** 30 }))
-    // The very connection that takes deliveries in is cut, each second time for a while: also while they go one by one.
+    // For a while, every second connection that stores deliveries is cut, also while deliveries are stored one at a time.
     await query(
       url,
       `CREATE SEQUENCE blink;
@@ -102,8 +102,8 @@ describe('on PostgreSQL', () => {
   })
 })
 
-describe('on SQLite', () => {
-  it('only errors about the data are blamed on the data', () => {
+describe('errors of SQLite', () => {
+  it('blames only errors about the data on the data in SQLite', () => {
     const folder = temporaryFolder()
     const file = path.join(folder, 'pipespan.db')
     const db = closeAfterTest(openFile(file, { now: () => 0 }))

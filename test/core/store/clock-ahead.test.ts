@@ -1,4 +1,5 @@
-// A clock that was a year, or some hours, ahead and is right again: what the daemon promises then, on both databases.
+// Tests a clock that was a year, or some hours, ahead and is correct again: how the daemon treats times that were stored meanwhile, on both
+// databases.
 import pg from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -35,7 +36,7 @@ for (const [name, bench] of bothDatabases())
     async function settle(): Promise<void> {
       await settlerOf(store, { perTransaction: 50, snapshotter }).drain()
     }
-    /** The next life of the daemon, with the right clock. */
+    /** Restarts the daemon with the correct clock. */
     async function restart(): Promise<void> {
       await store.close()
       here.move(-ahead)
@@ -45,7 +46,7 @@ for (const [name, bench] of bothDatabases())
     }
     const pendingCount = async (): Promise<number> => (await store.outbox.lease(exportQueue, 100, minute)).items.length
 
-    it('settles runs that ended then after the settle delay, also those that wait for enrichment', async () => {
+    it('settles runs that ended while the clock was ahead after the settle delay, also those that wait for enrichment', async () => {
       await observe(1, 'success')
       await observe(2, 'success', rules.deadline)
       await restart()
@@ -55,15 +56,15 @@ for (const [name, bench] of bothDatabases())
       expect(await pendingCount()).toBe(1)
       here.move(rules.deadline)
       await settle()
-      // The first one's lease has run out.
+      // The lease of the first export has expired.
       expect(await pendingCount()).toBe(2)
     })
 
-    it('settles runs that began then and continue now', async () => {
+    it('settles runs that began while the clock was ahead and still continue', async () => {
       await observe(1, 'running')
       await restart()
       await settle()
-      // It is given up in time if it stays silent.
+      // The run becomes stale at the usual time if nothing more is observed.
       expect(await store.runs.dueIn()).toBe(rules.staleAfter)
       await observe(1, 'success')
       here.move(rules.settle)
@@ -71,7 +72,7 @@ for (const [name, bench] of bothDatabases())
       expect(await pendingCount()).toBe(1)
     })
 
-    it('sends exports that were delayed then', async () => {
+    it('sends exports that were delayed while the clock was ahead', async () => {
       await observe(1, 'success')
       await observe(2, 'success')
       here.move(rules.settle)
@@ -86,7 +87,7 @@ for (const [name, bench] of bothDatabases())
       expect(await pendingCount()).toBe(2)
     })
 
-    it('sends the API requests that were due then', async () => {
+    it('sends API requests that became due while the clock was ahead', async () => {
       await observe(1, 'success', rules.deadline)
       await observe(2, 'success', rules.deadline)
       expect(await store.enrichment.take('fresh', 1, minute)).toHaveLength(1)
@@ -94,13 +95,13 @@ for (const [name, bench] of bothDatabases())
       expect(await store.enrichment.take('fresh', 10, minute)).toHaveLength(2)
     })
 
-    it('takes back the leases of a process that died then', async () => {
+    it('takes over the leases of a process that died while the clock was ahead', async () => {
       await store.leases.take('maintenance', 'dead', minute)
       await restart()
       expect(await store.leases.take('maintenance', 'alive', minute)).toBe(true)
     })
 
-    it('forgets in time what was stored then', async () => {
+    it('deletes data that was stored while the clock was ahead after its retention', async () => {
       await observe(1, 'success')
       here.move(rules.settle)
       await settle()
@@ -113,7 +114,7 @@ for (const [name, bench] of bothDatabases())
       expect(pruned).toBe(1)
     })
 
-    it('keeps the settle delay of what another replica wrote while it read the clock', async () => {
+    it('keeps the settle delay of runs that another replica writes while the clock is read', async () => {
       here.move(500 - ahead)
       await observe(1, 'success')
       here.move(-500)
@@ -125,7 +126,7 @@ for (const [name, bench] of bothDatabases())
       expect(await pendingCount()).toBe(1)
     })
 
-    it('does not touch what is due by the correct clock', async () => {
+    it('does not change times that are right by the correct clock', async () => {
       await restart()
       await observe(1, 'running', rules.deadline)
       await observe(2, 'success')
@@ -137,7 +138,7 @@ for (const [name, bench] of bothDatabases())
       expect(await store.bringBack()).toBe(0)
     })
 
-    it('repairs times when its maintenance begins', async () => {
+    it("repairs stored times when the store's maintenance begins", async () => {
       await observe(1, 'success')
       here.move(-ahead)
       const maintenance = maintained(store, here)
@@ -145,7 +146,7 @@ for (const [name, bench] of bothDatabases())
       await maintenance.stop()
     })
 
-    it('repairs times when the clock is set back while it runs', async () => {
+    it('repairs stored times when the clock is set back while the maintenance is running', async () => {
       here.move(-ahead)
       const maintenance = maintained(store, here)
       await maintenance.checks(2)
@@ -160,12 +161,12 @@ for (const [name, bench] of bothDatabases())
   })
 
 interface Maintained {
-  /** Resolves after further checks of the clock. */
+  /** Resolves after this many further checks of the clock. */
   checks(count: number): Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts the maintenance of the store. Each pause ends at once; `passes`: time passes as if it had lasted. */
+/** Starts the maintenance of the store. Each of its pauses ends at once. `passes`: whether the clock is moved by the pause's length. */
 function maintained(store: Store, here: Bench, passes: 'time stands' | 'time passes' = 'time stands'): Maintained {
   let passed = 0
   let checked = 0
@@ -177,7 +178,7 @@ function maintained(store: Store, here: Bench, passes: 'time stands' | 'time pas
         passed += ms
         here.move(ms)
       }
-      // Longer pauses are between two turns.
+      // Pauses of at least a second are those between two checks.
       if (ms >= 1_000) checked += 1
       await new Promise<void>(resolve => setImmediate(resolve))
     },
@@ -196,18 +197,18 @@ function maintained(store: Store, here: Bench, passes: 'time stands' | 'time pas
 }
 
 describe('the maintenance of a store', () => {
-  it('repairs times no more until the clock is set back', async () => {
+  it('repairs stored times only once until the clock is set back', async () => {
     const { here, store } = await opened(sqliteBench)
     let repairs = 0
     const counting = { ...store, bringBack: async () => ((repairs += 1), store.bringBack()) }
     const maintenance = maintained(counting, here, 'time passes')
-    // Half an hour.
+    // 180 checks are half an hour.
     await maintenance.checks(180)
     expect(repairs).toBe(1)
     await maintenance.stop()
   })
 
-  it('prunes even if times cannot be repaired, and repairs them later', async () => {
+  it('prunes even if stored times cannot be repaired, and repairs them later', async () => {
     const { here, store } = await opened(sqliteBench)
     await here.sql(`
       INSERT INTO delivery_keys (key, seen_at) VALUES ('old', 0);
@@ -222,7 +223,7 @@ describe('the maintenance of a store', () => {
   })
 })
 
-describe('on PostgreSQL, a repair of times', () => {
+describe('a repair of stored times on PostgreSQL', () => {
   let now: number
   let store: Store
   let other: pg.Client
@@ -236,7 +237,7 @@ describe('on PostgreSQL, a repair of times', () => {
     closeAfterTest({ close: async () => connection.end() })
   })
 
-  /** Begins a repair that waits when it comes to the table; calls `meanwhile`, and returns the number of repaired rows. */
+  /** Starts a repair that waits when it reaches the table, calls `meanwhile`, and returns the number of repaired rows. */
   async function repairPast(table: string, meanwhile: () => Promise<void>): Promise<number> {
     await other.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`)
     const repair = store.bringBack()
@@ -249,7 +250,7 @@ describe('on PostgreSQL, a repair of times', () => {
   const observe = async (): Promise<void> =>
     store.runs.transact(mergeObservations([event('success', {}, [])], 'webhook', rules))
 
-  it('leaves alone what changed after it began', async () => {
+  it('does not repair rows that changed after the repair began', async () => {
     const repaired = await repairPast('enrichment_queue', async () => {
       now += 10 * second
       await observe()
@@ -258,7 +259,7 @@ describe('on PostgreSQL, a repair of times', () => {
     expect(await store.runs.dueIn()).toBe(rules.settle)
   })
 
-  it('may take longer than other statements', async () => {
+  it('lets a repair of times take longer than the timeout of other statements', async () => {
     await observe()
     now -= day
     const repaired = repairPast('enrichment_queue', async () => {
@@ -267,7 +268,7 @@ describe('on PostgreSQL, a repair of times', () => {
     expect(await repaired).toBe(2)
   })
 
-  it('is completed by the next one if the clock is set back meanwhile', async () => {
+  it('completes a repair of times in the next repair if the clock is set back meanwhile', async () => {
     await observe()
     await repairPast('outbox', async () => {
       now -= day

@@ -1,4 +1,4 @@
-// A database whose clock is far from this host's: how long something takes or waits is reckoned by one of them, never by both.
+// Tests a database whose clock differs much from the clock of this host. A duration is measured with one of the clocks, never with both.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -38,8 +38,8 @@ function ended(pipelineId: number): RunWork[] {
 describe.each([
   ['behind', -hour],
   ['ahead of', hour],
-])("with a database whose clock is %s this host's", (_, shift) => {
-  it('a delayed export is due when its pause is over, neither at once nor an hour later', async () => {
+])("a database whose clock is %s this host's", (_, shift) => {
+  it('sends a delayed export when its pause is over, neither at once nor an hour later', async () => {
     const store = await openShifted(shift)
     await store.runs.transact(ended(7))
     expect(await store.outbox.dueIn(exportQueue)).toBe(0)
@@ -55,7 +55,7 @@ describe.each([
     expect(wait).toBeLessThanOrEqual(5 * minute)
   })
 
-  it('runs are pruned after their retention, neither an hour earlier nor later', async () => {
+  it('prunes runs after their retention, neither an hour earlier nor an hour later', async () => {
     const store = await openShifted(shift)
     await store.runs.transact(ended(7))
     const { token, items } = await store.outbox.lease(exportQueue, 10, 90_000)
@@ -68,7 +68,7 @@ describe.each([
       const maintenance = createMaintenance({
         ...{ store, served: [exportQueue], log: silentLog() },
         ...{ retention, remember: 400 * 24 * hour, keepFigures: 400 * 24 * hour },
-        // Resting means that a round is over.
+        // When the maintenance pauses, a round is complete.
         clock: {
           ...systemClock,
           sleep: async (ms, signal) => {

@@ -1,4 +1,4 @@
-// `pipespan migrate` and `pipespan store`, as an operator calls them.
+// Tests `pipespan migrate` and `pipespan store` as an operator calls them.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -36,13 +36,13 @@ async function pipespan(...args: string[]): Promise<{ code: number; out: string;
   return { code, out, err }
 }
 
-/** The same as a process of its own. */
+/** Runs a command in a separate process. */
 function pipespanProcess(...args: string[]): ChildProcess {
   const main = path.resolve(import.meta.dirname, '../../../src/main.ts')
   return spawn(process.execPath, [main, ...args], { stdio: 'ignore', env: environment() })
 }
 
-/** Sets a file's schema number. */
+/** Sets the schema number of an SQLite file. */
 function schema(version: number): void {
   const raw = new DatabaseSync(file)
   raw.exec(`PRAGMA user_version = ${version}`)
@@ -72,7 +72,7 @@ describe('pipespan migrate', () => {
 })
 
 describe('pipespan store backup', () => {
-  it('writes a complete copy, readable by its user alone, while a daemon serves the file', async () => {
+  it('writes a complete copy of the store that only its user can read, while a daemon serves the file', async () => {
     const store = openSqlite(file, options)
     await fill(store, 20)
     const before = await contents(store.tables)
@@ -86,7 +86,7 @@ describe('pipespan store backup', () => {
     await store.close()
   })
 
-  it('can reuse the name of a killed backup once its remains are removed', async () => {
+  it('can reuse the file name of a killed backup once its remains are removed', async () => {
     const store = openSqlite(file, options)
     await fill(store, 20)
     const target = path.join(folder, 'backup.db')
@@ -101,7 +101,7 @@ describe('pipespan store backup', () => {
     await store.close()
   })
 
-  it('never writes over a file, and says when there is nothing to back up', async () => {
+  it('never overwrites a file, and reports if there is nothing to back up', async () => {
     const target = path.join(folder, 'mine.txt')
     writeFileSync(target, 'mine')
     expect((await pipespan('store', 'backup', target)).err).toMatch(/There is no store at /)
@@ -113,7 +113,7 @@ describe('pipespan store backup', () => {
 })
 
 describe('pipespan store copy', () => {
-  it('moves the configured store into a new file, and prints the rows of each table', async () => {
+  it('copies the configured store into a new file, and prints the number of rows of each table', async () => {
     const store = openSqlite(file, options)
     await fill(store, 3)
     const before = await contents(store.tables)
@@ -129,7 +129,7 @@ describe('pipespan store copy', () => {
     await copy.close()
   })
 
-  it('does not wait for a killed daemon', async () => {
+  it('copies the store without waiting for a killed daemon', async () => {
     const killed = openSqlite(file, options)
     await fill(killed, 3)
     expect(await killed.leases.take('maintenance', 'a daemon', 3_600_000)).toBe(true)
@@ -138,7 +138,7 @@ describe('pipespan store copy', () => {
     expect(copied).toMatchObject({ code: 0, out: expect.stringMatching(/runs +3\n/) as string })
   })
 
-  it('is refused while a daemon serves the file, and for a file that is no store', async () => {
+  it('refuses to copy a file that a daemon serves, or one that is not a store', async () => {
     const served = openSqlite(file, options)
     const target = `sqlite:${path.join(folder, 'new.db')}`
     expect((await pipespan('store', 'copy', 'configured', target)).err).toMatch(/Another pipespan process uses/)

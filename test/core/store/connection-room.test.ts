@@ -1,4 +1,4 @@
-// A daemon that would need more connections than PostgreSQL has left does not start: it would fail when there is work.
+// Tests a daemon that would need more connections than PostgreSQL has left. It refuses to start, because it would fail under load.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres } from '../../support/stores.ts'
@@ -9,7 +9,7 @@ let server: PostgresServer
 beforeAll(async () => (server = await startPostgres({ connections: 53 })))
 afterAll(async () => server.dispose())
 
-/** Sessions of another daemon, as PostgreSQL shows them. */
+/** Opens a session like another daemon's, as PostgreSQL lists it. */
 async function otherDaemon(name: string, database: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: database, application_name: `pipespan daemon 1 on ${name}` })
   await client.connect()
@@ -17,7 +17,7 @@ async function otherDaemon(name: string, database: string): Promise<pg.Client> {
 }
 
 describe('a daemon on a PostgreSQL server with 50 connections', () => {
-  it('starts beside five others, and is refused beside six, with what to do', async () => {
+  it('starts beside five other daemons, and is refused beside six, with a remedy', async () => {
     const database = await server.newDatabase()
     const options = { maxSize: 2 ** 30, daemon: true } as const
     const opened: Store[] = [await openPostgres(database, options)]
@@ -29,12 +29,12 @@ describe('a daemon on a PostgreSQL server with 50 connections', () => {
         /^PostgreSQL allows 50 connections; 7 daemons need up to 56.*Raise max_connections of the server, run fewer replicas, or put a pooler/s,
       ) as string,
     })
-    // A command needs no room for a daemon.
+    // A command may connect even if there are too few connections for a daemon.
     opened.push(await openPostgres(database, { maxSize: 2 ** 30 }))
     await Promise.all([...others.map(async other => other.end()), ...opened.map(async store => store.close())])
   })
 
-  it('is refused beside a program of another role that has too many connections', async () => {
+  it('refuses to start beside a program of another role that uses too many connections', async () => {
     const database = await server.newDatabase()
     const administrator = new pg.Client({ connectionString: database })
     await administrator.connect()

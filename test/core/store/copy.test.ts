@@ -1,4 +1,4 @@
-// Copies between the stores, in both directions, cut off and taken up again.
+// Tests copying between stores, in both directions, with interruptions.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -42,10 +42,10 @@ const ways = [
   ['PostgreSQL', 'PostgreSQL'],
 ] as const
 
-/** Each database once as the source and once as the target, in the long form each with each. */
+/** Each database is tested once as the source and once as the target. The long form tests all combinations. */
 const cutOff = isFull ? ways : ways.slice(0, 2)
 
-/** The same store; `isCutOff` is asked before rows of runs are written. */
+/** A store that calls `isCutOff` before it writes rows of runs, and fails if it returns true. */
 function watched(store: Store, isCutOff: (rows: number) => boolean): Store {
   const { write } = store.tables
   return {
@@ -61,7 +61,7 @@ function watched(store: Store, isCutOff: (rows: number) => boolean): Store {
 }
 
 describe('a copy of a store', () => {
-  it.each(ways)('from %s to %s has every row, and new rows get later numbers', async (source, target) => {
+  it.each(ways)('copies every row from %s to %s, and gives new rows higher numbers', async (source, target) => {
     const [from, to] = [await kinds[source](), await kinds[target]()]
     await fill(from, 70)
     const before = await contents(from.tables)
@@ -74,8 +74,8 @@ describe('a copy of a store', () => {
     expect((await to.outbox.lease(exportQueue, 1_000, 1_000)).items.length).toBe(71)
   })
 
-  // More rows than are written at once.
-  it.each(cutOff)('from %s to %s continues where it was interrupted', async (source, target) => {
+  // The source has more rows than are written in one batch.
+  it.each(cutOff)('continues a copy from %s to %s where it was interrupted', async (source, target) => {
     const [from, to] = [await kinds[source](), await kinds[target]()]
     await fill(from, 700)
     let written = 0
@@ -87,7 +87,7 @@ describe('a copy of a store', () => {
     expect(await contents(to.tables)).toEqual(await contents(from.tables))
   })
 
-  it('is not continued once a daemon has used the source again', async () => {
+  it('does not continue a copy once a daemon has used the source again', async () => {
     const [from, to] = [await sqlite(), await sqlite()]
     await fill(from, 2)
     const cutOff = watched(to, () => true)
@@ -96,7 +96,7 @@ describe('a copy of a store', () => {
     await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/used after the copy .* empty/)
   })
 
-  it('is refused into a store that is not empty, and from one that a daemon uses', async () => {
+  it('refuses a copy if the target is not empty, or if a daemon uses the source', async () => {
     const [from, to] = [await sqlite(), await sqlite()]
     await to.counters.add('pruned.runs', 1)
     await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/not empty: its table counters/)
