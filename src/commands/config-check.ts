@@ -1,4 +1,4 @@
-// `pipespan config check [FILE]`: lists everything that is wrong with the configuration at once. Prints no secret.
+// `pipespan config check [FILE]`: reports all faults of the configuration at once. Prints no secret.
 import { plainLine } from '../lib/plain-text.ts'
 import { describeConfig, shown } from '../daemon/configuration/reader.ts'
 import { describeFault, describeSource } from '../daemon/configuration/config-fault.ts'
@@ -14,17 +14,20 @@ import { surroundingsOf } from '../daemon/export.ts'
 import { wishesOf } from '../daemon/platform.ts'
 
 interface ConfigCheckOptions {
-  /** The YAML file; default: the one that `PIPESPAN_CONFIG` names. */
+  /** The path of the YAML file. Default: the path in `PIPESPAN_CONFIG`. */
   readonly file?: string | undefined
-  /** Also print every setting in effect, and where it comes from. */
+  /** Also prints every setting in effect, and its source. */
   readonly show?: boolean
   /** Also tries the requests that features send to the platform, such as each configured query. */
   readonly online?: boolean
-  /** One JSON document on standard output instead of lines. */
+  /** Prints one JSON document on standard output instead of lines. */
   readonly json: boolean
 }
 
-/** The exit code: 0 if the daemon would start with the configuration; 2 if it would not, or if a tried query fails. Warnings do not change the code. */
+/**
+ * Returns the exit code: 0 if the daemon would start with the configuration; 2 if it would not, or if a tried query fails. Warnings do not change the
+ * exit code.
+ */
 export async function configCheck(
   terminal: Terminal,
   { file, show = false, online = false, json }: ConfigCheckOptions,
@@ -70,7 +73,7 @@ function asJson(loaded: LoadedConfig | FaultyConfig, show: boolean): object {
   return { ok, faults: [], warnings, costs: costsOf(loaded.config), ...(show ? { settings } : {}) }
 }
 
-/** The results of what features try with each token, by the name of what is tried. */
+/** Returns the results of the requests that features try with each token, by the name of what is tried. */
 async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>> {
   const all: Record<string, readonly Trial[]> = {}
   for (const { what, run } of features.flatMap(one => one.perToken?.trials ?? [])) {
@@ -88,8 +91,8 @@ async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>>
   return all
 }
 
-// How many requests to the platform's API the configured features cause, in sentences for people.
-/** Empty if no feature causes requests. With several tokens, there are sentences for each token. */
+// Describes how many requests to the platform's API the configured features cause, in sentences for people.
+/** Returns the sentences about requests; empty if no feature causes requests. With several tokens, there are sentences for each token. */
 export function costsOf(config: Config): string[] {
   const views = platformViews(config)
   const costs = views.flatMap(view =>
@@ -107,7 +110,7 @@ function costsOfOne(config: Config): string[] {
   ]
 }
 
-/** Whether there is a platform to send requests to. */
+/** Whether there is a platform to which requests are sent. */
 function asksPlatform({ platform }: Config): boolean {
   return platform.url !== undefined && platform.token.current() !== undefined
 }

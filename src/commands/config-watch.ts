@@ -1,24 +1,24 @@
 // Checks the configuration file regularly, and causes a reload when the file has changed and is complete.
 //
-// Somebody may be writing the file, and half a file may be valid. So a change counts once two checks in a row find the same identity, size, time and
-// content. The content that was seen twice is reloaded, not what the file has become since. A file that was only touched
-// counts as changed, too: its last reload may have been refused because of another file, such as a certificate.
+// An editor or a program may be writing the file, and half a file may be valid. So a change counts only when two consecutive checks find the same
+// identity, size, time and content. The content that was seen twice is reloaded, even if the file has changed again since. A file that was only
+// touched counts as changed too, because its last reload may have been refused because of another file, such as a certificate.
 import { statSync } from 'node:fs'
 import { every, type Timer } from '../lib/timer.ts'
 import { readConfigText } from '../daemon/configuration/config-file.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 
-/** How long to wait between two checks, ms. */
+/** The time between two checks of the configuration file, ms. */
 const watchEvery = 2_000
 
-/** The result of a check: the file's text, or why it cannot be read. `key`: the same for the same file with the same content. */
+/** The result of a check: the file's text, or why it cannot be read. `key` is the same for the same file with the same content. */
 export interface Look {
   readonly key: string
   readonly text?: string
 }
 
-/** `stat` and reading follow links: Kubernetes updates a ConfigMap by pointing a link to another folder. */
+/** Checks a file. `stat` and reading follow links, because Kubernetes updates a ConfigMap by changing a link to refer to another folder. */
 export function lookAt(file: string): Look {
   const text = readConfigText(file)
   if (typeof text === 'object') return { key: text.what }
@@ -26,7 +26,10 @@ export function lookAt(file: string): Look {
   return { key: [stats?.dev, stats?.ino, stats?.size, stats?.mtimeNs, text].join(), text }
 }
 
-/** Returns the check that found a change if the check before found the same. `loaded`: a check from before the running configuration was read. */
+/**
+ * Returns a function that reports a change when two consecutive checks found the same. `loaded` is a check from before the running configuration was
+ * read.
+ */
 export function completeChange(loaded: Look): (now: Look) => Look | undefined {
   let known = loaded
   let before = loaded
@@ -43,11 +46,11 @@ export interface WatchOptions {
   readonly file: string
   readonly loaded: Look
   readonly log: Log
-  /** How long to wait between two checks. Default: `watchEvery`. */
+  /** The time between two checks in ms. Default: `watchEvery`. */
   readonly everyMs?: number
 }
 
-/** `reload`: called with the content of a file that has changed. */
+/** Watches the configuration file. `reload` is called with the content of a file that has changed. */
 export function watchConfig(
   { file, loaded, log, everyMs = watchEvery }: WatchOptions,
   reload: (text: string) => void,

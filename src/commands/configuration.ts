@@ -1,4 +1,4 @@
-// Loads the configuration, chooses the platform and opens the store for a command. If that fails, the command ends and prints what is wrong.
+// Loads the configuration, chooses the platform and opens the store for a command. If that fails, the command prints what is wrong, and ends.
 import { existsSync } from 'node:fs'
 import { createLog } from '../lib/log.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
@@ -16,7 +16,7 @@ import type { Log } from '../lib/log.ts'
 import type { Terminal } from '../lib/terminal.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 
-/** The configuration of a command that does not listen. Throws Misconfigured. `mayBeMissing`: see LoadOptions. */
+/** Loads the configuration of a command that does not listen on a port. Throws Misconfigured. `mayBeMissing` is explained in LoadOptions. */
 export function requireConfig(
   terminal: Terminal,
   file: string | undefined,
@@ -30,7 +30,9 @@ export function requireConfig(
   )
 }
 
-/** `name`: the value of `--platform`. Throws Misconfigured with all names if the option is required but missing. */
+/**
+ * Returns the chosen platform. `name` is the value of `--platform`. If the option is required but missing, it throws Misconfigured with all names.
+ */
 export function chosenPlatform<P extends string>(config: Config<P>, name: string | undefined): PlatformView<P> {
   const views = platformViews(config)
   const found = name === undefined && views.length === 1 ? views[0] : views.find(view => view.name === name)
@@ -66,7 +68,7 @@ export async function withStore(
   }
 }
 
-/** The configured store if it exists and can be opened. The command uses it to share the API budget with the daemon. */
+/** Returns the configured store if it exists and can be opened. The command uses it to share the API budget with the daemon. */
 export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log): Promise<SharedStore | undefined> {
   if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
   try {
@@ -77,7 +79,7 @@ export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log):
   }
 }
 
-/** A command's log: it is written to standard error, as configured. */
+/** Makes a command's log, which is written to standard error as configured. */
 export function commandLog(terminal: Terminal, config: Config): Log {
   const format = config.log.format ?? (terminal.stderr.isTTY === true ? 'pretty' : 'json')
   return createLog({ level: config.log.level, format })

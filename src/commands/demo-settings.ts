@@ -1,4 +1,4 @@
-// The configuration of the demo's daemon: every feature that has something to show is switched on.
+// The configuration of the demo's daemon. Every feature that has something to show is enabled.
 import path from 'node:path'
 import { features } from '../features.ts'
 import { ownSpansPath } from '../simulator/platform/job-files.ts'
@@ -6,7 +6,7 @@ import { ownSpansPath } from '../simulator/platform/job-files.ts'
 /** The words that select the events that features make. */
 const ownEvents = features.flatMap(({ ownEvents: word }) => word ?? [])
 
-/** The price of a minute at the simulated company, by runner, for the costs page. */
+/** The price per minute at the simulated company, by runner, for the costs page. */
 const prices = `costs:
   unit: EUR
   rules:
@@ -27,7 +27,7 @@ const queries = `queries:
     every: 1m
 `
 
-/** Which team owns which projects. */
+/** The rules that set which team owns which projects. */
 const teams = `attributes:
   rules:
     - { projects: { include: [${company}/shop/*] }, set: { team: shop }, metrics: true }
@@ -37,37 +37,40 @@ const teams = `attributes:
     - { jobs: { include: ['deploy*'] }, set: { tier: '1' } }
 `
 
-/** The content of the demo's configuration file: the settings that have no environment variable. `messages`: where notifications are posted. */
+/**
+ * Returns the content of the demo's configuration file, which contains the settings that have no environment variable. `messages` is the address to
+ * which notifications are posted.
+ */
 export function demoConfiguration(messages: string): string {
   return `${prices}${queries}${teams}notifications:\n  - { name: terminal, url: '${messages}' }\n`
 }
 
 interface DemoPlaces {
-  /** The store's folder. */
+  /** The folder of the store. */
   readonly folder: string
-  /** Path of the configuration file. */
+  /** The path of the configuration file. */
   readonly configuration: string
-  /** The token of its webhooks. */
+  /** The token of the demo's webhooks. */
   readonly token: string
   /** The token of the platform's API. */
   readonly apiToken: string
   readonly once: boolean
   readonly port: number
-  /** Host and port of the pages. */
+  /** The host and port of the pages. */
   readonly adminListen: string
   /** The admin token, which people need to open the pages. */
   readonly adminToken: string
-  /** URL of the platform's API. */
+  /** The URL of the platform's API. */
   readonly api: string
-  /** URL of the OTLP receiver, which also has the API of ingest tokens. */
+  /** The URL of the OTLP receiver, which also provides the API of ingest tokens. */
   readonly receiver: string
-  /** Path of the file with the ingest token. */
+  /** The path of the file with the ingest token. */
   readonly ingestToken: string
-  /** The key of the API of ingest tokens; undefined if nothing uses it. */
+  /** The key of the API of ingest tokens; undefined if the key is not used. */
   readonly ingestKey: string | undefined
 }
 
-/** The environment of the demo's daemon, made from the user's. */
+/** Returns the environment of the demo's daemon, derived from the user's environment. */
 export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS.ProcessEnv {
   const { folder, configuration, token, apiToken, once, port, adminListen, adminToken, api, receiver } = places
   return {
@@ -83,7 +86,7 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     PIPESPAN_PLATFORM_BUDGET: '3000',
     PIPESPAN_POLL_GROUPS: company,
     PIPESPAN_POLL_INTERVAL: '2s',
-    // In real time, most pipelines cause no event for longer than 5 s.
+    // When the demo runs in real time, most pipelines are silent for longer than 5 s, so the limit is longer.
     PIPESPAN_SILENT_AFTER: once ? '5s' : '2m',
     PIPESPAN_AUDIT: company,
     PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,
@@ -110,10 +113,10 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     PIPESPAN_JOB_SPANS: ownSpansPath,
     PIPESPAN_DOTENV_KEYS: 'IMAGE_TAG,VERSION',
     PIPESPAN_SETTLE: '500ms',
-    // The deadline is short, so that deployments are counted while somebody watches.
+    // The deadline is short, so that deployments are counted while the user is watching.
     PIPESPAN_ENRICH_DEADLINE: '15s',
     PIPESPAN_LOG_LEVEL: 'warn',
-    // A demo leaves no files behind.
+    // The compile cache is disabled, because a demo must leave no files behind.
     NODE_DISABLE_COMPILE_CACHE: '1',
     PIPESPAN_LOG_FORMAT: 'pretty',
     SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
@@ -126,7 +129,7 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
   }
 }
 
-/** The user's environment without variables that would configure the demo's daemon, or send its exports through a proxy. */
+/** Returns the user's environment without variables that would configure the demo's daemon, or send its exports through a proxy. */
 function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const foreign = /^(PIPESPAN_|OTEL_|(SERVICE|GITLAB)_OBSERVABILITY_)|^(HTTPS?|ALL|NO)_PROXY$/i
   return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name)))

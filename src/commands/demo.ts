@@ -1,4 +1,4 @@
-// `pipespan demo`: runs the shipped daemon between a simulated platform and an OTLP receiver that draws what arrives.
+// `pipespan demo`: runs the shipped daemon between a simulated platform and an OTLP receiver that draws the received traces.
 import { demoConfiguration, demoSettings } from './demo-settings.ts'
 import { features } from '../features.ts'
 import { listenAddress, type ListenAddress } from '../daemon/configuration/address-kinds.ts'
@@ -25,37 +25,40 @@ import { statusOfSpan, type WaterfallSpan } from '../simulator/waterfall-span.ts
 import type { ReceivedEvent } from '../simulator/received.ts'
 
 export interface DemoOptions {
-  /** Ends after the first ten pipelines. */
+  /** Whether the demo ends after the first ten pipelines. */
   readonly once?: boolean | undefined
-  /** A seed for random numbers: another seed simulates another day. Default 1. */
+  /** The seed for random numbers. Another seed simulates another day. Default: 1. */
   readonly seed?: number | undefined
-  /** Default: true if standard output is a terminal and `NO_COLOR` is not set. */
+  /** Whether the output is coloured. Default: true if standard output is a terminal and `NO_COLOR` is not set. */
   readonly color?: boolean | undefined
-  /** Where its pages are served. Default: a free port of 127.0.0.1. Port 0: a free one. */
+  /** The address of the demo's pages. Default: a free port of 127.0.0.1. With port 0 the system chooses a free port. */
   readonly listen?: ListenAddress | undefined
-  /** How many seconds of the platform pass in a real second. Default 30. */
+  /** The number of simulated seconds on the platform for each real second. Default: 30. */
   readonly speed?: number | undefined
-  /** Ends it, as Ctrl-C does. */
+  /** Ends the demo when it is aborted, like Ctrl-C. */
   readonly signal?: AbortSignal | undefined
-  /** The program's main file. Default: this program's own. */
+  /** The program's main file. Default: the main file of this program. */
   readonly main?: string | undefined
 }
 
-/** Whether the feature of ingest tokens exists. Without it there is nothing to rotate, and its options are unknown. */
+/** Whether the feature of ingest tokens exists. Without it there is no token to rotate, and its options are unknown. */
 const hasTokens = features.some(({ name }) => name === 'tokens')
 
-/** Starting six pipelines results in ten: one of the six triggers three, another triggers one. */
+/** The number of pipelines that the demo starts with `once`. Six result in ten, because one of the six triggers three, and another triggers one. */
 const startedOnce = 6
-/** ms. It is long because the machine may be busy. A waiting person sees that nothing has arrived yet, and can press Ctrl-C. */
+/**
+ * The time in ms within which the daemon must be ready. It is long because the machine may be busy. The user sees that nothing has arrived yet, and
+ * can press Ctrl-C.
+ */
 const readyWithin = 120_000
 const onceWithin = 180_000
 const insideWithin = 5_000
 /** How much of the past is simulated first, ms. */
 const hour = 3_600_000
-/** The share of webhooks that get lost on purpose. */
+/** The share of webhooks that are lost on purpose. */
 const loss = 0.25
 
-/** Runs until it is stopped. The exit code is 1 if the daemon died, or if `once` did not finish in time. */
+/** Runs the demo until it is stopped. The exit code is 1 if the daemon died, or if `once` did not finish in time. */
 export async function demo(options: DemoOptions, terminal: Terminal): Promise<number> {
   return untilStopped(options.signal, async stopping => {
     const closers: (() => Promise<void>)[] = []
@@ -67,12 +70,12 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<nu
   })
 }
 
-/** Closes everything once; what was started last is closed first. */
+/** Calls each closer once, in the reverse order of the starts. */
 async function closeAll(closers: (() => Promise<void>)[]): Promise<void> {
   for (const close of closers.splice(0).toReversed()) await close()
 }
 
-/** Adds a closer to `closers` for everything it starts. */
+/** Runs the demo. For everything that it starts, it adds a closer to `closers`. */
 async function play(
   options: DemoOptions,
   terminal: Terminal,
@@ -89,7 +92,7 @@ async function play(
   closers.push(() => receiver.close())
   const played = { seed, every: once ? 20 : 35, events: true, scenarios: demoScenarios }
   const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
-  // The live platform begins in the past. Its API reports that past time from the start, so that its clock never goes back.
+  // The live platform starts in the past. Its API reports that past time from the start, so that its clock never goes back.
   let platformNow = (): number => Date.now() - past
   const apiToken = randomBytes(24).toString('hex')
   const api = await RestApi.start({
@@ -131,7 +134,7 @@ async function play(
     introduction(`${pages}/`, ownToken === '' ? adminToken : undefined, webhooks, receiver.url, api.url, speed, once),
   )
   const reported = new ReportedEnds()
-  // Pipelines of the weeks before are only for the pages. They are neither drawn in the terminal nor counted.
+  // The pipelines of the weeks before the demo are only for the pages. They are neither drawn in the terminal nor counted.
   const bygone = once ? [] : playPast({ state, instance: api.url, until, busyEvery: played.every * 1_000 })
   const draw = drawer(options, terminal, reported)
   const book = new TraceBook()
@@ -171,7 +174,7 @@ async function play(
     ...(once ? [allArrived(platform, receiver, book, insides)] : []),
   ])
   if (end === 'died') return fail('The daemon exited.', daemon, terminal)
-  // While the daemon stops, it still exports what is due. So the summary is printed after that, as the last lines.
+  // While the daemon stops, it still exports what is due. So the summary is printed afterwards, as the last lines.
   await closeAll(closers)
   book.rest().forEach(draw)
   const { accepted, sent } = platform.counts
@@ -189,7 +192,7 @@ async function play(
   return fail(said, daemon, terminal)
 }
 
-/** The backend refuses the trace of the first pipeline that was canceled after `since`, so that there is a dead letter. */
+/** Makes the backend refuse the trace of the first pipeline that was canceled after `since`, so that there is a dead letter. */
 function refusesOne(state: PlatformState, since: number): Refuses {
   let refused: number | undefined
   return spans => {
@@ -199,12 +202,12 @@ function refusesOne(state: PlatformState, since: number): Refuses {
   }
 }
 
-/** One line for an event such as a deployment. */
+/** Returns one line for an event such as a deployment. */
 function eventLine({ name, body, project }: ReceivedEvent): string {
   return `${name}  ${body}${project === undefined ? '' : `  (${project})`}`
 }
 
-/** Resolves when every pipeline of the platform has ended and has arrived with its final status. */
+/** Resolves when every pipeline of the platform has ended and its trace has arrived with the final status. */
 async function allArrived(
   platform: LivePlatform,
   receiver: DemoReceiver,
@@ -218,12 +221,12 @@ async function allArrived(
   const ended = [...platform.state.pipelines.values()]
   const arrived = (): boolean => ended.every(({ id, status }) => book.statuses.get(id) === status)
   if (!(await receiver.until(arrived, Math.max(0, deadline - Date.now())))) return 'too-late'
-  // The spans inside failed jobs arrive later. The demo waits for them, but not for long.
+  // The spans inside failed jobs arrive later. The demo waits for them, but only for a short time.
   await receiver.until(() => insides.jobs >= book.failed, insideWithin)
   return 'arrived'
 }
 
-/** A sentence on lost webhooks: how many of them reported the end of a pipeline, which the poller then found. */
+/** Returns a sentence about lost webhooks: how many of them reported the end of a pipeline, which the poller then found. */
 function healed(platform: LivePlatform, { statuses }: TraceBook, reported: ReportedEnds): string {
   const found = [...statuses].filter(([id, status]) => !reported.has(id, status)).length
   const ends = found === 0 ? 'the end of no pipeline among them' : `the end of ${counted(found, 'pipeline')} among them`
@@ -250,7 +253,7 @@ function idOf({ attributes }: WaterfallSpan): number {
   return Number(attributes['pipeline.id'])
 }
 
-/** `token`: the admin token, if the demo made it. */
+/** Returns the introduction of the demo. `token` is the admin token, if the demo made it. */
 function introduction(
   pages: string,
   token: string | undefined,

@@ -22,7 +22,7 @@ import { reasonOf } from '../lib/fault.ts'
 import { reportOf, type Finding, type Level } from '../lib/finding.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 
-/** The exit codes. */
+/** The exit codes of `pipespan doctor`. */
 const doctorExit = { fine: 0, warnings: 1, failures: 2 } as const
 
 const marks: Readonly<Record<Level, string>> = { fine: '✓', skipped: '-', warning: '!', failure: '✗' }
@@ -73,7 +73,7 @@ function configuration(
 
 type Check = () => Promise<Finding | readonly Finding[]>
 
-/** Runs the checks in the order of the data flow. A check that throws does not hide the others. */
+/** Runs the checks in the order of the data flow. If one check throws, the others still run. */
 async function examine(config: Config<ProfileName>, show: (found: readonly Finding[]) => void): Promise<void> {
   const surroundings = surroundingsOf(config, features)
   const { destinations } = surroundings
@@ -144,7 +144,7 @@ function summary(failures: number, warnings: number): string {
   return `${parts.filter(part => part !== undefined).join(', ')}.`
 }
 
-/** A finding whose text names the platform, for one of several platforms. */
+/** Returns a finding whose text names the platform, if several platforms are configured. */
 function inTermsOf(platform: string, { what, remedy, ...finding }: Finding): Finding {
   const text = inSettingsOf(platform, what)
   return {

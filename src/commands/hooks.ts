@@ -11,46 +11,49 @@ import type { HookOwner, HookWish, PlatformClient, PlatformHook } from '../platf
 import type { Secret } from '../lib/secret.ts'
 
 export interface HooksEnsureOptions {
-  /** Ids or full paths. */
+  /** The ids or full paths of the projects. */
   readonly projects: readonly string[]
   readonly groups: readonly string[]
-  /** All projects that the token's user maintains; with an administrator's token, all projects of the instance. */
+  /** Whether the command covers all projects that the token's user maintains; with an administrator's token, all projects of the instance. */
   readonly allProjects: boolean
   /** The daemon's webhook URL. */
   readonly url: string
-  /** A hook with this URL gets the new URL. */
+  /** A former URL of the daemon. A webhook with this URL gets the new URL. */
   readonly oldUrl?: string | undefined
   readonly secrets: HookSecrets
-  /** The events that the hooks must send besides pipeline and job events. */
+  /** The events that the webhooks must send in addition to pipeline and job events. */
   readonly events: HookEvents
-  /** Also replaces existing secrets: the platform does not show them, so they cannot be compared. */
+  /** Whether existing secrets are also replaced. The platform does not show them, so they cannot be compared. */
   readonly writeSecret: boolean
   readonly dryRun: boolean
-  /** One JSON document at the end instead of lines. */
+  /** Whether to print one JSON document at the end instead of lines. */
   readonly json: boolean
 }
 
-/** At least one. With both, the signature proves the body, and the token distinguishes the platform from strangers before the body is read. */
+/**
+ * The secrets of a webhook, of which at least one is set. With both, the signature proves that the body is authentic, and the token distinguishes the
+ * platform from strangers before the body is read.
+ */
 interface HookSecrets {
   readonly token?: Secret | undefined
-  /** `whsec_…` */
+  /** The signing secret, with the form `whsec_…`. */
   readonly signingToken?: Secret | undefined
 }
 
-/** What was done with the hook of one project or group. */
+/** The result for the webhook of one project or group. */
 interface EnsuredHook {
   /** The project or group, as the caller named it. */
   readonly owner: string
   readonly outcome: Outcome
-  /** The hook's id; unknown if the hook would be created, or could not be read. */
+  /** The id of the webhook. It is unknown if the webhook would be created, or could not be read. */
   readonly hook?: number | undefined
-  /** What was wrong with it, or why it failed. */
+  /** What was wrong with the webhook, or why the command failed for it. */
   readonly reasons?: readonly string[] | undefined
 }
 
 type Outcome = 'created' | 'repaired' | 'fine' | 'failed'
 
-/** Continues after a failure. The exit code is 1 if any project or group failed. */
+/** Creates or repairs webhooks. It continues after a failure. The exit code is 1 if any project or group failed. */
 export async function hooksEnsure(
   client: PlatformClient,
   options: HooksEnsureOptions,
@@ -80,7 +83,7 @@ async function* ownersOf(
   for (const project of projects) yield [{ project: resourceIdOf(project) }, project]
   for (const group of groups) yield [{ group: resourceIdOf(group) }, group]
   if (!allProjects) return
-  // A token that may not read its own user is not an administrator's.
+  // If a token may not read its own user, it does not belong to an administrator.
   const seen = (await unlessRefused(client.isAdministrator(call))) === true ? 'all' : 'maintained'
   for await (const { items } of client.projects(seen, {}, { ...call, max: maxProjects })) {
     for (const { id = 0, path } of items) yield [{ project: id }, path ?? String(id)]
@@ -122,7 +125,7 @@ async function ensureOne(
       return { outcome: 'fine', hook: hook.id }
     }
     const wish = wishOf(options, owner, secretsFor(hook, options))
-    // If parts of the URL are masked, it is kept: whoever masked them wants them hidden.
+    // If parts of a webhook's URL are masked, the URL is not changed, because the person who masked them wants them hidden.
     const url = hook.mayBeAt(options.url) ? undefined : options.url
     if (!options.dryRun) {
       const edited = await client.editHook(owner, hook.id, { ...wish, url }, call)
@@ -153,8 +156,8 @@ async function create(
 }
 
 /**
- * Warns about events that the hook does not send: a platform may answer with success although it ignored a flag that its hooks or its tier lack.
- * `said`: the events that the platform does not know and an earlier warning named; each is named once for all hooks.
+ * Warns about events that the webhook does not send. A platform may answer with success although it ignored a flag that its webhooks or its tier
+ * lack. `said` are the unknown events that an earlier warning named, so that each is named once for all webhooks.
  */
 function complainOfMissing(
   hook: PlatformHook,
@@ -184,7 +187,7 @@ function lineOf({ owner, outcome, hook, reasons = [] }: EnsuredHook, { dryRun }:
   return `${owner}: hook ${hook} ${dryRun ? 'would be repaired' : 'repaired'} (${reasons.join(', ')})`
 }
 
-/** Existing hooks: those with the URL first, then those with the old URL. */
+/** Returns the existing webhooks: those with the URL first, then those with the old URL. */
 async function existing(
   client: PlatformClient,
   owner: HookOwner,
@@ -196,7 +199,7 @@ async function existing(
   return current.length > 0 ? current : withUrl(oldUrl)
 }
 
-/** `flags`: the events that the hook must send besides pipeline and job events. */
+/** Returns what is wrong with a webhook. `flags` are the events that it must send in addition to pipeline and job events. */
 function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: readonly string[]): string[] {
   const { url, writeSecret } = options
   const lacks = missingSecrets(hook, options.secrets)
@@ -210,12 +213,12 @@ function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: rea
   ].filter(reason => reason !== undefined)
 }
 
-/** The secrets to write. With a new URL, all are written: the platform deletes them when a hook's URL changes. */
+/** Returns the secrets to write. With a new URL all secrets are written, because the platform deletes them when a webhook's URL changes. */
 function secretsFor(hook: PlatformHook, { url, secrets, writeSecret }: HooksEnsureOptions): HookSecrets {
   return writeSecret || !isAt(hook, url) ? secrets : missingSecrets(hook, secrets)
 }
 
-/** The daemon's secrets of the kinds that the hook has no secret of. */
+/** Returns those secrets of the daemon that the webhook lacks, by kind. */
 export function missingSecrets(hook: PlatformHook, { token, signingToken }: HookSecrets): HookSecrets {
   return {
     ...(token !== undefined && hook.tokenPresent === false && { token }),
@@ -223,7 +226,7 @@ export function missingSecrets(hook: PlatformHook, { token, signingToken }: Hook
   }
 }
 
-/** The names of the events that are switched off. Events that the platform does not know do not count, as they cannot be switched on. */
+/** Returns the names of the events that are disabled. Events that the platform does not know do not count, because they cannot be enabled. */
 export function missingEvents(hook: PlatformHook, flags: readonly string[]): string[] {
   return [
     ...(hook.pipelineEvents ? [] : ['pipeline events']),
@@ -232,7 +235,7 @@ export function missingEvents(hook: PlatformHook, flags: readonly string[]): str
   ]
 }
 
-/** The names of the events that the platform does not know. */
+/** Returns the names of the events that the platform does not know. */
 function unknownEvents(hook: PlatformHook, flags: readonly string[]): string[] {
   return flags.filter(flag => hook.events[flag] === undefined).map(flag => flag.replaceAll('_', ' '))
 }
@@ -254,5 +257,5 @@ function spelled(url: string): string {
 }
 
 const call = { priority: 'poll' } as const
-/** Limits the list of all projects of an instance. */
+/** The maximum number of projects in the list of all projects of an instance. */
 const maxProjects = 1_000_000

@@ -1,4 +1,4 @@
-// `pipespan inbox list|show|retry`: deliveries that could not be decoded.
+// `pipespan inbox list|show|retry`: shows and retries deliveries that could not be decoded.
 import { plainJson, plainLine } from '../lib/plain-text.ts'
 import { complain, exitCode, print, table, type Terminal, printJson } from '../lib/terminal.ts'
 import type { Quarantine } from '../core/store/ports/quarantine.ts'
@@ -65,7 +65,7 @@ function unknown(terminal: Terminal, id: number): number {
   return exitCode.failed
 }
 
-/** JSON is indented. Anything else is shown as text, with visible control characters. */
+/** Formats a body: JSON is indented, and anything else is shown as text with visible control characters. */
 function readable(body: Uint8Array): string {
   const text = Buffer.from(body).toString('utf8')
   try {

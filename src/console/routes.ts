@@ -31,16 +31,16 @@ import type { ConsolePart } from './console-part.ts'
 import type { PagesSettings, PagesSources } from './ports.ts'
 import type { Repositories } from '../core/store/ports/repository.ts'
 
-/** Bytes. Forms only have a few short fields. */
+/** The maximum size of a form in bytes. Forms have only a few short fields. */
 const maxFormBytes = 16 * 1024
 
 export interface PagesOptions {
-  /** The sources for a person's choice of projects; without a choice, for all projects that are not hidden. */
+  /** Returns the data sources of the pages for a person's selection of projects. Without a selection they cover all projects that are not hidden. */
   readonly sourcesOf: (choice: ProjectChoice | undefined) => PagesSources
   readonly sessions: Repositories['sessions']
   readonly settings: PagesSettings
   readonly features: readonly ConsolePart[]
-  /** Routes of other rooms behind the same guard, such as `/metrics`. */
+  /** Further routes behind the same guard, such as `/metrics`. */
   readonly guarded?: readonly FastifyPluginAsync[] | undefined
 }
 
@@ -101,7 +101,8 @@ export function createPages({
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
       await inner.register(async people => {
         const [clicks, openPages] = [createBusyLimit(maxRequests), createBusyLimit(maxOpenPages)]
-        // An open page requests itself again every second, with this header. A browser that opens a page does not send it, because nothing is cached.
+        // An open page requests itself again every second, with this header. When a browser opens a page it does not send the header, because nothing
+        // is cached.
         const limitOf = ({ headers }: FastifyRequest): BusyLimit =>
           headers['if-none-match'] === undefined ? clicks : openPages
         limitRoutes(people, limitOf, reply => show(reply, bareDocument(busyPage(), base), 429))
@@ -121,7 +122,7 @@ export function createPages({
         for (const one of features) one.programs?.(programs, { routesOf, tools })
       })
       await inner.register(async rest => {
-        // These routes show all projects.
+        // The routes after this hook show all projects, so only people who may see all projects get them.
         rest.addHook('onRequest', async (request, reply) =>
           views.of(admissionOf(request)).isWhole ? undefined : reply.code(403).send({ message: notBound }),
         )
@@ -132,8 +133,8 @@ export function createPages({
 }
 
 /**
- * Limits routes that take long: each request begins in its own turn of the event loop, and is answered with 429 if too many are under way. It applies to
- * the routes that are registered after this call, behind the guard. `refuse`: sends the answer to a client that must try again.
+ * Limits slow routes: each request starts in its own turn of the event loop, and is answered with 429 if too many are in progress. The limit applies
+ * to the routes behind the guard that are registered after this call. `refuse` sends the answer to a client that must try again.
  */
 function limitRoutes(
   app: FastifyInstance,
@@ -143,7 +144,7 @@ function limitRoutes(
   const limited = new WeakSet<RouteHandlerMethod>()
   app.addHook('onRoute', route => {
     const { handler } = route
-    // Fastify adds a HEAD route for each GET route, with the same handler.
+    // Fastify adds a HEAD route with the same handler for each GET route. The handler is wrapped only once.
     if (limited.has(handler)) return
     route.handler = async function (request, reply) {
       const answer = await limitOf(request).run(async () => {
@@ -173,12 +174,12 @@ const securityHeaders = {
   },
   crossOriginEmbedderPolicy: true,
   referrerPolicy: { policy: 'same-origin' as const },
-  // This listener has no TLS. A proxy that adds it decides about HSTS for its host name.
+  // This listener has no TLS. If a proxy adds TLS, the proxy decides on HSTS for its host name.
   strictTransportSecurity: false,
   xFrameOptions: { action: 'deny' as const },
 }
 
-/** Unknown addresses: browsers, which accept HTML, get a page without navigation, as they have not passed the guard. */
+/** Answers requests to unknown addresses. Browsers accept HTML, and get a page without navigation, because they have not passed the guard. */
 function registerNotFound(app: FastifyInstance, base: string): void {
   app.get('/*', { config: { isForTheRest: true } }, async (request, reply) => {
     const isForPeople = request.headers.accept?.includes('text/html') === true
@@ -196,7 +197,10 @@ function registerNotFound(app: FastifyInstance, base: string): void {
 
 const notBound = 'This shows all projects, and your entry of admin.people names some. Use the admin token.'
 
-/** How long the content of open pages is shared, ms. So it may be that much older, which is no loss: open pages are updated only every second. */
+/**
+ * How long the content of open pages is shared, ms. The content may be that much older, which does no harm, because open pages are updated only every
+ * second.
+ */
 const openPageKeptMs = 1_000
 const maxOpenPagesKept = 32
 
@@ -241,12 +245,13 @@ function registerSite(app: FastifyInstance, { views, access, base, features }: S
           (await own?.page(context, asked as never)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
         return { page, text: document(page, context) }
       }
-      // The key has all that a page knows about a request and its reader, except the time. So readers with other rights or other projects share nothing.
+      // The key contains all that a page knows about a request and its reader, except the time. So readers with other permissions or other projects
+      // share nothing.
       const key = JSON.stringify({ ...context, query: undefined, now: undefined })
       const isOpenPage = request.headers['if-none-match'] !== undefined
       const { page, text } = await (isOpenPage ? ofOpenPages(key, read) : read())
       if (page.live === true) {
-        // Open pages request themselves every second; 304 saves sending the same page again.
+        // Open pages request themselves every second. With an ETag, an unchanged page is answered with 304 instead of being sent again.
         const tag = `"${createHash('sha256').update(text).digest('base64url')}"`
         void reply.header('etag', tag)
         if (request.headers['if-none-match'] === tag) return reply.code(304).send()

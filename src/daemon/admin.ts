@@ -1,4 +1,4 @@
-// Starts the admin listener: health, `/metrics`, and the pages, whose code is only loaded if they are on.
+// Starts the admin listener: health, `/metrics`, and the pages. The code of the pages is loaded only if they are enabled.
 import { metricSourcesOf } from './export.ts'
 import { createGate, refuse, type Gate } from '../console/access/gate.ts'
 import { createHealth } from './listeners/health.ts'
@@ -17,7 +17,7 @@ import type { Shown } from './pages.ts'
 import type { Started } from './steps.ts'
 import type { FastifyPluginAsync } from 'fastify'
 
-/** The started part is the listener's URL. */
+/** Starts the admin listener. The started part is its URL. */
 export async function startAdmin(
   context: PartContext,
   features: readonly Feature[],
@@ -52,7 +52,7 @@ export async function startAdmin(
   return { part: url, why: 'keep answering health checks until the end', stop: async () => admin.stop(drainDeadline) }
 }
 
-/** `/metrics`: the metrics of pipelines if metrics are on, those of features, and the daemon's own. */
+/** Makes the route `/metrics`: the metrics of pipelines if metrics are enabled, the metrics of features, and the daemon's own metrics. */
 function metricsPage(
   context: PartContext,
   features: readonly Feature[],
@@ -78,11 +78,12 @@ function metricsPage(
   })
 }
 
-// What the admin listener serves besides health if the pages are off: `/metrics` behind its gate, and for all other paths an answer that says so.
+// The admin listener serves less if the pages are disabled: health, and `/metrics` behind its gate. Requests to all other paths get an answer with
+// this message.
 const message =
   'The pages and their JSON API are off: PIPESPAN_PAGES=false (pages.enabled). To see them, set it to true and restart the daemon. /healthz, /readyz and /metrics stay.'
 
-/** `guarded`: the routes behind the gate. */
+/** Makes the routes without pages. `guarded` are the routes behind the gate. */
 function withoutPages(gate: Gate, guarded: readonly FastifyPluginAsync[]): FastifyPluginAsync {
   return async app => {
     app.addHook('preClose', async () => gate.close())

@@ -9,9 +9,12 @@ import type { PlatformOf } from '../lib/chooser.ts'
 import type { Config } from './configuration/options.ts'
 
 export interface Connection extends Platform, PlatformView<ProfileName> {
-  /** The runs that this token is for. */
+  /** The territory of the token: the runs that are requested with it. */
   readonly territory: Territory
-  /** The key of what is stored about this token: the instance and, for a token for groups, a digest of the groups, because pages may not name them. */
+  /**
+   * The key under which facts about this token are stored: the instance and, for a token for groups, a digest of the groups. It is a digest because
+   * pages may not be allowed to name the groups.
+   */
   readonly scope: string
 }
 
@@ -47,7 +50,7 @@ function scopeOf(instance: string, groups: readonly string[]): string {
   return `${instance} (groups ${digest})`
 }
 
-/** The profile of an instance; for an instance that is not configured, the profile of the first platform. */
+/** Returns the profile of an instance; for an instance that is not configured, the profile of the first platform. */
 export function profileBy<P extends string>(config: Config<P>): ByInstance<P> {
   const views = platformViews(config)
   const first = views[0]?.config.platform.profile ?? config.platform.profile
@@ -56,7 +59,7 @@ export function profileBy<P extends string>(config: Config<P>): ByInstance<P> {
   return instance => byInstance.get(instance)?.platform.profile ?? first
 }
 
-/** The platform's name, by instance. An instance that is not configured gets the name of the only platform, if there is only one. */
+/** Returns the platform's name by instance. An instance that is not configured gets the name of the only platform, if there is only one. */
 export function platformNames<P extends string>(config: Config<P>): PlatformOf {
   const viewed = viewedPlatform(config)
   if (viewed !== undefined) return () => viewed
@@ -67,7 +70,7 @@ export function platformNames<P extends string>(config: Config<P>): PlatformOf {
   return instance => byInstance.get(instance) ?? only
 }
 
-/** Reads a project as people write it, such as `team/shop` or `cloud:team/shop`: its path, and the instance if the platform is named. */
+/** Parses a project as people write it, such as `team/shop` or `cloud:team/shop`. Returns its path, and the instance if the platform is named. */
 export function namedProject<P extends string>(
   config: Config<P>,
   text: string,
@@ -79,12 +82,12 @@ export function namedProject<P extends string>(
   return { path, instance: normalizeInstance(view?.config.platform.url) ?? '' }
 }
 
-/** The name of a connection's lease for some work. */
+/** Returns the name of a connection's lease for a kind of work. */
 export function leaseOf(work: string, connection: string): string {
   return connection === defaultPlatform ? work : `${work} ${connection}`
 }
 
-/** The platform's field in log lines. */
+/** Returns the log field with the platform's name. */
 export function ofConnection(name: string): { readonly platform?: string } {
   return name === defaultPlatform ? {} : { platform: name }
 }

@@ -1,4 +1,4 @@
-// What every start step of the daemon and every command gets.
+// The context that every start step of the daemon and every command gets.
 import type { ByInstance } from '../model/instance.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from './configuration/options.ts'
@@ -22,7 +22,7 @@ export interface Surroundings {
   readonly config: Config
   readonly destinations: readonly Destination[]
   readonly proxies: Proxies
-  /** The names of platforms, by instance. */
+  /** Returns the name of the platform of an instance. */
   readonly platformOf: PlatformOf
   readonly profile: ByInstance<string>
 }

@@ -1,5 +1,5 @@
-// The daemon: the store and the listener for webhooks, which run until it stops, and the parts (`parts.ts`), which a reload stops and starts again with
-// another configuration. All work in progress is in the store. Tests and commands start this same object.
+// The daemon. The store and the webhook listener run until it stops. A reload stops the other parts (`parts.ts`) and starts them again with the new
+// configuration. All work in progress is in the store. Tests and commands start this same object.
 import { createReceiving, drainDeadline } from './receiving.ts'
 import { tablesOf, type Feature } from './feature.ts'
 import { createEvents, forgetListeners } from './events.ts'
@@ -22,9 +22,9 @@ export interface DaemonOptions {
   readonly features: readonly Feature[]
   readonly log: Log
   readonly clock?: Clock | undefined
-  /** The state of the live configuration; undefined: nothing reloads it. */
+  /** Returns the state of the live configuration. Undefined if the configuration is never reloaded. */
   readonly configStatus?: (() => ConfigStatus) | undefined
-  /** Called when the store is damaged and can be neither read nor written reliably; must end the process. */
+  /** Called when the store is damaged and can be neither read nor written reliably. It must end the process. */
   readonly onDamage?: ((fault: Fault) => void) | undefined
 }
 
@@ -34,23 +34,23 @@ export interface Daemon {
   readonly adminUrl: string
   readonly store: Store
   readonly exporter: Exporter
-  /** To be called when secrets or certificates may have changed: the new ones are used from the next request on. */
+  /** Loads changed secrets and certificates. The new ones are used from the next request on. */
   refresh(): void
   /**
-   * Uses another configuration, which may only differ in settings that need no restart. If the parts cannot start with it, they start with the old one, and
-   * this rejects with the reason. Must not be called again before it has ended.
+   * Applies another configuration, which may differ only in settings that need no restart. If the parts cannot start with it, they start with the old
+   * one, and the promise rejects with the reason. It must not be called again before it has ended.
    */
   reload(config: Config<ProfileName>): Promise<void>
-  /** Stops accepting deliveries, finishes intake, and sends what is due within `flushMs`. The rest waits in the store. */
+  /** Stops accepting deliveries, finishes intake, and sends pending exports for at most `flushMs`. The rest stays in the store. */
   stop(flushMs?: number): Promise<void>
 }
 
-/** How long a stop may go on sending pending exports, ms. */
+/** How long a stop may continue to send pending exports, ms. */
 export const flushDeadline = 20_000
-/** The same for the parts at a reload, ms. The new parts send the rest. */
+/** How long the parts may continue to send pending exports at a reload, ms. The new parts send the rest. */
 const reloadDeadline = 3_000
 
-/** Throws a Fault with a remedy if anything that the daemon needs is not available; then it stops the parts that it has started. */
+/** Starts the daemon. If anything that it needs is not available, it stops the parts that it has started, and throws a Fault with a remedy. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { features, log, clock = systemClock, configStatus, onDamage } = options
   let { config } = options
@@ -59,7 +59,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let isStopping = false
   let reloading: Promise<void> | undefined
   const { url: location, maxSize } = config.store
-  // A reload replaces this function, while the store stays open.
+  // A reload replaces this encoder, while the store stays open.
   let encode = encoderOf(config, features)
   const store = await openOwnStore(location, {
     ...{ maxSize, parts: tablesOf(features), log, onDamage, daemon: true, timeoutMs: statementTimeout },
@@ -89,7 +89,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
   const stopAll = async (flushMs: number): Promise<void> => {
     isStopping = true
-    // The listener stops first. Then the parts finish what was received.
+    // The listener stops first. Then the parts finish processing the received deliveries.
     await receiving.stop(drainDeadline)
     await parts?.stop(flushMs)
     await steps.stop(flushMs)

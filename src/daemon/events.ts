@@ -1,13 +1,13 @@
-// Events with which one part of the daemon wakes another. An event without a listener is harmless: every loop queries the store when it
+// Events with which one part of the daemon wakes another. An event without a listener is harmless, because every loop queries the store when it
 // starts, and at regular intervals.
 
 export type DaemonEvents = ReturnType<typeof createEvents>
 
 export function createEvents() {
   return {
-    /** Deliveries were merged into runs. These may now be due for a snapshot or for enrichment. */
+    /** Deliveries were merged into runs. These runs may now be due for a snapshot or for enrichment. */
     processed: createEmitter(),
-    /** Polling found runs that need details. */
+    /** Polling found runs whose details must be fetched. */
     discovered: createEmitter(),
     /** Answers of the platform were merged into runs. */
     enriched: createEmitter(),
@@ -16,7 +16,7 @@ export function createEvents() {
   }
 }
 
-/** Removes all listeners. Called after the parts that listened have stopped. */
+/** Removes all listeners of all events. Called after the listening parts have stopped. */
 export function forgetListeners(events: DaemonEvents): void {
   for (const event of Object.values(events)) event.forget()
 }
@@ -24,9 +24,9 @@ export function forgetListeners(events: DaemonEvents): void {
 interface Emitter {
   /** Calls every listener, in the order in which they were added. */
   emit(): void
-  /** The listener must not throw. */
+  /** Adds a listener, which must not throw. */
   on(listener: () => void): void
-  /** Removes all listeners. */
+  /** Removes all listeners of the event. */
   forget(): void
 }
 

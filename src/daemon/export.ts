@@ -1,4 +1,4 @@
-// Turns the configured destinations into what the export room needs, and starts everything that sends to them.
+// Turns the configured destinations into those of the exporter, and starts everything that sends to them.
 import { defaultPlatform, platformViews } from './configuration/platforms.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from './configuration/destinations.ts'
 import { projectChooser, type PlatformOf } from '../lib/chooser.ts'
@@ -37,7 +37,7 @@ export interface ExportParts extends Outlets {
   readonly destinations: readonly Destination[]
   /** All destinations with all their signals. */
   readonly whole: readonly Destination[]
-  /** The destinations that take metrics. */
+  /** The destinations to which metrics are sent. */
   readonly metricDestinations: MetricFlushOptions['destinations']
   /** Whether a destination takes the totals of a project, which are sent without a queue. */
   readonly takesTotals: NonNullable<Route['takes']>
@@ -70,7 +70,7 @@ export function exportDestinations(config: Config, features: Gauging): ExportPar
   }
 }
 
-/** How chunks are encoded as messages. `others`: destinations whose messages have their own formats. */
+/** Returns the function that encodes chunks as messages. `others` are the destinations whose messages have their own formats. */
 function encodeFor(settings: TelemetrySettings, others: readonly Destination[]): EncodeMessages {
   const cap = createSeriesCap(settings.maxSeries)
   const encoders: Readonly<Record<OtlpSignal, Encode>> = {
@@ -83,12 +83,12 @@ function encodeFor(settings: TelemetrySettings, others: readonly Destination[]):
   )
 }
 
-/** How chunks are encoded as messages under this configuration. */
+/** Returns the function that encodes chunks as messages under this configuration. */
 export function encoderOf(config: Config, features: readonly Feature[]): EncodeMessages {
   return encodeFor(telemetryOf(config, features), messageDestinations(config, features))
 }
 
-/** The destinations of features, which take messages in their own formats instead of telemetry. */
+/** Returns the destinations of features, which receive notifications in their own formats instead of telemetry. */
 export function messageDestinations(
   config: Config,
   features: readonly Feature[],
@@ -97,7 +97,7 @@ export function messageDestinations(
   return features.flatMap(one => one.messages?.(config as never, surroundings) ?? [])
 }
 
-/** The configuration that features get, with values derived from it. */
+/** Returns the configuration that features get, with values derived from it. */
 export function surroundingsOf(
   config: Config,
   features: Gauging,
@@ -150,7 +150,7 @@ export function startMetricFlush(
   }
 }
 
-/** The sources of the metrics of pipelines. */
+/** Returns the sources of the metrics of pipelines. */
 export function metricSourcesOf(
   { config, store }: Pick<Context, 'config' | 'store'>,
   settings: TelemetrySettings,
@@ -166,7 +166,7 @@ export function metricSourcesOf(
   }
 }
 
-/** The operator's settings of how telemetry looks. */
+/** Returns the operator's settings for the form of the telemetry. */
 export function telemetryOf(config: Config, features: Gauging): TelemetrySettings {
   return telemetrySettings({
     profiles,
@@ -231,7 +231,10 @@ function destinationOf(
   }
 }
 
-/** Which subjects a destination takes: not those without a project or group, nor those without a value for a template of the headers. */
+/**
+ * Returns a predicate for the subjects that a destination takes: only subjects with a project or group, and with a value for every template in the
+ * headers.
+ */
 function takesOnly(
   projects: ConfiguredDestination['projects'],
   platformOf: PlatformOf,
@@ -244,7 +247,7 @@ function takesOnly(
     (headerValues === undefined || headerValues(subject) !== undefined)
 }
 
-/** A bearer token. When a backend refuses it, its file is read again at once. */
+/** Makes a bearer token. When a backend refuses it, its file is read again at once. */
 function bearerOf(token: LiveSecret<Secret>): Bearer {
   return {
     file: token.path,
@@ -260,7 +263,7 @@ function bearerOf(token: LiveSecret<Secret>): Bearer {
 // The values of the templates in the headers of a destination: `{platform}`, its name in `platforms`;
 // `{group}`, the top-level group; `{project.id}`; `{own.NAME}`, an attribute that
 // `attributes.rules` set by the project alone (checked in `daemon/configuration/destination-checks.ts`).
-/** Values are percent-encoded. Undefined if the headers have no templates. */
+/** Returns the function that computes the values of header templates, percent-encoded. Undefined if the headers have no templates. */
 function headerValuesOf(headers: Headers, config: Config): Destination['headerValues'] {
   const names = new Set([...headers.values()].flatMap(value => namesIn(value.reveal())))
   if (names.size === 0) return undefined

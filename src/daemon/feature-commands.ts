@@ -1,4 +1,4 @@
-// What a feature adds to the command line, and what its commands get.
+// What a feature adds to the command line, and the context that its commands get.
 import type { Budget } from '../platform/port/budget.ts'
 import type { CommandLine } from '../lib/command-line.ts'
 import type { Config } from './configuration/options.ts'
@@ -12,25 +12,25 @@ import type { Surroundings } from './context.ts'
 export interface Backfill<Slice> {
   /** The flag's name without dashes: `audit` for `--audit`. */
   readonly flag: string
-  /** A noun for what it reads. */
+  /** A noun for the data that the backfill reads. */
   readonly what: string
-  /** What it will read from. Throws a ConfigError if options that it needs are missing. */
+  /** Returns the sources that the backfill will read. Throws a ConfigError if options that it needs are missing. */
   readonly sources: (options: Slice) => readonly string[]
-  /** Rejects when `signal` aborts it. */
+  /** Runs the backfill. Rejects when `signal` aborts it. */
   readonly run: (options: Slice, asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
 }
 
 export interface AskedBackfill {
-  /** The key of its stored progress. The same command has the same key, so it resumes. */
+  /** The key of the stored progress. The same command has the same key, so it resumes. */
   readonly name: string
   readonly range: { readonly since: Millis; readonly until: Millis }
   readonly dryRun: boolean
-  /** Whether this process also exports what is found. */
+  /** Whether this process also exports the data that the backfill finds. */
   readonly deliver: boolean
   readonly signal: AbortSignal
   /**
-   * Also called before the first request: a stopped command prints the latest call. `share`: undefined while it is unknown. `seen`: how many were seen,
-   * in words. `facts`: includes `requests`.
+   * Called with the progress, also before the first request: a stopped command prints the latest call. `share` is undefined while it is unknown.
+   * `seen` is the number of items seen, in words. `facts` includes `requests`.
    */
   readonly onProgress: (share: number | undefined, seen: string, facts: Readonly<Record<string, number>>) => void
 }
@@ -41,7 +41,7 @@ export interface BackfillContext {
   readonly taking: EventTaking
 }
 
-/** The result of a backfill. `lines` has it in sentences, `facts` as JSON. */
+/** The result of a backfill. `lines` contains it as sentences, `facts` as JSON. */
 export interface EndedBackfill {
   readonly range: AskedBackfill['range']
   readonly resumed: boolean
@@ -50,13 +50,13 @@ export interface EndedBackfill {
   readonly facts: object
 }
 
-/** The command line, for commands that need the configuration. */
+/** The command line for commands that need the configuration. */
 export interface ConfiguredLine<Slice> extends CommandLine {
-  /** The backfills of features, which read something else than pipelines. */
+  /** The backfills of features, which read data other than pipelines. */
   readonly backfills: readonly Backfill<never>[]
   /**
-   * Loads the configuration of a command that does not listen. Throws Misconfigured. `mayBeMissing`: whether the file of the secret at this path, such
-   * as `observability.token`, may be missing.
+   * Loads the configuration of a command that does not listen on a port. Throws Misconfigured. `mayBeMissing`: whether the file of the secret at this
+   * path, such as `observability.token`, may be missing.
    */
   readonly configured: (mayBeMissing?: (setting: string) => boolean) => Promise<CommandSurroundings<Slice>>
   /** Opens the configured store beside a running daemon, for one command. Throws StoreError if there is no store yet. */
@@ -65,21 +65,24 @@ export interface ConfiguredLine<Slice> extends CommandLine {
 
 export interface CommandSurroundings<Slice> extends Surroundings {
   readonly options: Slice
-  /** Opens the configured store beside a running daemon; creates a missing SQLite file. The caller must close it. */
+  /** Opens the configured store beside a running daemon, and creates a missing SQLite file. The caller must close it. */
   readonly openStore: () => Promise<SharedStore>
-  /** The platform that `--platform` names; the option may be missing if only one is configured. Throws Misconfigured. */
+  /** Returns the platform that `--platform` names. The option may be missing if only one platform is configured. Throws Misconfigured. */
   readonly platform: (name: string | undefined) => CommandPlatform
-  /** Starts a daemon that processes and exports what is in the store. It reads no platform, and listens on random ports. */
+  /** Starts a daemon that processes and exports the content of the store. It does not read any platform, and listens on random ports. */
   readonly startExporting: () => Promise<{ readonly store: SharedStore; readonly stop: () => Promise<unknown> }>
 }
 
-/** One token of a platform. Its configuration is as if it were the only token. */
+/** One token of a platform. Its configuration contains only this token. */
 export interface CommandPlatform {
   readonly name: string
-  /** The groups that the token is for; empty: everything that no other token is for. */
+  /** The groups whose projects are read with the token. If empty, it is used for everything that no other token is for. */
   readonly groups: readonly string[]
   readonly config: Config
-  /** Shares the API budget with all processes that use the store. Throws a ConfigError if no platform is configured. The caller must close the client. */
+  /**
+   * Connects to the platform's API, and shares the API budget with all processes that use the store. Throws a ConfigError if no platform is
+   * configured. The caller must close the client.
+   */
   readonly connect: (store: SharedStore) => {
     readonly client: PlatformClient
     readonly budget: Pick<Budget, 'snapshot'>

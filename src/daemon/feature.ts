@@ -1,5 +1,5 @@
-// The shape of a feature: what it adds to the line, the daemon, the console and the command line, and what it gets for that. A feature is one
-// folder of `features/`, whose `feature.ts` exports such an object, and one line of `features.ts`, which passes it on. No other code knows a
+// The interface of a feature: what it adds to the line, the daemon, the console and the command line, and the context that it gets. A feature is one
+// folder in `features/`, whose `feature.ts` exports such an object, and one line in `features.ts`, which registers it. No other code refers to a
 // feature by its name. So the folder and its line can be deleted, and the rest is still a complete product.
 import type { Condition, ConditionKind } from '../model/condition.ts'
 import type { Config } from './configuration/options.ts'
@@ -33,71 +33,74 @@ import type { InsideTelemetry, TelemetrySettings } from '../core/telemetry/setti
 import type { Territory } from '../model/territory.ts'
 import type { Thing } from '../platform/port/asking.ts'
 
-/** Everything except the name is optional. `Slice`: the feature's own options, with types inferred from its table. */
+/** A feature. Every property except the name is optional. `Slice` is the type of the feature's own options, inferred from its table. */
 export interface FeatureOf<Slice> {
-  /** The name of its folder and of the folder of its tests. */
+  /** The name of the feature's folder and of the folder of its tests. */
   readonly name: string
-  /** The features whose `port.ts` it imports. Without them, this feature is left out, too. */
+  /** The features whose `port.ts` this feature imports. Without them, this feature is also omitted. */
   readonly needs?: readonly string[]
-  /** Its options, by the headings of the reference. If the core has a group of the same name, they are added to that group. */
+  /** The options of the feature, by the headings of the reference. If the core has a group with the same name, they are added to that group. */
   readonly options?: Sections
-  /** The paths of its options that are patterns of projects. Such a pattern may name a platform. */
+  /** The paths of the feature's options that are patterns of projects. Such a pattern may name a platform. */
   readonly patterns?: readonly string[]
-  /** Its tables in the store. The store is opened with the tables of all features. */
+  /** The tables of the feature in the store. The store is opened with the tables of all features. */
   readonly schema?: StorePart
-  /** Checks across its options: faults, and warnings about what is allowed but probably not intended. */
+  /** Checks the feature's options. Returns faults, and warnings about settings that are allowed but probably not intended. */
   readonly faults?: (options: Slice & Config, faultOf: FaultOf) => readonly ConfigFault[]
   readonly warnings?: (options: Slice & Config, unreported: Unreported) => readonly string[]
-  /** The conditions that it does not report under these options. */
+  /** Returns the conditions that the feature does not report with these options. */
   readonly unreported?: (options: Slice & Config) => Unreported
-  /** Destinations of messages that are not telemetry. Each has its own format (`encode`). */
+  /** Returns destinations of notifications, which are not telemetry. Each destination has its own format (`encode`). */
   readonly messages?: (options: Slice, surroundings: Surroundings) => readonly Destination[]
-  /** Notifies people about conditions that other code reports. */
+  /** Makes a notifier, which notifies people about conditions that other code reports. */
   readonly notifier?: (options: Slice, context: RuleContext) => Promise<Notifier>
   /** The word in PIPESPAN_EVENTS that selects the events that the feature itself makes. */
   readonly ownEvents?: string
-  /** How long finished pipelines and jobs took. */
+  /** Returns a source of the durations of finished pipelines and jobs. */
   readonly pastDurations?: (context: PartContext) => PastDurations
-  /** Its step on the line: it observes runs, snapshots, the insides of jobs, and events. */
+  /** Returns the feature's step on the line. It observes runs, snapshots, the insides of jobs, and events. */
   readonly lineStep?: (options: Slice, context: PartContext) => LineStep
-  /** Its parts that run in the daemon. */
+  /** The parts of the feature that run in the daemon. */
   readonly parts?: readonly Part<Slice>[]
-  /** What it runs for each token of each platform. */
+  /** The functions that the feature runs for each token of each platform. */
   readonly perToken?: PerToken<Slice>
-  /** Counters of its parts that become metrics of the daemon itself. */
+  /** The counters of the feature's parts that become metrics of the daemon itself. */
   readonly counts?: readonly CountOf[]
-  /** The metrics of what it counts, for events that have `figures`. */
+  /** The metrics that the feature derives from its events with `figures`. */
   readonly figures?: readonly (FiguresTable & { readonly isOn?: (options: Slice) => boolean })[]
-  /** How the insides of jobs are exported. Only one feature may have this. */
+  /** Defines how the insides of jobs are exported. Only one feature may define this. */
   readonly insides?: InsideTelemetry
-  /** Metrics of projects that it measures each time metrics are exported or scraped. */
+  /** The metrics of projects that the feature measures each time metrics are exported or scraped. */
   readonly projectMetrics?: MeasuresProjects<Slice>
-  /** The gauges that it exports. */
+  /** The gauges that the feature exports. */
   readonly gauges?: readonly Gauges[]
-  /** Metrics that only `/metrics` shows. They are read at each scrape. Undefined: there are none. */
+  /** Returns a reader of metrics that only `/metrics` shows. They are read at each scrape. Undefined if there are none. */
   readonly scraped?: (
     options: Slice,
     context: PartContext,
     view: ScrapeView,
   ) => (() => Promise<readonly ScopeMetrics[]>) | undefined
-  /** What is to be fetched at regular intervals. The answers are points of its gauges. For what is fetched from a platform, see `perToken`. */
+  /**
+   * Returns the inventory items that are fetched at regular intervals. The answers become points of the feature's gauges. Items that are fetched from
+   * a platform are in `perToken`.
+   */
   readonly things?: (options: Slice, surroundings: Surroundings) => readonly Thing[]
-  /** Conditions that last until somebody acts; undefined: it has no such conditions. */
+  /** Returns the conditions that last until an operator acts; undefined if the feature has no such conditions. */
   readonly standing?: (options: Slice, context: PartContext) => Standing | undefined
-  /** Pages and routes of the JSON API. Called only if the console is on, so it should load their code only then. */
+  /** Returns pages and routes of the JSON API. It is called only if the console is enabled, so it should load their code only then. */
   readonly console?: (options: Slice, context: PartContext) => Promise<ConsolePart>
-  /** Adds its commands. The code of a command is loaded when it runs. */
+  /** Adds the feature's commands. The code of a command is loaded when it runs. */
   readonly commands?: (line: ConfiguredLine<Slice>) => void
   readonly checks?: readonly Check<Slice>[]
-  /** How many requests it causes, in sentences for `config check`. */
+  /** Returns how many requests the feature causes, in sentences for `config check`. */
   readonly costs?: (options: Slice, surroundings: Surroundings) => readonly string[]
-  /** What `pipespan backfill` reads instead of pipelines, if a flag asks for it. */
+  /** The data that `pipespan backfill` reads instead of pipelines if a flag is given. */
   readonly backfill?: Backfill<Slice>
-  /** How `pipespan setup` creates an ingest token at an observability instance. */
+  /** Returns the client with which `pipespan setup` creates an ingest token at an observability instance. */
   readonly ingestTokens?: (instance: { readonly url: string; readonly apiKey: Secret }) => TokenMaker
 }
 
-/** A feature for callers, who do not know its options: they pass the whole configuration, which includes these options. */
+/** The type of a feature for callers. They do not know its options, so they pass the whole configuration, which includes these options. */
 export type Feature = FeatureOf<never>
 
 /** Derives the types of a feature's functions from the table of its options. */
@@ -107,7 +110,7 @@ export function feature<const O extends Sections>(
   return definition
 }
 
-/** The tables of features, with which the store is opened. */
+/** Returns the tables of features, with which the store is opened. */
 export function tablesOf(features: readonly Pick<Feature, 'schema'>[]): readonly StorePart[] {
   return features.flatMap(({ schema }) => schema ?? [])
 }
@@ -115,63 +118,63 @@ export function tablesOf(features: readonly Pick<Feature, 'schema'>[]): readonly
 /** The configured values of sections of options. */
 export type SliceOf<O extends Sections> = ConfigOf<Intersection<O[keyof O]>>
 
-/** Something that runs from the start of the daemon, or a reload, until its stop or the next reload. */
+/** A part of a feature. It runs from the start of the daemon, or a reload, until the daemon stops or the next reload. */
 export interface Part<Slice> {
-  /** Why it can be stopped once everything that was started later has stopped. */
+  /** The reason why the part can be stopped once everything that was started later has stopped. */
   readonly why: string
-  /** True: it is started before anything is sent, and stopped after the last request. */
+  /** If true, the part is started before anything is sent, and stopped after the last request. */
   readonly aroundSending?: true
-  /** Creates what runs; undefined if there is nothing to run. */
+  /** Creates the object to run; undefined if there is nothing to run. */
   readonly create: (options: Slice, context: PartContext) => Running | undefined
 }
 
-/** What a part runs, with what it has counted. */
+/** The object that a part runs, with its counters. */
 export interface Running extends Loop {
   readonly counters?: object
-  /** Its counters as a client of the platform's API, for the pages. */
+  /** The counters of the part as a client of the platform's API, which pages show. */
   readonly client?: { readonly name: string; readonly counters: object }
 }
 
-/** Each function gets the options and the configuration for one token, as if it were the only one. */
+/** The functions of a feature for each token. Each function gets the options and the configuration for one token, as if it were the only one. */
 export interface PerToken<Slice> {
   readonly part?: Omit<Part<Slice>, 'create' | 'aroundSending'> & {
     readonly create: (options: Slice, context: TokenContext) => Running | undefined
   }
-  /** What is to be fetched from the platform at regular intervals. */
+  /** Returns the inventory items that are fetched from the platform at regular intervals. */
   readonly things?: (options: Slice, config: Config) => readonly Thing[]
   readonly checks?: readonly TokenCheck<Slice>[]
-  /** What `pipespan config check --online` tries. */
+  /** The requests that `pipespan config check --online` tries. */
   readonly trials?: Trials<Slice>
-  /** Like `costs` of a feature. */
+  /** Returns how many requests the feature causes with this token, in sentences for `config check`. */
   readonly costs?: (options: Slice, config: Config) => readonly string[]
 }
 
-/** How chunks are exported. */
+/** Defines how chunks are exported. */
 export interface Outlets {
-  /** The queues that chunks are written to for sending. */
+  /** The export queues to which chunks are written. */
   readonly queues: readonly Route<Signal>[]
-  /** What a chunk adds to the totals; undefined if metrics are off. */
+  /** Returns what a chunk adds to the totals; undefined if metrics are disabled. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
 }
 
 export interface RuleContext extends Context, Omit<Surroundings, 'config'> {}
 
-/** The line after all features have added to it. */
+/** The line (the steps from a delivery to its export) with the additions of all features. */
 export interface Line {
   readonly lineSteps: readonly LineStep[]
   readonly pastDurations: PastDurations
 }
 
 export interface PartContext extends RuleContext, Outlets {
-  /** The notifier to report conditions to. */
+  /** The notifier to which a feature reports conditions. */
   readonly notifier: Notifier
-  /** Every token of every platform. Empty until the parts without `aroundSending` start. */
+  /** Returns every token of every platform. The list is empty until the parts without `aroundSending` start. */
   readonly tokens: () => readonly TokenContext[]
-  /** The line; like `tokens`, it is empty until those parts start. */
+  /** Returns the line. Like `tokens`, it is empty until the parts without `aroundSending` start. */
   readonly line: () => Line
-  /** The standing conditions of all features. */
+  /** Returns the standing conditions of all features. */
   readonly standing: () => readonly Standing[]
-  /** For `takeEvents`, which stores events that no delivery reported. */
+  /** The context for `takeEvents`, which stores events that no delivery reported. */
   readonly taking: EventTaking
 }
 
@@ -183,16 +186,16 @@ export interface ScrapeView {
 
 export interface TokenContext extends PartContext {
   readonly client: PlatformClient & InsideClient
-  /** The runs that the token is for. */
+  /** The territory of the token: the runs that are requested with it. */
   readonly territory: Territory
-  /** The key of what is stored about the token. */
+  /** The key under which facts about the token are stored. */
   readonly scope: string
   readonly errors: ErrorThrottle
-  /** The name of the lease of this token's work. */
+  /** Returns the name of the lease for this token's work. */
   readonly leaseOf: (work: string) => string
 }
 
-/** A feature's options for each token. `options`: its options in the whole configuration. */
+/** Returns a feature's options for each token. `options` are its options in the whole configuration. */
 export function perToken<Slice extends object>(
   { config }: { readonly config: Config },
   options: Slice,
@@ -201,32 +204,32 @@ export function perToken<Slice extends object>(
 }
 
 export interface MeasuresProjects<Slice> {
-  /** The heads of its metrics, for the reference. */
+  /** The definitions of the feature's metrics, for the reference. */
   readonly heads: readonly (MetricHead & { readonly attributes: readonly AttributeRow<never>[] })[]
-  /** Undefined: the feature measures nothing. `now`: the time of all points. */
+  /** Returns the function that measures projects; undefined if the feature measures nothing. `now` is the time of all points. */
   readonly read: (
     options: Slice,
     context: Pick<Context, 'store'> & Pick<Surroundings, 'profile'> & { readonly settings: TelemetrySettings },
   ) => ((now: Millis) => Promise<readonly ProjectMetrics[]>) | undefined
 }
 
-/** A counter among the daemon's own metrics. */
+/** A counter of a feature among the daemon's own metrics. */
 export interface CountOf {
   readonly name: string
   readonly unit: string
   readonly description: string
-  /** The name of the parts' counter; or the names of several counters, by the values of an attribute. */
+  /** The name of the counter in the parts, or the names of several counters by the values of an attribute. */
   readonly counter: string | { readonly attribute: string; readonly values: Readonly<Record<string, string>> }
-  /** If the counter is divided by a key, or by two keys: the attributes for these keys. */
+  /** The attributes for the keys of the counter, if it is divided by one or two keys. */
   readonly attributes?: readonly string[]
 }
 
-/** The share of a token's API budget for pages: people who look at pages must not make other requests wait. */
+/** Returns the share of a token's API budget for pages, in requests per minute. People who look at pages must not delay other requests. */
 export function perMinuteForPeople({ platform }: Pick<Config, 'platform'>): number {
   return Math.max(1, Math.floor(platform.budget * 0.1))
 }
 
-/** The names of the platforms; `default` for the platform that the settings outside of `platforms` configure. */
+/** Returns the names of the platforms. `default` is the platform that the settings outside of `platforms` configure. */
 export function platformsOf(config: Config): readonly string[] {
   return [...new Set(platformViews(config).map(({ platform }) => platform))]
 }
@@ -235,10 +238,10 @@ export { isOfView } from './configuration/platforms.ts'
 export type { Config } from './configuration/options.ts'
 export type { Surroundings } from './context.ts'
 
-/** By condition: what to do so that it is reported. */
+/** For each condition that is not reported: what the operator must do so that it is. */
 export type Unreported = Readonly<Partial<Record<ConditionKind, string>>>
 
-/** `switch`: the option that turns the gauges on, for the docs page about metrics. */
+/** The gauges of a feature. `switch` is the option that enables them, for the docs page about metrics. */
 export interface Gauges {
   readonly switch: string
   readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
@@ -246,17 +249,17 @@ export interface Gauges {
 
 export interface Standing {
   readonly kind: ConditionKind
-  /** All known conditions of that kind, whether broken or fixed. `now`: the time on the store's clock. */
+  /** Returns all known conditions of that kind, whether broken or fixed. `now` is the time on the store's clock. */
   readonly look: (now: Millis) => Promise<readonly Condition[]>
 }
 
-/** A check of `pipespan doctor`. A check that throws does not hide the others. */
+/** A check of `pipespan doctor`. If one check throws, the others are still shown. */
 export interface Check<Slice> {
   readonly name: string
   readonly run: (options: Slice, surroundings: Surroundings) => Promise<Finding | readonly Finding[]>
 }
 
-/** A check for one token. `client`: undefined without a token; `store`: undefined if it cannot be opened. */
+/** A check of `pipespan doctor` for one token. `client` is undefined without a token; `store` is undefined if it cannot be opened. */
 export interface TokenCheck<Slice> {
   readonly name: string
   readonly run: (
@@ -270,9 +273,9 @@ export interface TokenCheck<Slice> {
 }
 
 export interface Trials<Slice> {
-  /** A plural noun for what is tried. It is also the key in JSON. */
+  /** A plural noun for the things that are tried. It is also the key in the JSON output. */
   readonly what: string
-  /** Tries everything; the result is empty if nothing is configured. `client`: undefined without a token. */
+  /** Tries everything; the result is empty if nothing is configured. `client` is undefined without a token. */
   readonly run: (options: Slice, client: PlatformClient | undefined) => Promise<readonly Trial[]>
 }
 

@@ -44,28 +44,28 @@ import type { Snapshotter } from '../core/settle/take-snapshots.ts'
 import type { TelemetrySettings } from '../core/telemetry/settings.ts'
 import type { Receiving } from './receiving.ts'
 
-/** The running parts whose state pages show. */
+/** The running parts whose state the pages show. */
 export interface Shown {
   readonly ingress: Pick<Receiving, 'counts' | 'lastAccepted' | 'url'>
   readonly intake: Pick<TakeIn, 'counters'>
   readonly snapshotter: Pick<Snapshotter, 'counters'>
   readonly exporter: Pick<Exporter, 'status' | 'wake' | 'tryNow'>
   readonly flush: Pick<MetricFlush, 'status' | 'tryNow'>
-  /** Undefined if nothing uses the platform's API. */
+  /** The parts that use the platform's API; undefined if there are none. */
   readonly platform: PlatformParts | undefined
   /** The counters of features as clients of the platform's API. */
   readonly clients: readonly NonNullable<Running['client']>[]
   /** The connections to the platforms, one for each token. */
   readonly connections: readonly Connection[]
   readonly destinations: readonly Destination[]
-  /** The queues that events are written to. */
+  /** The export queues to which events are written. */
   readonly queues: readonly Route<Signal>[]
   readonly settings: TelemetrySettings
   readonly configStatus: (() => ConfigStatus) | undefined
   readonly scrapes: ScrapeCounts
 }
 
-/** `guarded`: more routes that need the same protection as the pages. */
+/** Makes the pages. `guarded` are further routes that need the same protection as the pages. */
 export function pagesOf(
   context: PartContext,
   shown: Shown,
@@ -148,7 +148,7 @@ function peopleOf({ admin }: Pick<Config, 'admin'>): PagesSettings['people'] {
   return { header, proxies, hosts: admin.hosts, people: entries }
 }
 
-/** Logs what operators do, and exports it as an event if such events are selected. */
+/** Logs the actions of operators, and exports each as an event if such events are selected. */
 function recorderOf(context: Context, queues: Shown['queues']): (action: OperatorAction) => Promise<void> {
   const { config, store, clock, log } = context
   const taking = {
@@ -170,13 +170,13 @@ function groupingOf({ pages, attributes }: Pick<Config, 'pages' | 'attributes'>)
   return name === undefined ? undefined : { name, valueOf: literalOf(attributes.rules, name) }
 }
 
-/** The destination `default` first, then by name; signals in their usual order. */
+/** Sorts queues: the destination `default` comes first, then the others by name; signals are in their usual order. */
 function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
   const place = ({ destination }: ExportQueueStatus): string => (destination === 'default' ? '' : destination)
   return place(a).localeCompare(place(b), 'en') || signals.indexOf(a.signal) - signals.indexOf(b.signal)
 }
 
-/** The spans as they are exported: encoded again from the same chunk, by the same code. */
+/** Returns the spans as they are exported. They are encoded again from the same chunk by the same code. */
 function spansOf(chunk: Chunk, settings: TelemetrySettings): ExportedSpan[] {
   const jobs = new Map(chunk.jobs.map(job => [jobSpanId(chunk, job), job.id]))
   const resource = plainAttributes(signalResourceOf(chunk, settings))
@@ -227,7 +227,7 @@ function setupOf(
 
 const hiddenGroup = '[hidden]'
 
-/** The name of a connection as pages show it. The name may contain the path of a group, which may be hidden. */
+/** Returns the name of a connection as pages show it. The name may contain the path of a group, which may be hidden. */
 function shownNames(config: Config, scope: Scope): (name: string) => string {
   const hidden = platformViews(config).filter(({ groups, config: own }) =>
     groups.some(group => !seesGroup(scope, own, group)),
@@ -247,7 +247,7 @@ function tokenFrom(config: Config, name: string): string | undefined {
   return secret.path ?? 'a fixed value: a new one needs a restart'
 }
 
-/** Queries are not shown, because some backends take a key as a parameter. */
+/** Removes the query from an address before it is shown, because some backends accept a key as a parameter. */
 function withoutQuery(address: string): string {
   const { origin, pathname } = new URL(address)
   return origin + pathname

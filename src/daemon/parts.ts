@@ -1,4 +1,4 @@
-// Starts the parts of the daemon beside the store and the listener for webhooks, one by one, and stops them in the reverse order.
+// Starts the parts of the daemon one by one, except the store and the webhook listener, and stops them in the reverse order.
 import { connectPlatforms, platformNames, leaseOf, type Connection } from './connections.ts'
 import { startPlatformParts } from './platform-parts.ts'
 import { summedIfAny } from '../lib/summed.ts'
@@ -39,22 +39,22 @@ export interface PartsOptions extends Context {
   readonly features: readonly Feature[]
   readonly receiving: Receiving
   readonly configStatus?: (() => ConfigStatus) | undefined
-  /** The port of the admin listener before a reload. It is used again if the configuration leaves the port open. */
+  /** The port of the admin listener before a reload. It is used again if the configuration does not set the port. */
   readonly adminPort?: number | undefined
-  /** Whether the daemon is stopping; otherwise the parts stop for a reload. */
+  /** Whether the daemon is stopping. If not, the parts stop for a reload. */
   readonly isStopping: () => boolean
 }
 
 export interface Parts {
   readonly adminUrl: string
-  /** The store, whose operations the daemon's own telemetry measures. */
+  /** The store. The daemon's own telemetry measures its operations. */
   readonly store: Store
   readonly exporter: Exporter
-  /** Processes what was received, and sends what is due within `flushMs`. The rest waits in the store. */
+  /** Processes the received deliveries, and sends pending exports for at most `flushMs`. The rest stays in the store. */
   stop(flushMs: number): Promise<void>
 }
 
-/** Throws a Fault with a remedy if anything that the parts need is not available. Then it stops the parts that it has started. */
+/** Starts the parts. If anything that they need is not available, it stops the parts that it has started, and throws a Fault with a remedy. */
 export async function startParts(options: PartsOptions): Promise<Parts> {
   const { config, features, receiving, events, clock, log, configStatus, adminPort, isStopping } = options
   const steps = createSteps(clock, log)
@@ -171,7 +171,7 @@ function counts(part: Running): part is Running & Required<Pick<Running, 'counte
   return part.counters !== undefined
 }
 
-/** What features get for their work with one token of a platform. */
+/** Returns the context that features get for their work with one token of a platform. */
 function tokenContextOf(
   wiring: Omit<Wiring, keyof Line>,
   shared: PartContext,
@@ -185,8 +185,8 @@ function tokenContextOf(
 }
 
 /**
- * Starts the reader that regularly fetches the things that features name. It uses one token. Without a token it only fetches what is not a platform's.
- * The part is undefined if there is nothing to fetch.
+ * Starts the reader that regularly fetches the inventory items of features. It uses one token. Without a token it fetches only items that do not come
+ * from a platform. The part is undefined if there is nothing to fetch.
  */
 function startThings(
   wiring: Wiring,
@@ -215,7 +215,7 @@ function startThings(
   return startLoop(part, why)
 }
 
-/** Starts pruning. `queues`: the configured queues. Entries of other queues are dropped in the end. */
+/** Starts the maintenance of the store. `queues` are the configured queues. Entries of other queues are dropped after the retention. */
 function startMaintenance({ config, store, clock, log }: Context, queues: ExportParts['queues']): Started<Loop> {
   const { retention, remember } = config
   const loop = createMaintenance({

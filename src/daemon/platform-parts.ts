@@ -1,4 +1,4 @@
-// Starts what uses the platforms: enrichment for all of them, polling and redelivery for each token.
+// Starts the parts that use the platforms: enrichment for all platforms, and polling and redelivery for each token.
 import { createEnricher, type Enricher } from '../core/complete/enricher.ts'
 import type { PlatformError } from '../platform/port.ts'
 import { createPoller, type Poller, type PollerOptions } from '../core/find/poller.ts'
@@ -19,16 +19,16 @@ import type { Wiring } from './processing.ts'
 /** The parts that use the platforms' APIs. */
 export interface PlatformParts {
   readonly enricher: Enricher
-  /** The pollers and the readers of hooks, each with the name of its connection. */
+  /** The pollers and the webhook readers, each with the name of its connection. */
   readonly pollers: readonly { readonly name: string; readonly poller: Poller }[]
   readonly redeliveries: readonly { readonly name: string; readonly redelivery: Redelivery }[]
-  /** Why tokens get no answers at this moment, each with the name of its connection. */
+  /** Returns why the platforms currently do not answer some tokens, each with the name of its connection. */
   readonly errors: () => { readonly name: string; readonly error: PlatformError }[]
-  /** Whether any platform has answered. */
+  /** Whether any platform has answered since the start. */
   readonly hasAnswered: Platform['hasAnswered']
 }
 
-/** Starts enrichment, and for each connection the poller and redelivery where they are configured. */
+/** Starts enrichment. For each connection it also starts the poller and redelivery, if they are configured. */
 export function startPlatformParts(
   wiring: Wiring,
   rules: MergeRules,

@@ -25,16 +25,16 @@ export interface Platform {
   readonly budget: Budget
   /** Whether the platform has answered since the start, other than with an error. */
   readonly hasAnswered: () => boolean
-  /** How far the platform's clock is ahead of ours, ms; undefined until it has answered. */
+  /** Returns how far the platform's clock is ahead of ours, ms; undefined until the platform has answered. */
   readonly clockOffset: () => number | undefined
 }
 
-/** Maximum number of requests of one priority that are under way at once. */
+/** The maximum number of simultaneous requests of one priority. */
 const concurrency = 8
 
 /**
- * Connects with the one token of a view. `store`: shares the API budget with all processes that use the token; without it, the budget is this process's own.
- * `watch` counts requests. Undefined if no platform or no token is configured. Throws ConfigError.
+ * Connects with the only token of a view. With `store`, the API budget is shared with all processes that use the token; without it, this process has
+ * its own budget. `watch` counts requests. Returns undefined if no platform or no token is configured. Throws ConfigError.
  */
 export function connectPlatform(
   { name, config }: Pick<PlatformView<ProfileName>, 'name' | 'config'>,
@@ -98,12 +98,12 @@ function readCa(file: string): string {
 interface StoredBudgetOptions {
   readonly budgets: Repositories['budgets']
   readonly rules: BudgetRules
-  /** A fingerprint of the current token: processes with the same token share the budget. */
+  /** Returns a fingerprint of the current token. Processes with the same token share the budget. */
   readonly account: () => string
   readonly clock: Clock
 }
 
-/** ms. */
+/** The maximum wait before a request reads the stored API budget again, ms. */
 const lookEvery = 15_000
 
 export function createStoredBudget({ budgets, rules, account, clock }: StoredBudgetOptions): Budget {
@@ -124,8 +124,8 @@ export function createStoredBudget({ budgets, rules, account, clock }: StoredBud
   return createKeptBudget(rules, keeper, clock)
 }
 
-// Which facts about pipelines and merge requests the configured attribute rules need.
-/** The facts that the rules need; undefined if they only set literal values. */
+// Determines which facts about pipelines and merge requests the configured attribute rules need.
+/** Returns the facts that the attribute rules need; undefined if the rules only set literal values. */
 export function wantedFactsOf(config: Pick<Config, 'attributes' | 'redact'>): WantedFacts | undefined {
   return createWantedFacts(wantedNames(config), createTextRedaction(config.redact ?? []))
 }
@@ -138,7 +138,7 @@ function wantedNames({ attributes }: Pick<Config, 'attributes'>): WantedNames {
   }
 }
 
-/** Whether the rules need any labels or variables. */
+/** Whether the attribute rules need any labels or variables. */
 export function wishesOf(config: Pick<Config, 'attributes'>): {
   readonly labels: boolean
   readonly variables: boolean

@@ -1,5 +1,5 @@
-// Receives webhooks: the public listener and its route. It is open from the start of the daemon until its stop. At a reload, deliveries wait until the
-// parts that take them in have started again.
+// Receives webhooks with the public listener and its route. It is open from the start of the daemon until its stop. During a reload, deliveries wait
+// until the parts that take them in have started again.
 import { readFileSync } from 'node:fs'
 import { createDeliveryHeaders } from '../platform/webhook/delivery-headers.ts'
 import { createHealth } from './listeners/health.ts'
@@ -24,17 +24,17 @@ import type { WebhookCounts } from '../core/receive/webhook-counts.ts'
 
 export interface Receiving {
   readonly counts: WebhookCounts
-  /** Undefined until webhooks are accepted. */
+  /** The URL of the webhook listener; undefined until webhooks are accepted. */
   readonly url: string | undefined
-  /** When the last delivery was accepted, Unix ms. */
+  /** When the last delivery was accepted, in Unix ms. */
   readonly lastAccepted: number | undefined
-  /** Starts to listen if it does not listen yet. Resolves with the URL. Throws a ConfigError if the address is not available. */
+  /** Starts to listen if it is not listening yet. Resolves with the URL. Throws a ConfigError if the address is not available. */
   open(): Promise<string>
-  /** Sets what takes deliveries in from now on; undefined: deliveries wait for the next call. */
+  /** Sets the function that takes in deliveries from now on. If it is undefined, deliveries wait for the next call. */
   handTo(takeIn: TakeIn | undefined): void
-  /** To be called when secrets or certificates may have changed. `next`: a new configuration; undefined if it is still the same. */
+  /** Loads changed secrets and certificates. `next` is a new configuration; undefined if the configuration is still the same. */
   refresh(next?: Config<ProfileName>): void
-  /** Accepts nothing more. Requests in flight may take up to `withinMs`. */
+  /** Accepts no more requests. Requests in flight may take up to `withinMs`. */
   stop(withinMs: number): Promise<void>
 }
 
@@ -49,7 +49,7 @@ export interface ReceivingOptions {
 
 /** How long requests in flight may take when a listener stops, ms. */
 export const drainDeadline = 5_000
-/** How long a delivery waits for a reload, ms. After that, its sender must try again. */
+/** How long a delivery waits for a reload, ms. After that its sender must try again. */
 const reloadTimeout = 5_000
 
 export function createReceiving({ config: first, store, isStopping, clock, log }: ReceivingOptions): Receiving {
@@ -125,7 +125,7 @@ function tooLate(): never {
   throw new StoreError('The daemon has been reloading for 5 s.', 'Send it again; see the log if it goes on.')
 }
 
-/** A sender for each platform, with its current secrets. With several platforms, one without a secret cannot send anything. */
+/** Returns a sender for each platform, with its current secrets. With several platforms, a platform without a secret cannot send deliveries. */
 function sendersOf(config: Config): () => readonly Sender[] {
   const views = platformViews(config).filter(({ groups }) => groups.length === 0)
   const isSingle = config.platforms.length === 0

@@ -1,4 +1,4 @@
-// Who may see which projects. Nobody sees hidden ones (PIPESPAN_PAGES_HIDE). People whose entry names projects only see these.
+// Defines who may see which projects. Nobody sees hidden projects (PIPESPAN_PAGES_HIDE). People whose entry names projects see only these.
 import { everything, type Scope } from '../core/store/ports/scope.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { platformNames } from './connections.ts'
@@ -8,7 +8,10 @@ import type { Config } from './configuration/options.ts'
 import type { ProfileName } from './profile.ts'
 import type { ProjectChoice } from '../console/access/person.ts'
 
-/** `choice`: the projects of a person's entry; undefined: the entry does not limit them. The same choice always has the same scope object. */
+/**
+ * Returns the scope of a person. `choice` is the selection of projects in the person's entry; undefined if the entry does not limit them. The same
+ * choice always has the same scope object.
+ */
 export type ScopeOf = (choice: ProjectChoice | undefined) => Scope
 
 export function scopesOf(config: Config<ProfileName>): ScopeOf {

@@ -10,7 +10,7 @@ import { reasonOf } from '../../lib/fault.ts'
 import { reportOf, type Finding } from '../../lib/finding.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 
-/** ms. */
+/** The timeout of a request to the daemon, ms. */
 const timeoutMs = 5_000
 
 const seeLog = 'See its log for the reason.'
@@ -19,7 +19,7 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding 
   const report = reportOf('daemon')
   const scheme = config.tls.certFile === undefined ? 'http' : 'https'
   const base = localAddress(config.listen, { scheme, basePath: config.basePath })
-  // The certificate is for the host name that the platform uses, not for this machine's own name.
+  // The certificate is not verified: it is for the host name that the platform uses, not for this machine's own name.
   const dispatcher = new Agent({ connect: { timeout: timeoutMs, rejectUnauthorized: false } })
   const timeouts = { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
   try {
@@ -60,7 +60,7 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding 
   }
 }
 
-/** A hint if signatures are verified but no token is configured. */
+/** Returns a hint if signatures are verified but no token is configured. */
 function tokenToo({ webhook }: Config<ProfileName>): string | undefined {
   if (webhook.signingToken.current() === undefined || webhook.token.current() !== undefined) return undefined
   return (
@@ -69,7 +69,7 @@ function tokenToo({ webhook }: Config<ProfileName>): string | undefined {
   )
 }
 
-/** The credentials as the platform sends them: both, if both are configured. */
+/** Returns the credentials as the platform sends them: both, if both are configured. */
 function credentials({ webhook, platform }: Config<ProfileName>): Record<string, string> {
   const { headerPrefix } = profiles[platform.profile]
   const [token] = webhook.token.current() ?? []

@@ -1,23 +1,27 @@
-// Checks whether the daemon refuses the platform's webhooks. The secret there may differ from the one here, and no check of this configuration can see that.
+// Checks whether the daemon refuses the platform's webhooks. The secret on the platform may differ from the configured one, and no check of this
+// configuration can detect that.
 import { createDispatcher, overviewAt, Unanswered } from '../top.ts'
 import { localAddress } from './who-answers.ts'
 import { reportOf, type Finding } from '../../lib/finding.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 
-/** The remedies for refusals that a wrong or missing secret, or a wrong clock, causes. */
+/** The remedies for refusals that are caused by a wrong or missing secret, or by a wrong clock. */
 const ofSecrets: Readonly<Record<string, string>> = {
   token: 'Enter the same secret token in the webhook as here (`pipespan hooks ensure` does).',
   signature: 'Enter the same signing token in the webhook as here (`pipespan hooks ensure` does).',
   timestamp: "Synchronize the platform's clock and this machine's with NTP.",
 }
 
-/** If fewer deliveries are refused, they come from strangers, or from the time before the secret was corrected. A share of all deliveries. */
+/** The minimum share of refused deliveries for a warning. A smaller share comes from strangers, or from the time before the secret was corrected. */
 const minShare = 0.1
 
-/** Fewer refusals come from scanners. A daemon that has just started may have seen more scanners than webhooks. */
+/**
+ * The minimum number of refused deliveries for a warning. Fewer refusals come from scanners. A daemon that has just started may have received more
+ * requests from scanners than webhooks.
+ */
 const minRefusals = 5
 
-/** Reads the counts since the daemon's start from its admin listener. No findings if the pages are off or cannot be read. */
+/** Reads the counters since the daemon's start from its admin listener. There are no findings if the pages are disabled or cannot be read. */
 export async function checkDeliveries(config: Config): Promise<readonly Finding[]> {
   const report = reportOf('webhooks')
   const from = localAddress(config.admin.listen, { scheme: 'http', basePath: config.basePath })

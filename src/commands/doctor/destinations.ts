@@ -1,5 +1,5 @@
-// Checks the destinations: sends an empty export of each signal, and says what the answer means: TLS, credentials, address. Also shows which of them take a
-// project, according to the choice of projects in the configuration and in each destination.
+// Checks the destinations: sends an empty export of each signal, and explains the answer: TLS, credentials, address. Also shows which destinations
+// take a project, according to the selection of projects in the configuration and in each destination.
 import { gzipSync } from 'node:zlib'
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createOtlpHttp } from '../../core/send/otlp-http.ts'
@@ -11,10 +11,13 @@ import type { Signal } from '../../core/store/ports/outbox.ts'
 
 const report = reportOf('export')
 const route = reportOf('routes')
-/** An empty export in protobuf is no bytes at all (OTLP, "Binary Protobuf Encoding"). */
+/** An empty export in protobuf has no bytes (OTLP, "Binary Protobuf Encoding"). */
 const empty = new Uint8Array(0)
 
-/** `isOff`: whether the operator wants no exports. `subject`: fills the templates of headers; undefined: destinations with templates are sent nothing. */
+/**
+ * Checks the destinations. `isOff`: whether the operator has disabled exports. `subject` provides the values for the templates of headers; if it is
+ * undefined, nothing is sent to destinations with templates.
+ */
 export async function checkDestinations(
   destinations: readonly Destination[],
   isOff: boolean,
@@ -32,7 +35,7 @@ export async function checkDestinations(
   return [report('failure', 'No destination is configured: nothing is exported.', 'Set OTEL_EXPORTER_OTLP_ENDPOINT.')]
 }
 
-/** One finding for each destination, and whether the destinations that take the project answer. A warning if nothing is exported. */
+/** Returns one finding for each destination, and checks whether the destinations that take the project answer. It warns if nothing is exported. */
 export async function checkRoutes(
   destinations: readonly Destination[],
   selection: Pick<Selection, 'project'>,
@@ -43,7 +46,7 @@ export async function checkRoutes(
       'Change projects.include (PIPESPAN_PROJECTS_INCLUDE) or projects.exclude (PIPESPAN_PROJECTS_EXCLUDE).'
     return [route('warning', `${project} is excluded: it is not exported.`, remedy)]
   }
-  // Only the platform knows the project's ID. Any value will do: a template for the ID always has a value.
+  // Only the platform knows the project's ID. Any value is sufficient here, because a template for the ID always has a value.
   const subject = { instance, path: project, projectId: 0 }
   const takes = ({ takes: isTaken }: Destination): boolean => isTaken?.(subject) ?? true
   if (destinations.length > 0 && !destinations.some(takes)) {
@@ -91,7 +94,7 @@ async function checkSignal(
   }
 }
 
-/** What an answer other than success means, and what to do about it. */
+/** The meanings of answers other than success, with the remedies. */
 const meanings = {
   unauthorized: [
     'failure',
@@ -145,13 +148,13 @@ function remedyOf(message: string): string {
   return 'Check the endpoint, the firewall and the proxies between here and there.'
 }
 
-/** Queries are not shown, because some backends take a key as a parameter. */
+/** Removes the query from an address before it is shown, because some backends accept a key as a parameter. */
 function withoutQuery(address: string): string {
   const { origin, pathname } = new URL(address)
   return origin + pathname
 }
 
-/** Which destinations of messages take the project. */
+/** Returns which destinations of notifications take the project. */
 export function messageRoutes(
   destinations: readonly Destination[],
   project: { readonly path: string; readonly instance: string },

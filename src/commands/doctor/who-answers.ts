@@ -1,4 +1,4 @@
-// Finds out who answers at the daemon's address: the daemon, another program, or nobody. No secret is sent for this.
+// Determines which program answers at the daemon's address: the daemon, another program, or none. No secret is sent for this.
 import { request, type Dispatcher } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
 import { strangerBy } from '../../lib/wrong-service.ts'
@@ -6,14 +6,14 @@ import type { Config } from '../../daemon/configuration/options.ts'
 
 type Answerer =
   | { readonly is: 'daemon'; readonly ready: boolean; readonly message: string }
-  /** `what` follows "but it is not Pipespan: ". */
+  /** The program that answers is not the daemon. `what` follows the words "but it is not Pipespan: ". */
   | { readonly is: 'another'; readonly what: string }
   | { readonly is: 'nobody'; readonly reason: string }
 
-/** Maximum number of bytes that are read of an answer: more than the daemon ever sends here. */
+/** The maximum number of bytes of an answer that are read. It is more than the daemon ever sends here. */
 const longest = 16 * 1024
 
-/** Requests `/readyz` below the base URL. `timeouts` are undici's. */
+/** Requests `/readyz` below the base URL. `timeouts` are those of undici. */
 export async function whoAnswers(
   base: string,
   timeouts: { readonly dispatcher: Dispatcher; readonly headersTimeout: number; readonly bodyTimeout: number },
@@ -45,7 +45,7 @@ async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<strin
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The message of the answer; undefined if it is not the daemon's, which is one sentence and nothing else. */
+/** Returns the message of the answer; undefined if it is not the daemon's message, which is one sentence and nothing else. */
 function messageOf(text: string): string | undefined {
   try {
     const json: unknown = JSON.parse(text)
@@ -62,8 +62,8 @@ function kindOf(text: string, type: string | string[] | undefined): string {
   return /^\s*[[{]/.test(text) ? 'JSON of another shape' : 'plain text'
 }
 
-// The address at which a configured listener is reached from this machine.
-/** The base URL, without a slash at the end. For `0.0.0.0` and `[::]` the host is the loopback address. */
+// Determines the address at which a configured listener can be reached from this machine.
+/** Returns the base URL of a listener, without a trailing slash. For `0.0.0.0` and `[::]` the host is the loopback address. */
 export function localAddress(
   { host, port }: Config['listen'],
   { scheme, basePath }: { readonly scheme: 'http' | 'https'; readonly basePath: string },

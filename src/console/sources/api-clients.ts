@@ -1,5 +1,5 @@
-// The part of the sources page about the platform's API: its budget, what was found without a webhook, the poller's cursors, and the state of
-// the platform's hooks.
+// The section of the sources page about the platform's API: its budget, what was found without a webhook, the poller's cursors, and the state of the
+// platform's webhooks.
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region } from '../layout/frame.ts'
@@ -25,7 +25,7 @@ import type { Setup } from './setup-shape.ts'
 import type { PagesSources } from '../ports.ts'
 import { Slot } from '../../lib/slot.ts'
 
-/** The stored state of discovery. */
+/** The schema of the stored state of discovery. */
 export const discoveryShape = z.object({
   polledProjects: z.array(polledProject),
   ownPipelines: z.array(ownPipelines),
@@ -49,18 +49,20 @@ export async function discoveryView(stored: DiscoveryRepositories): Promise<Disc
   return { polledProjects, ownPipelines, sweeps, hooks, budgets, refusedEndpoints }
 }
 
-/** What a feature adds: facts about its requests to the platform, and the fields of the JSON API's answer with the values of these facts. */
+/**
+ * A feature's addition to the sources page: facts about its requests to the platform, and the fields with these values in the answer of the JSON API.
+ */
 export interface SourcePart<Read extends object = object> {
-  /** The shape of `Read`: these fields are added to `discovery`. */
+  /** The schema of `Read`. Its fields are added to `discovery` in the JSON API. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: Pick<PagesSources, 'repositories'>) => Promise<Read>
-  /** `clients`: the counters of the clients of the platform's API, by name. */
+  /** Returns the facts to show. `clients` are the counters of the clients of the platform's API, by name. */
   readonly facts: (read: Read, clients: Flow['apiClients']) => readonly (readonly [name: string, value: Content])[]
 }
 
 export const sourceParts = new Slot<SourcePart>()
 
-/** Checks the types of a part: its facts must show what it reads. */
+/** Checks the types of a feature's section at compile time: its facts must use the data that the section reads. */
 export function onSources<Read extends object>(part: SourcePart<Read>) {
   return sourceParts.with(part as unknown as SourcePart)
 }
@@ -71,7 +73,7 @@ interface ApiClientsView {
   readonly discovery: DiscoveryView
 }
 
-/** The tables, for the wide column. */
+/** Returns the tables for the wide column of the sources page. */
 export function apiTables(view: ApiClientsView, reader: TableReader): Content {
   return [
     region('platforms', namedPlatforms(view, reader)),
@@ -83,7 +85,7 @@ export function apiTables(view: ApiClientsView, reader: TableReader): Content {
 
 type Facts = ReturnType<SourcePart['facts']>
 
-/** The facts, for the narrow column. `more`: facts of features. */
+/** Returns the facts for the narrow column of the sources page. `more` are the facts of features. */
 export function apiFacts(view: ApiClientsView, now: Millis, more: Facts = []): Content {
   return [region('api', card('Platform API', platform(view, now, more))), region('gaps', gaps(view))]
 }
@@ -115,7 +117,7 @@ function platform({ setup, discovery, flow }: ApiClientsView, now: Millis, more:
   ])
 }
 
-/** Job logs, reports and audit events that the platform refuses, what would help, and when the next try is. */
+/** Shows the job logs, reports and audit events that the platform refuses, the remedy, and when the next try is. */
 function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
   const { now } = reader
   const inForce = discovery.refusedEndpoints.filter(one => isInForce(one, now))
@@ -137,7 +139,7 @@ function sweepWords({ done, count, startedAt }: One<'sweeps'>): Content {
   return done ? `${looked}, once a day` : `${looked} since ${utc(startedAt).slice(0, 16)}, in progress`
 }
 
-/** What was found although no webhook reported it. */
+/** Shows what was found although no webhook reported it. */
 function gaps({ flow }: ApiClientsView): Content {
   const { details, poller, redelivery } = flow.apiClients
   if (details === undefined && poller === undefined && redelivery === undefined) return ''
@@ -167,7 +169,7 @@ const hookStates: Readonly<Record<string, readonly [status: string, word: string
   disabled: ['unauthorized', 'switched off'],
 }
 
-/** The state of our webhooks, from the platform's log of their deliveries. Only this log shows deliveries that never arrived. */
+/** Shows the state of our webhooks, from the platform's log of their deliveries. Only this log shows deliveries that never arrived. */
 function hooks({ discovery, flow, setup }: ApiClientsView, reader: TableReader): Content {
   if (!setup.hasPlatformToken) return ''
   if (discovery.hooks.length === 0) {
@@ -200,7 +202,7 @@ function hookName({ kind, id, owner }: One<'hooks'>): string {
   return `#${id} of ${kind} ${owner}`
 }
 
-/** Hooks that the platform has switched off, by name. */
+/** Returns the names of the webhooks that the platform has disabled. */
 export function hooksOff(hooks: readonly One<'hooks'>[]): string[] {
   return hooks.filter(({ state }) => state !== undefined && state !== 'executable').map(hookName)
 }
@@ -233,7 +235,7 @@ function cursors({ discovery: { polledProjects } }: ApiClientsView, reader: Tabl
   })
 }
 
-// The part of the sources page about several platforms: each token, what it is for, its budget, and why it gets no answers.
+// The section of the sources page about several platforms: each token, its projects, its budget, and why the platform does not answer it.
 interface NamedPlatformsView {
   readonly flow: Pick<Flow, 'platformErrors'>
   readonly setup: Pick<Setup, 'platforms'>
@@ -242,7 +244,7 @@ interface NamedPlatformsView {
 
 type Named = Setup['platforms'][number]
 
-/** Shows nothing if there is one platform with one token. */
+/** Returns a table of platforms and tokens; empty if there is only one platform with one token. */
 function namedPlatforms({ flow, setup, discovery }: NamedPlatformsView, reader: TableReader): Content {
   if (setup.platforms.length < 2) return ''
   const errorOf = ({ name }: Named) => flow.platformErrors.find(one => one.name === name)

@@ -1,4 +1,4 @@
-// The settings that pages show, without secrets, and which version of the configuration is live.
+// The schema of the settings that pages show, without secrets, and of the version of the live configuration.
 import { z } from 'zod'
 import { millis, type Shaped } from '../layout/shape.ts'
 
@@ -27,7 +27,10 @@ export const setupShape = z.object({
   ),
   isExportOff: z.boolean().describe('Whether the operator has switched all exports off.'),
 })
-/** `fingerprint`: the start of the token's SHA-256; `tokenFrom`: the path of the token's file, or a text that says it is a fixed value. */
+/**
+ * The settings that pages show. `fingerprint` is the start of the token's SHA-256. `tokenFrom` is the path of the token's file, or a text for a fixed
+ * value.
+ */
 export type Setup = Shaped<typeof setupShape>
 
 export const configStatusShape = z

@@ -1,4 +1,4 @@
-// The sources page: webhooks, projects, deliveries, use of the platform's API, the inventory, quarantined deliveries.
+// The sources page: webhooks, projects, deliveries, use of the platform's API, the inventory, and quarantined deliveries.
 import { z } from 'zod'
 import { apiFacts, apiTables, discoveryShape, discoveryView } from './api-clients.ts'
 import { counts, millis, type Shaped } from '../layout/shape.ts'
@@ -27,7 +27,7 @@ const projectList = listOf()({
     cell: ({ lastObserved }, { now }) => since(lastObserved, now),
   },
   pipelines: { json: z.number(), title: 'Pipelines', cell: ({ pipelines }) => figure(number(pipelines)) },
-  /** How many pipelines each source reported first. */
+  /** The number of pipelines that each source reported first. */
   firstBy: { json: counts, title: 'First seen by', as: 'first', by: null, cell: ({ firstBy }) => firstWords(firstBy) },
 })
 
@@ -57,16 +57,16 @@ const sourcesShape = z.object({
   inventory: z.array(inventoryList.shape).describe('Inventory that is polled from the platform.'),
   counters: counts,
 })
-/** The shape with the fields that features add. */
+/** Returns the schema of the sources page with the fields that features add. */
 export function sourcesShapeOf(parts: Pick<PagesParts, 'fillings'>) {
   const fields = Object.assign({}, ...sourceParts.of(parts).map(one => one.fields)) as z.ZodRawShape
   return sourcesShape.extend({ discovery: discoveryShape.extend(fields) })
 }
 
-/** `projects`: the projects of the newest pipelines; `counters`: the counters that survive restarts. */
+/** The data of the sources page. `projects` are the projects of the newest pipelines; `counters` are the counters that survive restarts. */
 type SourcesView = Shaped<typeof sourcesShape>
 
-/** How many of the newest pipelines are counted. */
+/** The number of newest pipelines that are counted for the sources page. */
 const newest = 200
 
 export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
@@ -199,7 +199,7 @@ function counters(all: SourcesView['counters']): Content {
   return facts(known.map(([name, count]) => [counterWords(name), number(count)] as const))
 }
 
-/** Descriptions of counters whose names say little. All other names become readable without their dot and underscores. */
+/** Descriptions of counters whose names are not self-explanatory. All other names are shown with spaces in place of dots and underscores. */
 const counterNames: Readonly<Record<string, string>> = {
   [foldedCounters.refs]: 'Metric points merged under ref *',
   [foldedCounters.names]: 'Metric points merged under job name *',

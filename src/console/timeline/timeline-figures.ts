@@ -1,4 +1,4 @@
-// The timeline, for the pages and the JSON API: deployments and events around pipelines, in chronological order.
+// The timeline for the pages and the JSON API: deployments and events around pipelines, in chronological order.
 import { given } from '../layout/address.ts'
 import { z } from 'zod'
 import { runCard } from '../pipelines/run-card.ts'
@@ -11,18 +11,18 @@ import type { PagesParts, PagesSettings } from '../ports.ts'
 import { timelineItems, type TimelineItem, type TimelinePart } from './timeline-part.ts'
 import type { Scope } from '../layout/scope-heading.ts'
 
-/** The kinds that features add, and the kinds of events. */
+/** Returns the kinds of timeline items: those that features add, and the kinds of events. */
 export function timelineKinds(parts: readonly TimelinePart[]): readonly string[] {
   return [...parts.map(({ kind }) => kind), ...shownKinds]
 }
 
 interface AskedTimeline extends Scope {
-  /** Empty: all. */
+  /** The kinds of items to show; empty means all kinds. */
   readonly kinds: readonly string[]
   readonly limit: number
-  /** How many pipelines to add; 0: none. */
+  /** The number of pipelines to add; 0 means none. */
   readonly pipelines: number
-  /** The column to sort by. It does not change which items are listed: always the newest. */
+  /** The column to sort by. It does not change which items are listed: the timeline always lists the newest. */
   readonly sort?: string | null | undefined
 }
 
@@ -61,7 +61,7 @@ export async function timelineOf(
   const { since, until } = frameOf(span, now)
   const known = timelineKinds(timeline).filter(kind => asked.kinds.includes(kind))
   const kinds = offered(timeline, settings).filter(kind => known.length === 0 || known.includes(kind))
-  // One more than is shown proves that there are more.
+  // One item more than is shown is read. If it exists, the list is incomplete.
   const within = { project, since, until, limit: limit + 1 }
   const [runs, ...found] = await Promise.all([
     asked.pipelines === 0 ? undefined : views.search({ project, since, limit: asked.pipelines }),
@@ -85,7 +85,7 @@ export async function timelineOf(
   }
 }
 
-/** The kinds that may be shown; some are shown only if an admin token is set. */
+/** Returns the kinds that may be shown. Some kinds are shown only if an admin token is set. */
 export function offered(
   parts: readonly TimelinePart[],
   { adminToken, secretKinds }: TimelineSettings,
@@ -94,7 +94,7 @@ export function offered(
   return timelineKinds(parts).filter(kind => kind !== 'audit' || secret.includes(kind))
 }
 
-/** The period, with its end rounded up to 1/288 of its length, so that live pages do not change every second. */
+/** Returns the period, with its end rounded up to 1/288 of its length, so that live pages do not change every second. */
 function frameOf(span: Span, now: Millis): { readonly since: Millis; readonly until: Millis } {
   const { length } = spans[span]
   const step = length / 288
@@ -102,7 +102,7 @@ function frameOf(span: Span, now: Millis): { readonly since: Millis; readonly un
   return { since: until - length, until }
 }
 
-/** What a query asks for. Default: all kinds of the last 7 days. */
+/** Parses the timeline that a query requests. Default: all kinds of the last 7 days. */
 export function askedTimeline(query: URLSearchParams): AskedTimeline {
   return {
     span: spanOf(query.get('span')) ?? '7d',
@@ -113,7 +113,7 @@ export function askedTimeline(query: URLSearchParams): AskedTimeline {
   }
 }
 
-/** The past tense of the platform’s actions. */
+/** The past tense of the verbs with which the platform names actions. */
 const done: Readonly<Record<string, string>> = {
   merge: 'merged',
   open: 'opened',

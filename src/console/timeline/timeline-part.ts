@@ -1,4 +1,4 @@
-// The list of the timeline, and what features add to it.
+// The list of the timeline, and the kinds of items that features add to it.
 import { z } from 'zod'
 import { html, pathText } from '../layout/html.ts'
 import { jobLink, pipelineAddress } from '../pipelines/run-rows.ts'
@@ -45,13 +45,13 @@ export const timelineItems = listOf()({
 })
 export type TimelineItem = Shaped<typeof timelineItems.shape>
 
-/** The name of a kind; `many` is appended for its plural. */
+/** Returns the name of a kind of items; `many` is appended for the plural. */
 export function nameOf(kind: string, many = ''): string {
   const name = kind === 'audit' ? 'audit event' : kind
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}${many}`
 }
 
-/** What a feature adds to the timeline: one kind of items. */
+/** One kind of item that a feature adds to the timeline. */
 export interface TimelinePart {
   readonly kind: string
   /** Reads the newest items within a period. */

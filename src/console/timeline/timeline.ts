@@ -1,4 +1,4 @@
-// The page of the timeline: what changed and when, next to the pipelines, as a drawing and as a list.
+// The timeline page: what changed and when, next to the pipelines, as a chart and as a list.
 import { hasFailed } from '../../model/status.ts'
 import { ofOwn, ownField, periodChoice, projectField, unknownOwn, unknownScope } from '../layout/scope-heading.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
@@ -10,7 +10,7 @@ import { nameOf, timelineItems, type TimelineItem } from './timeline-part.ts'
 import { spanNames, spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** `may`: the kinds to choose from; `projects`: suggestions for the form. */
+/** Renders the timeline page. `may` are the kinds to choose from; `projects` are suggestions for the form. */
 export function timelinePage(
   timeline: Timeline,
   may: readonly string[],
@@ -42,7 +42,7 @@ export function timelinePage(
 
 const shownElsewhere = 8
 
-/** A card with the drawing and the newest items, for other pages. */
+/** Renders a card with the chart and the newest items, for other pages. */
 export function timelineCard(timeline: Timeline, context: RequestContext): Html {
   const { items, span } = timeline
   return card(
@@ -94,7 +94,7 @@ function filters(
   </form>`
 }
 
-/** The address of the same timeline with some parameters changed. */
+/** Returns the address of the same timeline with some parameters changed. */
 function timelineAddress(
   base: string,
   { span, project, own }: Pick<Timeline, 'span' | 'project' | 'own'>,
@@ -107,7 +107,7 @@ function timelineAddress(
   return `${base}/timeline?${query.toString()}`
 }
 
-/** The width in SVG units: the drawing is stretched to the width of the page. */
+/** The width of the chart in SVG units. The chart is stretched to the width of the page. */
 const wide = 1_000
 const high = 16
 
@@ -141,7 +141,7 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
   </div>`
 }
 
-/** A mark. Marks of failures are as tall as their lane, because not everybody can see their colour. */
+/** Draws a mark on the timeline. Marks of failures are as tall as their lane, because not everyone can see their colour. */
 function stroke({ at, title, isBad }: Lane['marks'][number], from: Millis, until: Millis): Html {
   const x = ((Math.min(until, Math.max(from, at)) - from) / (until - from)) * wide
   const top = isBad ? 0 : high * 0.35
@@ -165,7 +165,7 @@ function aboutPipelines({ pipelines, since: from }: Timeline): Content {
   </p>`
 }
 
-/** The items as a list, for narrow columns. */
+/** Renders the timeline items as a list, for narrow columns. */
 function itemsList(items: readonly TimelineItem[], context: RequestContext): Html {
   return html`<ul class="plain-list">
     ${items.map(item => {

@@ -1,4 +1,4 @@
-// Draws a waterfall. A row is a label and a track with its bar, side by side, or one above the other on a narrow page. Zooming
+// Draws a waterfall chart. A row is a label and a track with its bar, side by side, or one above the other on a narrow page. Zooming
 // (assets/waterfall.js) widens all tracks at once. Stages can be collapsed, and sections of a job expanded, without a script.
 import { hasFailed } from '../../model/status.ts'
 import { counted, duration, roughly } from '../layout/format.ts'
@@ -8,40 +8,40 @@ import { toneOf, wordOf } from '../layout/status.ts'
 import type { Waterfall } from './waterfall-rows.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
 
-/** How much of a track the time axis takes, percent. The rest is for the durations after the bars. */
+/** The percentage of a track's width that the time axis uses. The rest is for the durations after the bars. */
 const whole = 91
-/** If a bar ends before this percentage of its track, there is also room for the usual duration after it. */
+/** If a bar ends before this percentage of its track, there is room after it for the usual duration too. */
 const roomFor = 75
-/** Deeper levels are not indented further. */
+/** The maximum level of indentation. Deeper levels are not indented further. */
 const maxIndent = 9
-/** From this many jobs on, stages show only remarkable jobs at first: failed, running, on the critical path. */
+/** The number of jobs from which stages initially show only remarkable jobs: failed, running, or on the critical path. */
 const manyJobs = 100
-/** Maximum number of remarkable jobs that a stage shows then. */
+/** The maximum number of remarkable jobs that a stage shows initially. */
 const maxRemarkable = 12
 
 const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 604_800]
 
 interface WaterfallLinks {
-  /** What the drawing shows, for screen readers. */
+  /** A description of the chart for screen readers. */
   readonly description: string
-  /** The address that a row links to, if any. */
+  /** Returns the link of a row, if it has one. */
   readonly href?: (row: WaterfallRow) => string | undefined
-  /** The rows that a row can be expanded to, if any. */
+  /** Returns the rows to which a row can be expanded, if it can be. */
   readonly inside?: (row: WaterfallRow) => readonly WaterfallRow[] | undefined
-  /** Its usual duration, if known. */
+  /** Returns the usual duration of a row, if it is known. */
   readonly usual?: (row: WaterfallRow) => Usual | undefined
   /** The id of the pipeline that the page shows. */
   readonly asked?: number
 }
 
-/** A row with its children. */
+/** A row of the waterfall with its child rows. */
 interface Branch {
   readonly row: WaterfallRow
   readonly below: Branch[]
 }
 
 interface Drawing {
-  /** The position of a time, in percent of a track. */
+  /** Returns the position of a time, in percent of a track. */
   readonly x: (at: number) => number
   readonly links: WaterfallLinks
   readonly isLarge: boolean
@@ -85,7 +85,7 @@ function treeOf(rows: readonly WaterfallRow[]): Branch[] {
   return top
 }
 
-/** Vertical lines through all rows, and their times in a row that stays visible while the page scrolls. */
+/** Draws vertical lines through all rows, and their times in a row that stays visible while the page scrolls. */
 function axis(span: number): Html {
   const at = ticks(span).map(tick => [(tick / span) * whole, tick] as const)
   return html`<div class="axis-line" aria-hidden="true">
@@ -139,7 +139,7 @@ function drawn({ row, below }: Branch, drawing: Drawing): Html {
     ${rest}`
 }
 
-/** The remarkable jobs of a stage, failed ones first, up to the maximum. */
+/** Returns the remarkable jobs of a stage, failed ones first, up to the maximum. */
 function remarkable(jobs: readonly Branch[]): readonly Branch[] {
   const rank = ({ row }: Branch): number => Number(!isFailed(row))
   return jobs

@@ -5,18 +5,18 @@ export interface WaterfallRow {
   readonly kind: 'pipeline' | 'stage' | 'job' | 'section'
   readonly id: number
   readonly label: string
-  /** Shown after the label. */
+  /** A note that is shown after the label of the row. */
   readonly note?: string | undefined
   readonly status: string
   readonly depth: number
-  /** When it was queued, started and ended; undefined for what has not happened. */
+  /** The times at which the row was queued, started and ended. A time is undefined if that has not happened yet. */
   readonly queued?: Millis | undefined
   readonly start?: Millis | undefined
   readonly end?: Millis | undefined
   readonly critical: boolean
-  /** Whether a newer job of the same name exists. */
+  /** Whether there is a newer job with the same name. */
   readonly retried: boolean
-  /** The pipeline of the row; for a pipeline, itself. */
+  /** The ids of the row's project and pipeline. For a pipeline row they are its own. */
   readonly projectId: number
   readonly pipelineId: number
 }

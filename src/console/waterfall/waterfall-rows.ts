@@ -1,4 +1,4 @@
-// The rows of a waterfall: a family's pipelines, stages and jobs in order, with their times. Pure.
+// The rows of a waterfall chart: the pipelines, stages and jobs of a family in order, with their times. Pure.
 import { hasFailed, isRunning } from '../../model/status.ts'
 import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-path.ts'
 import { earliest, latest, type Millis } from '../../model/instant.ts'
@@ -10,10 +10,10 @@ import type { WaterfallRow } from './waterfall-row.ts'
 
 // Chooses which rows of a very large family are drawn: its pipelines, and the most important jobs with their stages.
 
-/** Further rows are drawn only for failed jobs. */
+/** The maximum number of rows. Beyond it only failed jobs are drawn. */
 const maxRows = 1_000
 
-/** The stage of each job. Between two jobs of a stage there may be a child pipeline, whose own stages are deeper. */
+/** Returns the stage of each job. Between two jobs of a stage there may be a child pipeline, whose own stages are at a deeper level. */
 function stagesOf(rows: readonly WaterfallRow[]): ReadonlyMap<WaterfallRow, WaterfallRow> {
   const stages = new Map<WaterfallRow, WaterfallRow>()
   const lastAt = new Map<number, WaterfallRow>()
@@ -25,7 +25,7 @@ function stagesOf(rows: readonly WaterfallRow[]): ReadonlyMap<WaterfallRow, Wate
   return stages
 }
 
-/** The chosen rows in their order, including all failed jobs. Each stage says how many of its jobs are left out. */
+/** Returns the chosen rows in their order, including all failed jobs. Each stage has a note with the number of its omitted jobs. */
 function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[] {
   if (rows.length <= maxRows) return rows
   const stageOf = stagesOf(rows)
@@ -49,7 +49,7 @@ function isFailure({ status }: WaterfallRow): boolean {
   return hasFailed(status) || status === 'warning'
 }
 
-/** The order of importance: failed, running, on the critical path, failed but retried, others. */
+/** Returns the importance of a row. The order is: failed, running, on the critical path, failed but retried, others. */
 function weight(row: WaterfallRow): number {
   const { status, critical, retried } = row
   if (isFailure(row)) return retried ? 3 : 0
@@ -67,11 +67,11 @@ export interface Waterfall {
   readonly to: Millis
   /** The critical path of the pipeline that the page shows. */
   readonly path: CriticalPath
-  /** How many jobs (out of `ofJobs`) and pipelines are left out. */
+  /** The number of omitted jobs (out of `ofJobs`) and omitted pipelines. */
   readonly left: { readonly jobs: number; readonly ofJobs: number; readonly pipelines: number }
 }
 
-/** `filter`: chooses the jobs among the rows. The time axis is the same as without a filter. */
+/** Computes the rows of a waterfall chart. `filter` selects the jobs among the rows. The time axis is the same as without a filter. */
 export function waterfallOf(root: FamilyMember, asked: number, now: Millis, filter = everyJob): Waterfall {
   const rows: WaterfallRow[] = []
   addPipeline(root, 0, true, rows)
@@ -88,7 +88,7 @@ export function waterfallOf(root: FamilyMember, asked: number, now: Millis, filt
   return { rows: drawn, from, to, path, left: { jobs: ofJobs - jobsOf(drawn), ofJobs, pipelines: leftOut(root) } }
 }
 
-/** All pipelines, the jobs that match the filter, and the stages with such a job. */
+/** Returns the rows of all pipelines, of the jobs that match the filter, and of the stages with such a job. */
 function filteredRows(rows: readonly WaterfallRow[], filter: JobFilter): readonly WaterfallRow[] {
   const stages = stagesOf(rows)
   const jobs = [...stages].map(([{ id, label, status, critical, start, end }, its]) => ({
@@ -180,14 +180,14 @@ function noteOf(job: JobCard): string | undefined {
   return hasFailed(job.status) && job.allowFailure ? 'allowed to fail' : undefined
 }
 
-/** Jobs that ran or are running. Running ones end now. */
+/** Returns the jobs that ran or are running. Running jobs end at the current time. */
 export function ranOf(jobs: readonly JobCard[]): Ran[] {
   return jobs.flatMap(({ id, startedAt, ranMs }) =>
     startedAt === undefined || ranMs === undefined ? [] : [{ id, start: startedAt, end: startedAt + ranMs }],
   )
 }
 
-/** Start and end of a run, so that its bar is as long as its elapsed time on other pages. */
+/** Returns the start and end of a run, so that its bar is as long as its elapsed time on other pages. */
 function spanOf(card: RunCard): Pick<WaterfallRow, 'start' | 'end'> {
   const start = startOf(card)
   if (start === undefined) return {}

@@ -1,5 +1,5 @@
-// The options of the operator's attributes: a list of rules, each with what it matches and what it sets. Also which names attributes may have: no name
-// that Pipespan, the conventions it uses, or Prometheus needs.
+// The options of custom attributes: a list of rules, each with its conditions and the attributes that it sets. It also restricts the names of
+// attributes: no name that Pipespan, the conventions it uses, or Prometheus needs is allowed.
 import { boolean } from './plain-kinds.ts'
 import { Each, setting } from './option.ts'
 import { choiceOf, projectChoice } from './project-kinds.ts'
@@ -9,16 +9,16 @@ import { kind, reading, wrong, type Parsed } from './kind.ts'
 
 const maxLength = 64
 
-/** The first words of names that are reserved: those of Pipespan, of the conventions it uses, and of its labels on the metrics page. */
+/** The reserved first words of attribute names: those of Pipespan, of the conventions it uses, and of its labels on the metrics page. */
 const reserved =
   /^(?:__|(?:cicd|vcs|pipeline|job|platform|project|otel)(?:[._]|$)|(?:client|code|container|deployment|error|event|exception|feature_flag|host|instance|inventory|k8s|le|log|pipespan|quantile|service|source|telemetry|test|user)(?:\.|$))/i
 
-/** The name's form, for the schema. */
+/** The pattern of attribute names for the JSON Schema. */
 export const attributeNamePattern = `^[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z0-9_]+)*$`
 
 const form = new RegExp(attributeNamePattern)
 
-/** What is wrong with the name, and the remedy; undefined if nothing is. */
+/** Returns what is wrong with an attribute name and the remedy; undefined if the name is valid. */
 export function wrongAttributeName(name: string): { what: string; remedy: string } | undefined {
   if (!form.test(name) || name.length > maxLength) {
     return {
@@ -30,7 +30,7 @@ export function wrongAttributeName(name: string): { what: string; remedy: string
   return word === undefined ? undefined : reservedName(name, word)
 }
 
-/** `word`: the name's first part, which is reserved. */
+/** Returns the fault of a reserved attribute name. `word` is its first part, which is reserved. */
 export function reservedName(name: string, word: string): { what: string; remedy: string } {
   return {
     what: `The name ${name} is reserved: names that begin with "${word}" are Pipespan's own or the conventions'.`,
@@ -38,18 +38,21 @@ export function reservedName(name: string, word: string): { what: string; remedy
   }
 }
 
-/** Maximum number of names in all rules together. */
+/** The maximum number of attribute names in all rules together. */
 export const maxCustomAttributes = 16
 
-/** Maximum number of variables in all rules together. */
+/** The maximum number of variables in all rules together. */
 export const maxVariables = 16
 
-/** Maximum length of a value, UTF-16 units. */
+/** The maximum length of an attribute value in UTF-16 units. */
 const maxValueLength = 256
 
 const setRemedy = 'Write names and values, such as {team: payments}.'
 
-/** A literal; or the rest of the merge request's label that begins with this prefix; or the value of this variable of the pipeline. */
+/**
+ * The source of an attribute's value: a literal; the rest of the merge request's label that starts with this prefix; or the value of this variable of
+ * the pipeline.
+ */
 export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/
@@ -62,7 +65,7 @@ const sourceSchema = {
   properties: { label: { type: 'string', minLength: 1 }, variable: { type: 'string', pattern: variableName.source } },
 }
 
-/** Values by attribute name. */
+/** The attribute values by attribute name. */
 const attributeValues = kind(
   z.record(z.string(), z.union([z.string(), z.record(z.string(), z.string())])).transform(reading(valuesIn)),
   {

@@ -1,4 +1,5 @@
-// Checks across settings, after each could be read: faults, and warnings about what is allowed but probably not intended.
+// Checks that involve several settings, after each setting could be read. They return faults, and warnings about settings that are allowed but
+// probably not intended.
 import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { maxCustomAttributes, maxVariables, reservedName } from './attribute-rule-options.ts'
@@ -15,21 +16,21 @@ import type { Setting } from './reader.ts'
 export interface Checked {
   readonly config: Config
   readonly settings: readonly Setting[]
-  /** Whether this process will listen. Most commands do not, so strangers cannot reach them. */
+  /** Whether this process will listen on a port. Most commands do not, so outsiders cannot reach them. */
   readonly listens: boolean
   readonly profile: ProfileVariables
   readonly features: readonly HasOptions[]
 }
 
 interface Check {
-  /** The settings that the check is about. The fault is shown at the first of them that was given. */
+  /** The settings that the check concerns. The fault is shown at the first of them that was set. */
   readonly of: readonly string[]
   readonly find: (config: Config) => Wrong | undefined
-  /** The check only applies to a process that listens. */
+  /** Whether the check applies only to a process that listens on a port. */
   readonly ofListeners?: true
 }
 
-/** A check that is a predicate. `what`: the sentence of its fault, which may depend on the configuration. */
+/** Makes a check from a predicate. `what` is the sentence of its fault, which may depend on the configuration. */
 function wrongIf(
   of: readonly string[],
   isWrong: (config: Config) => boolean,
@@ -40,7 +41,7 @@ function wrongIf(
   return { of, find: config => (isWrong(config) ? { what: sentence(config), remedy } : undefined) }
 }
 
-/** The same, for a check that only applies to a process that listens. */
+/** Makes a check from a predicate that applies only to a process that listens on a port. */
 const wrongIfListening: typeof wrongIf = (...given) => ({ ...wrongIf(...given), ofListeners: true })
 
 const hasToken = (config: Config): boolean =>
@@ -120,7 +121,7 @@ const checks: readonly Check[] = [
   })),
 ]
 
-/** Faults about settings that have no effect without another setting, which is missing. */
+/** Returns faults about settings that have no effect without another setting, which is missing. */
 function lacking({ config, settings, profile }: Checked, faultOf: FaultOf): ConfigFault[] {
   const byPath = new Map(settings.map(one => [one.path, one]))
   const nameOf = ({ path, option }: Setting): string => {
@@ -130,7 +131,7 @@ function lacking({ config, settings, profile }: Checked, faultOf: FaultOf): Conf
   return settings.filter(isOn).flatMap(one => {
     const [item = ''] = /^.*\]\./.exec(one.path) ?? []
     for (const [path, what] of Object.entries(one.option.spec.needs ?? {})) {
-      // If there are several platforms, `platform-checks.ts` checks the tokens of each.
+      // If several platforms are configured, `platform-checks.ts` checks the tokens of each.
       const other = byPath.get(item + path)
       if (other === undefined || (path === 'platform.token' ? hasToken(config) : isOn(other))) continue
       const remedy = `${other.value === false ? 'Turn on' : 'Set'} ${nameOf(other)}, or remove ${nameOf(one)}.`
@@ -178,7 +179,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   }
 }
 
-/** Faults about rules that are never used, because an earlier rule matches every job, and the first match wins. */
+/** Returns faults about rules that are never used: the first matching rule wins, and an earlier rule matches every job. */
 function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf): ConfigFault[] {
   const first = rules.findIndex(({ match: { tags = [], type = '', project = [] } }) =>
     [tags, type, project].every(({ length }) => length === 0),
@@ -190,10 +191,13 @@ function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf): Confi
   )
 }
 
-/** A warning: on loopback no secret is required, but every user and process of the machine can reach the listener. */
+/**
+ * Warns about a missing webhook secret. On a loopback address no secret is required, but every user and process of the machine can reach the
+ * listener.
+ */
 function noSecret({ listen, webhook, platforms }: Config): string[] {
   const isOpen = (webhook.token.current() ?? webhook.signingToken.current()) === undefined
-  // With several platforms, deliveries without a secret are refused.
+  // With several platforms, deliveries without a secret are refused, so no warning is needed.
   if (platforms.length > 0 || !isLoopback(listen) || !isOpen) return []
   return [
     `webhook.token: There is no webhook secret, so any process on this machine can post webhooks to ` +
@@ -201,7 +205,7 @@ function noSecret({ listen, webhook, platforms }: Config): string[] {
   ]
 }
 
-/** Warnings about values that exceed another one. The SDK then uses the second value for both. */
+/** Returns warnings about values that exceed the value of another setting. The SDK then uses the lower value for both. */
 function exceeding({ self: { sdk } }: Config): string[] {
   const pairs = [
     ['OTEL_METRIC_EXPORT_TIMEOUT', sdk.metricExportTimeout, 'OTEL_METRIC_EXPORT_INTERVAL', sdk.metricExportInterval],
@@ -229,7 +233,7 @@ function* wrongAttributeRules(
   { namespace }: Pick<ProfileVariables, 'namespace'>,
 ): Generator<ConfigFault> {
   const vendor = labelOf(namespace)
-  // Names are compared as Prometheus labels, so that no two names become the same label.
+  // Attribute names are compared as Prometheus labels, so that no two names become the same label.
   const names = new Map<string, string>()
   const variables = new Set<string>()
   for (const [index, rule] of rules.entries()) {
@@ -265,7 +269,7 @@ function labelOf(name: string): string {
   return name.replaceAll('.', '_')
 }
 
-/** A warning if the attribute that pages are grouped by has no literal value for any project. */
+/** Warns if pages are grouped by an attribute that has no literal value for any project. */
 function unknownGrouping({ pages: { groupBy }, attributes }: Config, sourceOf: SourceOf): string[] {
   const isLiteral = (rule: Rule): boolean =>
     groupBy !== undefined && typeof rule.set[groupBy] === 'string' && !isOfJobs(rule) && !isChosen(rule.sources)

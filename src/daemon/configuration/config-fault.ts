@@ -1,12 +1,12 @@
-// Faults of settings: where a setting came from, what is wrong with it, what was probably meant, and how the operator reads that.
+// Faults of settings: where a setting was set, what is wrong with it, what the operator probably meant, and how the message is formatted.
 
-/** Where a value was given. Lines and columns count from 1. */
+/** Where a value was set. Lines and columns count from 1. */
 export type Source =
   | { readonly from: 'default' }
   | { readonly from: 'environment'; readonly variable: string }
   | { readonly from: 'file'; readonly file: string; readonly line: number; readonly column: number }
 
-/** A sentence on what is wrong with a value, and a sentence on what to do about it. */
+/** A sentence about what is wrong with a value, and a sentence with the remedy. */
 export interface Wrong {
   readonly what: string
   readonly remedy: string
@@ -14,21 +14,21 @@ export interface Wrong {
 
 export interface ConfigFault extends Wrong {
   readonly source: Source
-  /** The setting's key path such as `webhook.token`; absent if the file itself is wrong. */
+  /** The setting's key path, such as `webhook.token`; absent if the file itself is wrong. */
   readonly setting?: string
 }
 
-/** Creates the fault of a setting, with the place where the setting was given. */
+/** Creates a fault of a setting, with the place where the setting was set. */
 export type FaultOf = (setting: string, what: string, remedy: string) => ConfigFault
 
-/** One line: `pipespan.yaml:3:9: settle: "soon" is not a duration. Write a number …`. */
+/** Formats a fault as one line: `pipespan.yaml:3:9: settle: "soon" is not a duration. Write a number …`. */
 export function describeFault({ source, setting, what, remedy }: ConfigFault): string {
   const named = source.from === 'environment' || setting === undefined ? [] : [setting]
   const place = source.from === 'default' ? [] : [describeSource(source)]
   return [...place, ...named, `${what} ${remedy}`].join(': ')
 }
 
-/** `default`, the variable's name, or `file:line:column`. */
+/** Formats the source of a value: `default`, the variable's name, or `file:line:column`. */
 export function describeSource(source: Source): string {
   switch (source.from) {
     case 'default':
@@ -40,13 +40,13 @@ export function describeSource(source: Source): string {
   }
 }
 
-/** The operator's text in quotes: shortened, and without the credentials that a URL may contain. */
+/** Returns the operator's text in quotes, shortened, and without the credentials that a URL may contain. */
 export function quoted(text: string): string {
   const safe = text.replace(/\/\/.*@/s, '//[secret]@')
   return JSON.stringify(safe.length > 80 ? `${safe.slice(0, 80)}…` : safe)
 }
 
-/** The candidate with the fewest edits; undefined if all need more than `most`. */
+/** Returns the candidate that needs the fewest edits; undefined if all need more than `most`. */
 export function nearest(
   word: string,
   candidates: Iterable<string>,
@@ -61,7 +61,7 @@ export function nearest(
   return best
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/** Returns the edit distance of two texts: insertions, deletions, replacements and swaps of adjacent characters (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, column) => column)

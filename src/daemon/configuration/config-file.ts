@@ -1,13 +1,16 @@
-// The YAML file of the configuration: its values with their places, and faults of the file itself. Knows no settings.
+// Reads the YAML file of the configuration: its values with their places, and faults of the file itself. This code has no knowledge of individual
+// settings.
 import { readFileSync, statSync } from 'node:fs'
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml'
 import { reasonOf } from '../../lib/fault.ts'
 import { quoted, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
 
-/** Larger than any sensible configuration. The limit keeps a wrong path from filling the memory. */
+/**
+ * The maximum size of a configuration file in bytes. It is larger than any sensible configuration, and prevents a wrong path from filling the memory.
+ */
 const maxFileBytes = 1024 * 1024
 
-/** The text of the file, or why it cannot be read. */
+/** Returns the text of the file, or the reason why it cannot be read. */
 export function readConfigText(path: string): string | Wrong {
   const remedy = 'Use a YAML file that this process can read.'
   try {
@@ -20,7 +23,7 @@ export function readConfigText(path: string): string | Wrong {
   }
 }
 
-/** A value and its place in the file. All scalars are texts as they were written, including `0123` and `yes`. */
+/** A value and its place in the file. All scalars are texts as the operator wrote them, including `0123` and `yes`. */
 export class FileValue {
   readonly source: Source
   readonly #node: Node | null
@@ -80,7 +83,7 @@ const aliasFault = {
   remedy: 'Write the value out; a text that starts with * needs quotes.',
 }
 
-/** Messages for common mistakes that are plainer than those of the YAML parser. */
+/** Messages for common mistakes, in plainer words than those of the YAML parser. */
 const plainer: Readonly<Record<string, Wrong>> = {
   DUPLICATE_KEY: { what: 'The key is given twice.', remedy: 'Keep one of the two.' },
   TAB_AS_INDENT: { what: 'A tab indents this line.', remedy: 'Indent with spaces.' },
@@ -96,7 +99,7 @@ const plainer: Readonly<Record<string, Wrong>> = {
   },
 }
 
-/** Parses YAML 1.2: a mapping that is not blank, or the faults. `file`: its name in messages. */
+/** Parses YAML 1.2. Returns a mapping that is not blank, or the faults. `file` is the name of the file in messages. */
 export function parseConfigFile(text: string, file: string): { root?: FileValue; faults: readonly ConfigFault[] } {
   const lines = new LineCounter()
   const placeAt = (offset: number): Source => {
@@ -106,7 +109,7 @@ export function parseConfigFile(text: string, file: string): { root?: FileValue;
   try {
     const document = parseDocument<Node>(text, { lineCounter: lines, prettyErrors: false, schema: 'failsafe' })
     const found = [...document.errors, ...document.warnings]
-    // The parser stops when its stack is exhausted, and may report two places for that.
+    // The YAML parser stops when its stack is exhausted. It may report two places for that, of which only the first becomes a fault.
     const deepest = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
     const faults = found
       .filter(({ code }, at) => code !== deepest?.code || found.indexOf(deepest) === at)
@@ -117,7 +120,7 @@ export function parseConfigFile(text: string, file: string): { root?: FileValue;
     visit(document, { Alias: (_, node) => void faults.push({ source: placeOf(node), ...aliasFault }) })
     if (faults.length > 0) return { faults }
     const root = new FileValue(document.contents, placeOf, document)
-    // A file is empty for a moment while it is being written. Without settings, the daemon would be open to everybody.
+    // A file is empty for a moment while it is being written. With no settings the daemon would be open to everyone, so an empty file is a fault.
     if (root.isEmpty) {
       const remedy = 'Write at least one, or start without a configuration file.'
       return { faults: [{ source: placeAt(0), what: 'The file has no settings.', remedy }] }

@@ -1,7 +1,7 @@
-// Where telemetry goes: resolves the OTLP settings into destinations, each with its signals. The `otlp` settings make the
-// destination `default`. It exists if one of their endpoints is set, or if no other destination is listed. Beside others, it
-// only gets the signals that it has an endpoint for. Timeout, compression and TLS files of `otlp` apply to all destinations.
-// Headers and bearer tokens are sent only to the destination that they were given for.
+// Resolves the OTLP settings into destinations, each with its signals. The `otlp` settings define the destination `default`. It exists if one of
+// their endpoints is set, or if no other destination is listed. If other destinations are listed, it gets only the signals that it has an endpoint
+// for. Timeout, compression and TLS files of `otlp` apply to all destinations. Headers and bearer tokens are sent only to the destination that they
+// were set for.
 import type { Secret } from '../../lib/secret.ts'
 import { signals, type Signal } from './telemetry-options.ts'
 import type { Config } from './options.ts'
@@ -15,26 +15,26 @@ const defaultEndpoint = 'http://localhost:4318'
 
 export interface ConfiguredDestination {
   readonly name: string
-  /** The bearer token. It replaces an `Authorization` header. */
+  /** The bearer token of the destination. It replaces an `Authorization` header. */
   readonly token: LiveSecret<Secret>
-  /** The temporality of its metrics. */
+  /** The temporality of the metrics that are sent to the destination. */
   readonly temporality: 'cumulative' | 'delta'
-  /** The projects it takes; undefined: everything. */
+  /** The projects that are exported to the destination. If undefined, all are. */
   readonly projects?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined
-  /** Its headers, which may contain templates. Undefined: they contain none; always so for `default`. */
+  /** The headers of the destination, which may contain templates. Undefined if they contain none, as always for `default`. */
   readonly templates?: (() => Headers) | undefined
-  /** The signals it takes. */
+  /** The signals that are sent to the destination, with their endpoints. */
   readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
 }
 
 export interface ConfiguredTarget {
   readonly url: string
-  /** The current headers, names in lower case. */
+  /** Returns the current headers, with names in lower case. */
   readonly headers: () => Headers
-  /** Timeout of one request, ms. */
+  /** The timeout of one request, ms. */
   readonly timeout: number
   readonly compression: 'gzip' | 'none'
-  /** Paths of PEM files. */
+  /** The paths of the PEM files for TLS. */
   readonly tls: {
     readonly certificate: string | undefined
     readonly clientKey: string | undefined
@@ -42,7 +42,7 @@ export interface ConfiguredTarget {
   }
 }
 
-/** The proxies for requests to other services, in the shape that HTTP clients expect. */
+/** Returns the proxies for requests to other services, in the form that HTTP clients expect. */
 export function proxiesOf(config: Pick<Config, 'httpProxy' | 'httpsProxy' | 'noProxy'>): {
   http: string | undefined
   https: string | undefined
@@ -51,7 +51,7 @@ export function proxiesOf(config: Pick<Config, 'httpProxy' | 'httpsProxy' | 'noP
   return { http: config.httpProxy?.reveal(), https: config.httpsProxy?.reveal(), no: config.noProxy?.join(',') }
 }
 
-/** All destinations that get at least one enabled signal, `default` first. */
+/** Returns all destinations that get at least one enabled signal, with `default` first. */
 export function destinationsOf(config: Config): ConfiguredDestination[] {
   const { destinations, observability, otlp } = config
   const listed = destinations.map((destination): ConfiguredDestination => {
@@ -121,12 +121,15 @@ function common({ otlp }: Config, signal?: Signal): Omit<ConfiguredTarget, 'url'
   }
 }
 
-/** In the specification, `lowmemory` means delta for counters and histograms. The gauge of active runs has no temporality. */
+/** In the OpenTelemetry specification, `lowmemory` means delta for counters and histograms. The gauge of active runs has no temporality. */
 function temporalityOf(preference: 'cumulative' | 'delta' | 'lowmemory'): ConfiguredDestination['temporality'] {
   return preference === 'cumulative' ? 'cumulative' : 'delta'
 }
 
-/** The URL of one signal below a general endpoint: `https://x/otlp` and `https://x/otlp/` become `https://x/otlp/v1/traces`, as the specification says for the general endpoint. */
+/**
+ * Returns the URL of one signal below a general endpoint: `https://x/otlp` and `https://x/otlp/` become `https://x/otlp/v1/traces`, as the
+ * specification defines for the general endpoint.
+ */
 export function withPath(endpoint: string, signal: Signal): string {
   const url = new URL(endpoint)
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/${signal}`

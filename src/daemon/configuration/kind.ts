@@ -1,4 +1,4 @@
-// A kind of setting, such as a duration: a zod schema for what an operator writes, which is the same in a variable and in YAML, and words for messages.
+// A kind of setting, such as a duration. It has a zod schema for the value, which is the same in a variable and in YAML, and words for messages.
 import { z } from 'zod'
 import { quoted, type Wrong } from './config-fault.ts'
 
@@ -9,19 +9,22 @@ export function wrong(what: string, remedy: string): { readonly wrong: Wrong } {
 }
 
 interface Words<T> {
-  /** What a value is called, with its article: `a duration`. */
+  /** The name of the kind with its article, such as `a duration`. */
   readonly noun: string
-  /** What an item of a list is called. */
+  /** The name of an item, if the kind is a list. */
   readonly item?: string
-  /** What to write instead, as a whole sentence: `Write a number with its unit, such as 5s or 1h.` */
+  /** What the operator should write instead, as a whole sentence: `Write a number with its unit, such as 5s or 1h.` */
   readonly remedy: string
-  /** A secret is never shown, and may also be given as a file. */
+  /** Whether the value is a secret. A secret is never shown, and may also be given as a file. */
   readonly secret?: true
-  /** The JSON Schema of the YAML value, for editors, if it does not follow from the zod schema. */
+  /** The JSON Schema of the YAML value, for editors, if it cannot be derived from the zod schema. */
   readonly json?: Readonly<Record<string, unknown>>
-  /** The value as the operator would write it, with secrets masked. */
+  /** Returns the value as the operator would write it, with secrets masked. */
   show?(value: T): string
-  /** The part of a secret that other objects are built for, such as the names of templates. Only a reload can change it; the rest may change any time. */
+  /**
+   * Returns the part of a secret on which other objects depend, such as the names of templates. This part changes only by a reload; the rest may
+   * change at any time.
+   */
   shape?(value: T): string
 }
 
@@ -42,7 +45,7 @@ export class Kind<T> {
     return this.words.secret === true
   }
 
-  /** `raw`: texts, and lists and mappings of texts, as in a file whose scalars are all texts. It is never blank. */
+  /** Parses a value. `raw` contains texts, and lists and mappings of texts, as in a file whose scalars are all texts. It is never blank. */
   parse(raw: unknown): Parsed<T> {
     const { data, error } = this.schema.safeParse(raw, { reportInput: true })
     const [issue] = error?.issues ?? []
@@ -78,10 +81,10 @@ export function kind<T>(schema: z.ZodType<T>, words: Words<T>): Kind<T> {
   return new Kind(schema, words)
 }
 
-/** A single text, in a variable or in YAML. */
+/** The schema of a single text, in a variable or in YAML. */
 export const line = z.string().trim()
 
-/** A zod transformation from a function that returns a value, or what is wrong. */
+/** Makes a zod transformation from a function that returns a value, or what is wrong. */
 export function reading<I, T>(read: (input: I) => Parsed<T>): (input: I, context: z.RefinementCtx) => T {
   return (input, context) => {
     const parsed = read(input)
@@ -91,7 +94,7 @@ export function reading<I, T>(read: (input: I) => Parsed<T>): (input: I, context
   }
 }
 
-/** A zod refinement from a function that returns what is wrong, if anything. */
+/** Makes a zod refinement from a function that returns what is wrong, if anything. */
 export function refusing<T>(wrongOf: (value: T) => Wrong | undefined): (value: T, context: z.RefinementCtx) => void {
   return (value, context) => {
     const found = wrongOf(value)
@@ -103,7 +106,10 @@ function report({ what, remedy }: Wrong, context: z.RefinementCtx): void {
   context.addIssue({ code: 'custom', message: what, params: { remedy } })
 }
 
-/** A kind of single texts. A function reads them: it returns the value, undefined if the text is not such a value, or what else is wrong. */
+/**
+ * Makes a kind of single text from a function that parses it. The function returns the value, undefined if the text is not such a value, or another
+ * fault.
+ */
 export function scalar<T>({
   read,
   ...words

@@ -1,11 +1,12 @@
-// Kinds of lists: comma-separated in a variable; a list or comma-separated text in YAML. Also lists of known words: some of the words, `all`, or `none`.
+// Kinds of lists: comma-separated in a variable; a list or comma-separated text in YAML. Also lists of predefined words: some of the words, `all`, or
+// `none`.
 import picomatch from 'picomatch'
 import { z } from 'zod'
 import { quoted, type Wrong, nearest } from './config-fault.ts'
 import { LinearPattern } from '../../lib/text-redaction.ts'
 import { kind, reading, refusing, wrong, type Kind } from './kind.ts'
 
-/** The items of a YAML list, or of a text that `split` splits, without blank items. The next schema checks that each item is a text. */
+/** Returns the items of a YAML list, or of a text that `split` splits, without blank items. The next schema checks that each item is a text. */
 export function itemsOf(split = (text: string) => text.split(','), trim = (item: string) => item.trim()) {
   return z.unknown().transform(
     reading(raw => {
@@ -19,7 +20,7 @@ export function itemsOf(split = (text: string) => text.split(','), trim = (item:
 
 interface ListWords<T> {
   readonly noun: string
-  /** What an item is called. */
+  /** The name of an item of the list in messages. */
   readonly item?: string
   readonly remedy?: string
   /** Splits a text into items. Default: at commas. */
@@ -29,7 +30,7 @@ interface ListWords<T> {
 
 const plainRemedy = 'Write plain values here, quoted if they contain special characters such as [ or {.'
 
-/** A list whose items match a schema. */
+/** Makes a kind of list whose items match a schema. */
 export function listOf<T>(item: z.ZodType<T, string>, { split, ...words }: ListWords<T>): Kind<readonly T[]> {
   const schema: z.ZodType<readonly T[]> = itemsOf(split).pipe(z.array(item))
   return kind(schema, { item: 'a plain value', remedy: plainRemedy, ...words })
@@ -38,17 +39,17 @@ export function listOf<T>(item: z.ZodType<T, string>, { split, ...words }: ListW
 /** A list of texts. */
 export const list = listOf(z.string(), { noun: 'a list' })
 
-/** One or more of a few words, each once, in any case. */
+/** Makes a kind of list with one or more of these words, each once, in any case. */
 export function someOf<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
   return wordList(words, [], `a list of ${inBackticks(words)}`)
 }
 
-/** One or more of these words, or `none`. */
+/** Makes a kind of list with one or more of these words, or `none`. */
 export function noneOr<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
   return wordList(words, ['none'], `\`none\`, or a list of ${inBackticks(words)}`)
 }
 
-/** Some of the words, `all` or `none`. `noun`: what one word is, such as `event`. */
+/** Makes a kind of list with some of the words, `all` or `none`. `noun` is the name of one word, such as `event`. */
 export function wordsOf(words: readonly string[], noun: string): Kind<readonly string[]> {
   return wordList(words, ['all', 'none'], `a list of ${noun}s, \`all\` or \`none\``)
 }
@@ -57,7 +58,7 @@ function inBackticks(words: readonly string[]): string {
   return words.map(word => `\`${word}\``).join(', ')
 }
 
-/** A list that has each word once, in the order of `words`. `alone`: words that can be written instead of the others, but not beside them. */
+/** Makes a kind of list that has each word once, in the order of `words`. `alone` are words that can be written only on their own. */
 function wordList<W extends string>(
   words: readonly W[],
   alone: readonly ('all' | 'none')[],
@@ -133,7 +134,7 @@ const patternWords = {
 /** A list of patterns. A comma within brackets, or after a backslash, is a part of its pattern. */
 export const patterns = listOf(pattern, { noun: 'a list of patterns', ...patternWords })
 
-/** Patterns for one kind of texts. `wrongOf`: what is wrong with a pattern that can match no such text. */
+/** Makes a kind of list of patterns for one kind of text. `wrongOf` returns what is wrong with a pattern that cannot match any such text. */
 export function patternsOf(noun: string, wrongOf: (one: string) => Wrong | undefined): Kind<readonly string[]> {
   return listOf(pattern.superRefine(refusing(wrongOf)), { noun: `a list of patterns of ${noun}`, ...patternWords })
 }

@@ -9,7 +9,7 @@ import { secretOf, certificateFile, keyFile } from './secret-kinds.ts'
 import { basePath, listenAddress } from './address-kinds.ts'
 
 const headerName = kind(
-  // A header that a proxy passes on unchanged proves nothing.
+  // The header must be one that the proxy sets itself: a header that it passes on unchanged proves nothing.
   line
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
     .toLowerCase()
@@ -73,7 +73,7 @@ export const peopleOptions = {
   ),
 }
 
-/** A shorter token could be guessed. */
+/** The minimum length of the admin token. A shorter token could be guessed. */
 const minAdminTokenLength = 16
 
 const adminTokenKind = secretOf('an admin token', value => {

@@ -1,22 +1,22 @@
-// A secret that is read again when its file changes. While the file cannot be read, the last good value stays in use.
+// A secret that is read again when its file changes. While the file cannot be read, the last valid value remains in use.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { systemClock, type Clock } from '../../lib/clock.ts'
 import { quoted, type Wrong } from './config-fault.ts'
 import type { Kind, Parsed } from './kind.ts'
 
-/** The file is checked for changes at most once in this time, ms. */
+/** The minimum time between two checks of the file for changes, ms. */
 const lookEvery = 1000
-/** A larger file is not a secret: the path is probably wrong. */
+/** The maximum size of a secret's file in bytes. A larger file is not a secret, so the path is probably wrong. */
 const maxBytes = 64 * 1024
 
 interface SecretFileOptions<T> {
   readonly path: string
-  /** Parses the value. If a new value has another shape, it is not used while the daemon runs. */
+  /** The kind of the secret, which parses its value. If a new value has another shape, it is not used while the daemon runs. */
   readonly kind: Kind<T>
   /** Called when the file was read again, or can no longer be used. The sentence contains no secret. */
   readonly onNews?: ((sentence: string) => void) | undefined
   readonly clock?: Clock | undefined
-  /** Whether the file may be missing at first: there is no value until it exists. */
+  /** Whether the file may be missing at first. Until it exists, the secret has no value. */
   readonly mayBeMissing?: boolean | undefined
 }
 
@@ -32,12 +32,12 @@ export class LiveSecret<T> {
     this.#file = file
   }
 
-  /** A secret that was given as a value, or not at all. */
+  /** Makes a secret that was given as a value, or not at all. */
   static fixed<T>(value: T | undefined): LiveSecret<T> {
     return new LiveSecret(value)
   }
 
-  /** A secret that was given as a file. The file must be readable; if it may be missing, it need not exist yet. */
+  /** Makes a secret that was given as a file. The file must be readable; if it may be missing, it need not exist yet. */
   static fromFile<T>(options: SecretFileOptions<T>): Parsed<LiveSecret<T>> {
     const secret = new LiveSecret<T>(undefined, options)
     const isMissing = options.mayBeMissing === true && !existsSync(options.path)
@@ -45,7 +45,7 @@ export class LiveSecret<T> {
     return wrong === undefined ? { value: secret } : { wrong }
   }
 
-  /** The current secret; undefined if none is configured. It is cheap enough to call at every use. */
+  /** Returns the current secret; undefined if none is configured. This is cheap enough for every use. */
   current(): T | undefined {
     if (this.#file !== undefined) {
       const sinceLook = (this.#file.clock ?? systemClock).now() - this.#lookedAt
@@ -54,12 +54,12 @@ export class LiveSecret<T> {
     return this.#value
   }
 
-  /** The path of its file, if it has one. */
+  /** The path of the secret's file, if it has one. */
   get path(): string | undefined {
     return this.#file?.path
   }
 
-  /** Checks the file now, for instance after a backend refused the secret. Returns what is wrong with the file, if anything. */
+  /** Checks the file now, for example after a backend refused the secret. Returns what is wrong with the file, if anything. */
   reload(): Wrong | undefined {
     if (this.#file === undefined) return undefined
     const { clock = systemClock, onNews } = this.#file
@@ -72,7 +72,7 @@ export class LiveSecret<T> {
     return wrong
   }
 
-  /** Uses the value or file of `other` from now on. Called after the configuration was read again. */
+  /** Replaces the value or file by that of `other`. Called after the configuration was read again. */
   adopt(other: LiveSecret<T>): void {
     this.#value = other.#value
     this.#file = other.#file
@@ -84,7 +84,7 @@ export class LiveSecret<T> {
   #readIfChanged({ path, kind, onNews }: SecretFileOptions<T>): Wrong | undefined {
     const named = `The secret file ${quoted(path)}`
     try {
-      // `stat` follows links. When Kubernetes updates a secret, it points a link to a new folder, so the inode changes.
+      // `stat` follows links. When Kubernetes updates a secret, it changes a link to refer to a new folder, so the inode changes.
       const stats = statSync(path, { bigint: true })
       if (!stats.isFile() || stats.size > maxBytes) {
         return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Use the path of the secret file.' }

@@ -1,4 +1,4 @@
-// Loads the configuration. The environment takes precedence over the file, and the file over defaults. Everything that is wrong is reported at once.
+// Loads the configuration. The environment takes precedence over the file, and the file over defaults. All faults are reported at once.
 import type { Clock } from '../../lib/clock.ts'
 import { allOptions, type Config, type HasOptions } from './options.ts'
 import { crossChecks } from './checks.ts'
@@ -17,27 +17,27 @@ import type { Profiles } from './option.ts'
 
 export interface LoadOptions<P extends string> {
   readonly env: Environment
-  /** The YAML file. Default: the one that `PIPESPAN_CONFIG` names, if any. */
+  /** The path of the YAML file. Default: the path in `PIPESPAN_CONFIG`, if it is set. */
   readonly file?: string | undefined
-  /** The content of that file, if it has been read already. */
+  /** The content of the configuration file, if it has been read already. */
   readonly text?: string | undefined
   /** The profiles by name. One of them is `generic`, the default. */
   readonly profiles: Profiles<P>
-  /** The features whose options are read, too. */
+  /** The features whose options are also read. */
   readonly features: readonly HasOptions[]
   /** Called when a secret's file has changed or can no longer be used. The sentence contains no secret. */
   readonly onSecretNews?: ((sentence: string) => void) | undefined
   /** Whether the file of the secret at this path, such as `webhook.token`, may be missing at first. */
   readonly mayBeMissing?: ((setting: string) => boolean) | undefined
   readonly clock?: Clock | undefined
-  /** Whether the process will listen, as the daemon does. Default: true. */
+  /** Whether the process will listen on a port, as the daemon does. Default: true. */
   readonly listens?: boolean | undefined
 }
 
 export interface LoadedConfig<P extends string = string> {
   readonly ok: true
   readonly config: Config<P>
-  /** Every setting with its value and source, in the table's order. */
+  /** Every setting with its value and source, in the order of the table of options. */
   readonly settings: readonly Setting[]
   readonly warnings: readonly string[]
 }
@@ -48,7 +48,7 @@ export interface FaultyConfig {
   readonly warnings: readonly string[]
 }
 
-/** Reads, checks and merges file, environment and defaults. It has no side effect; it only reads files. */
+/** Reads, checks and merges the file, the environment and the defaults. It has no side effects; it only reads files. */
 export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedConfig<P> | FaultyConfig {
   const { env, profiles, features } = options
   const table = allOptions(profiles, features)
@@ -63,7 +63,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     ...foreignVariables(env, profiles, profile),
     ...overriddenVariables(env, table, profiles[profile]),
   ]
-  // Checks across settings need all values, so they run only if every value could be read.
+  // Checks that involve several settings need all values, so they run only if every value could be read.
   const single = [...ofFile, ...reader.faults].toSorted(byPlace)
   if (single.length > 0) return { ok: false, faults: single, warnings }
   const checked = crossChecks({
@@ -84,7 +84,7 @@ function byPlace({ source: a }: ConfigFault, { source: b }: ConfigFault): number
   return Number(a.from !== 'file') - Number(b.from !== 'file')
 }
 
-/** The path of the configuration file; undefined: there is none. */
+/** Returns the path of the configuration file; undefined if there is none. */
 export function pathOf({ env, file }: Pick<LoadOptions<string>, 'env' | 'file'>): string | undefined {
   return file ?? firstSet(env, ['PIPESPAN_CONFIG'])?.text.trim()
 }
@@ -98,7 +98,10 @@ function readFile({ env, file, text: known }: Pick<LoadOptions<string>, 'env' | 
   return { faults: [{ source, ...text }] }
 }
 
-/** The profile is read first, because the names of some variables depend on it. A wrong profile becomes a fault later, when its setting is read. */
+/**
+ * Returns the active profile. It is read first, because the names of some variables depend on it. A wrong profile becomes a fault later, when its
+ * setting is read.
+ */
 function activeProfile<P extends string>({ env, profiles }: LoadOptions<P>, root: FileValue | undefined): P {
   const inFile = root?.entries?.get('platform')?.value.entries?.get('profile')?.value.raw
   const said = firstSet(env, ['PIPESPAN_PLATFORM_PROFILE'])?.text ?? inFile

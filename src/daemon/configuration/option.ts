@@ -5,41 +5,50 @@ import type { LiveSecret } from './live-secret.ts'
 /** The part of a profile that options need: the names of two variables, the namespace, and the events. */
 export interface ProfileVariables {
   readonly variables: { readonly export: string; readonly token: string }
-  /** The prefix of the vendor's attributes, with its dot. */
+  /** The prefix of the vendor's attributes, including the dot. */
   readonly namespace: string
-  /** The values of PIPESPAN_EVENTS. */
+  /** The words for events that PIPESPAN_EVENTS may contain. */
   readonly events: readonly string[]
 }
 
 export type Profiles<P extends string = string> = Readonly<Record<P, ProfileVariables>>
 
 interface OptionSpec {
-  /** Its environment variable, which may depend on the profile. Default: derived from its path by `named`. Items of lists have none. */
+  /**
+   * The option's environment variable, which may depend on the profile. By default `named` derives it from the option's path. Items of lists have no
+   * variables.
+   */
   readonly variable?: string | { readonly ofProfile: keyof ProfileVariables['variables'] }
   /** Other spellings of the variable, which take precedence over it, such as `https_proxy` over `HTTPS_PROXY`. */
   readonly spellings?: readonly string[]
-  /** The default, as the operator would write it. */
+  /** The default value, as the operator would write it. */
   readonly default?: string
-  /** What applies without a value, if that is not simply `none`. */
+  /** The behaviour without a value, if `none` does not describe it. */
   readonly unset?: string
-  /** What the setting does: a sentence. */
+  /** A sentence that describes what the setting does. */
   readonly description?: string
   readonly example?: string
-  /** Every item of its list must have it. */
+  /** Whether every item of the list must have this setting. */
   readonly required?: boolean
   /**
-   * A change needs a restart of the daemon, because a reload does not restart everything that uses the setting. `presence`: only if it is set for the
-   * first time, or removed.
+   * Whether a change needs a restart of the daemon, because a reload does not restart everything that uses the setting. `presence`: only if the
+   * setting is added or removed.
    */
   readonly restart?: true | 'presence'
   /**
-   * The setting protects somebody. A reload does not remove it, because a truncated file looks the same as one from which it was removed. `each`: nor
-   * does a reload shorten its list, because each entry hides or excludes something.
+   * Whether the setting protects data or people. A reload does not remove such a setting, because a truncated file looks the same as a file without
+   * the setting. `each`: a reload does not shorten its list either, because each entry hides or excludes something.
    */
   readonly protects?: true | 'each'
-  /** The settings without which this one has no effect: paths, each with a sentence that says so. For a setting of an item: paths within the item. */
+  /**
+   * The settings without which this one has no effect: paths, each with a sentence that explains it. For a setting of an item, the paths are within
+   * the item.
+   */
   readonly needs?: Readonly<Record<string, string>>
-  /** It lists projects and groups. Each of several platforms has this setting, too, and each of its tokens uses the entries that the token is for. */
+  /**
+   * Whether the setting lists projects and groups of a platform. Each of several platforms has this setting too, and each of its tokens uses the
+   * entries for its own projects.
+   */
   readonly ofPlatform?: true
   /** The setting has no key in YAML, because it is needed before the file is read. */
   readonly variableOnly?: true
@@ -47,7 +56,7 @@ interface OptionSpec {
 
 /** One setting. Its path in the table, in snake case, is its path in YAML. */
 export class Option<V = unknown> {
-  /** The type of the value in the configuration; never set. */
+  /** The type of the value in the configuration. This property is never set. */
   declare readonly becomes: V
   readonly kind: Kind<unknown>
   readonly spec: OptionSpec
@@ -57,7 +66,7 @@ export class Option<V = unknown> {
     this.spec = spec
   }
 
-  /** A copy with this description: a sentence. */
+  /** Returns a copy of the option with this description, which is a sentence. */
   describe(description: string): Option<V> {
     return new Option(this.kind, { ...this.spec, description })
   }
@@ -78,7 +87,7 @@ export interface Group {
   readonly [key: string]: Option | Each | Group
 }
 
-/** Groups of options, by the headings of the reference. */
+/** Groups of options, by the headings of the reference page. */
 export type Sections = Readonly<Record<string, Group>>
 
 export type Intersection<U> = (U extends unknown ? (part: U) => void : never) extends (whole: infer I) => void
@@ -93,30 +102,30 @@ export type ConfigOf<G> =
       ? readonly ConfigOf<I>[]
       : { readonly [K in keyof G]: ConfigOf<G[K]> }
 
-/** A setting. With a default, or if it is required, it always has a value. */
+/** Makes a setting. With a default, or if it is required, it always has a value. */
 export function setting<T>(kind: Kind<T>, spec: OptionSpec & ({ default: string } | { required: true })): Option<T>
 export function setting<T>(kind: Kind<T>, spec?: OptionSpec): Option<T | undefined>
 export function setting(kind: Kind<unknown>, spec: OptionSpec = {}): Option {
   return new Option(kind, spec)
 }
 
-/** A setting that is never shown, may be given as a file, and is read at each use. */
+/** Makes a setting for a secret. It is never shown, may be given as a file, and is read at each use. */
 export function secretSetting<T extends object>(kind: Kind<T>, spec: OptionSpec = {}): Option<LiveSecret<T>> {
   return new Option(kind, spec)
 }
 
-/** `clientKey` is written `client_key` in YAML. */
+/** Returns the YAML key of a setting: `clientKey` becomes `client_key`. */
 export function yamlKey(key: string): string {
   return key.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
 export interface Row {
-  /** `webhook.token`, `destinations[].name`. */
+  /** The path of the option, such as `webhook.token` or `destinations[].name`. */
   readonly path: string
   readonly option: Option
 }
 
-/** Every option of a group in the table's order. */
+/** Returns every option of a group in the order of the table. */
 export function rowsOf(group: Group, prefix = ''): Row[] {
   return Object.entries(group).flatMap(([key, entry]) => {
     const path = prefix + yamlKey(key)
@@ -125,7 +134,10 @@ export function rowsOf(group: Group, prefix = ''): Row[] {
   })
 }
 
-/** A copy in which each option has a variable, except in items of lists: `PIPESPAN_STORE_URL` for `store.url` with the prefix PIPESPAN. */
+/**
+ * Returns a copy in which each option has a variable, except in items of lists. With the prefix PIPESPAN, the variable of `store.url` is
+ * `PIPESPAN_STORE_URL`.
+ */
 export function named<G extends Group>(prefix: string, group: G): G {
   const entries = Object.entries(group).map(([key, entry]) => {
     const variable = `${prefix}_${yamlKey(key).toUpperCase()}`
@@ -135,14 +147,17 @@ export function named<G extends Group>(prefix: string, group: G): G {
   return Object.fromEntries(entries) as G
 }
 
-/** The names of an option's variable under a profile. The first that is set wins. Empty: the option is only in YAML. */
+/**
+ * Returns the names of an option's variable under a profile. The first one that is set is used. If the list is empty, the option can only be set in
+ * YAML.
+ */
 export function variablesOf({ spec }: Option, profile: ProfileVariables): readonly string[] {
   const { variable, spellings = [] } = spec
   if (variable === undefined) return []
   return [...spellings, typeof variable === 'string' ? variable : profile.variables[variable.ofProfile]]
 }
 
-/** The entries of both groups. Groups of the same name are joined. */
+/** Joins the entries of two groups. Groups with the same name are joined too. */
 export function joinedGroups(one: Group, other: Group): Group {
   const joined: Record<string, Option | Each | Group> = { ...one }
   for (const [key, entry] of Object.entries(other)) {

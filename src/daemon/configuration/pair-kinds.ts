@@ -1,5 +1,5 @@
-// Kinds of key=value pairs: OTLP headers and resource attributes. In a variable, they are written as the OpenTelemetry
-// specification says (W3C Baggage without metadata, percent-encoded); in YAML, as a mapping of plain values.
+// Kinds of key=value pairs: OTLP headers and resource attributes. In a variable, they have the format of the OpenTelemetry specification (W3C Baggage
+// without metadata, percent-encoded); in YAML, they are a mapping of plain values.
 import { z } from 'zod'
 import { namesIn } from '../../lib/template.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -7,10 +7,10 @@ import type { Wrong } from './config-fault.ts'
 import { kind, reading, refusing, wrong, type Parsed } from './kind.ts'
 import { headerValueProblem } from './secret-kinds.ts'
 
-/** Values by header name in lower case. */
+/** The values of HTTP headers, by header name in lower case. */
 export type Headers = ReadonlyMap<string, Secret>
 
-/** Headers that the exporter sets itself, because they describe the body. */
+/** The headers that the exporter sets itself, because they describe the body. */
 const ownHeaders = ['connection', 'content-encoding', 'content-length', 'content-type', 'transfer-encoding']
 
 const pairsRemedy = 'Write key=value pairs with commas between them, or a YAML mapping.'
@@ -46,7 +46,7 @@ function wrongHeader(all: Readonly<Record<string, string>>): Wrong | undefined {
   return undefined
 }
 
-/** Attribute values by name. All values are strings, as in the specification's variable. */
+/** The attribute values by name. All values are strings, as in the variable of the OpenTelemetry specification. */
 export const attributes = kind<Readonly<Record<string, string>>>(pairs, {
   ...{ noun: 'a set of attributes', item: 'a plain value', remedy: pairsRemedy },
   json: jsonOf({ type: ['string', 'number', 'boolean'] }),

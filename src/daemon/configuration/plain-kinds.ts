@@ -1,4 +1,4 @@
-// Plain kinds: text, names, numbers, switches, choices, durations, sizes.
+// Simple kinds of settings: text, names, numbers, switches, choices, durations, sizes.
 import { z } from 'zod'
 import { kind, line, type Kind } from './kind.ts'
 
@@ -7,7 +7,7 @@ export const text = kind(
   { noun: 'a string', remedy: 'Write it on one line.' },
 )
 
-/** The path of a file. That it can be read is checked later. */
+/** The path of a file. A later check tests whether the file can be read. */
 export const path = kind(line, { noun: 'the path of a file', remedy: 'Write one path.' })
 
 export const destinationName = nameOf('destination', 'default', 'the otlp settings')
@@ -16,7 +16,7 @@ export const platformName = nameOf('platform', 'default', 'the platform settings
 
 export const rateName = nameOf('rate', 'unpriced', 'jobs that no rule matches')
 
-/** `reserved`: a name that cannot be used, because something else has it. */
+/** Makes a kind of name. `reserved` is a name that cannot be used, because it is already used for something else. */
 function nameOf(what: string, reserved: string, reservedFor: string): Kind<string> {
   return kind(
     line.regex(/^[A-Za-z0-9._-]{1,64}$/).refine(given => given !== reserved),
@@ -33,20 +33,20 @@ export const metricName = kind(line.regex(/^[A-Za-z][A-Za-z0-9_./-]{0,254}$/), {
   remedy: 'Begin with a letter; write letters, digits, dots, dashes, slashes and underscores, at most 255.',
 })
 
-/** A text of this form that is a number within these bounds. */
+/** Makes a schema of texts with this form that are numbers within these bounds. */
 function numeral(form: RegExp, bounds: z.ZodNumber): z.ZodType<number> {
   return line.regex(form).transform(Number).pipe(bounds)
 }
 
 const decimalRemedy = 'Write digits, with a dot before the fraction, such as 0.25.'
 
-/** A number that is 0 or greater. */
+/** A decimal number that is 0 or greater. */
 export const decimal = kind(numeral(/^\d{1,12}(\.\d{1,12})?$/, z.number().min(0)), {
   noun: 'a number from 0',
   remedy: decimalRemedy,
 })
 
-/** A share of a whole. */
+/** A share of a whole, from 0 to 1. */
 export const ratio = kind(numeral(/^\d(\.\d{1,12})?$/, z.number().min(0).max(1)), {
   noun: 'a number from 0 to 1',
   remedy: decimalRemedy,
@@ -57,7 +57,7 @@ export const boolean = kind(line.pipe(z.stringbool({ truthy: ['true'], falsy: ['
   remedy: 'Write true or false.',
 })
 
-/** A whole number within bounds, both included. */
+/** Makes a kind of whole number within bounds, both included. */
 export function integer({ min, max }: { min: number; max: number }): Kind<number> {
   return kind(numeral(/^-?\d+$/, z.int().min(min).max(max)), {
     noun: `a whole number from ${min} to ${max}`,
@@ -65,7 +65,7 @@ export function integer({ min, max }: { min: number; max: number }): Kind<number
   })
 }
 
-/** One of a few words, in any case. */
+/** Makes a kind of setting that is one of a few words, in any case. */
 export function oneOf<const W extends string>(words: readonly W[]): Kind<W> {
   return kind(line.toLowerCase().pipe(z.enum(words)), {
     noun: `one of ${words.map(word => `\`${word}\``).join(', ')}`,
@@ -82,7 +82,7 @@ export const duration = kind(durationText().refine(Number.isSafeInteger), {
   show: showDuration,
 })
 
-/** A duration that is not shorter than this. */
+/** Makes a kind of duration with a minimum in ms. */
 export function durationFrom(min: number): Kind<number> {
   return kind(
     duration.schema.refine(ms => ms >= min),
@@ -94,7 +94,7 @@ export function durationFrom(min: number): Kind<number> {
   )
 }
 
-/** The longest timeout, ms: in Node, a longer timer fires after 1 ms. */
+/** The maximum timeout, ms. In Node, a longer timer fires after 1 ms. */
 const maxTimeout = 2_147_483_647
 
 const milliseconds = z.int().min(1).max(maxTimeout)
@@ -118,7 +118,7 @@ export const timeout = kind(
 
 const sizeUnits = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const
 
-/** Bytes. */
+/** A size in bytes. */
 export const byteSize = kind(
   line
     .regex(/^[0-9]+ ?(B|KiB|MiB|GiB|TiB)$/)
@@ -145,7 +145,7 @@ function showDuration(ms: number): string {
   return inLargestUnit(ms, durationUnits) ?? `${ms}ms`
 }
 
-/** The amount as text, in the largest unit that leaves no remainder: `90s`, not `1.5m`. */
+/** Returns the amount as text, in the largest unit that leaves no remainder: `90s`, not `1.5m`. */
 function inLargestUnit(amount: number, units: Readonly<Record<string, number>>): string | undefined {
   const unit = Object.entries(units).findLast(([, size]) => amount >= size && amount % size === 0)
   return unit === undefined ? undefined : `${amount / unit[1]}${unit[0]}`

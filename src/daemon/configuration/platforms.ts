@@ -1,13 +1,13 @@
-// Views of the configuration, one for each token of each platform: as if this token of this platform were the only one. So no other code needs to know that
-// there may be several.
+// Views of the configuration, one for each token of each platform. In a view this token appears to be the only token of the only platform, so no
+// other code needs to know that there may be several.
 import type { Config } from './options.ts'
 
 export interface PlatformView<P extends string = string> {
-  /** The name of the platform; `default` for the one that is configured by the setting `platform`. */
+  /** The name of the platform; `default` for the platform that the setting `platform` configures. */
   readonly platform: string
-  /** A unique name: that of the platform; for a token for groups, followed by the first group. */
+  /** The unique name of the view: the name of the platform, followed by the first group if the token is only for certain groups. */
   readonly name: string
-  /** The groups whose projects the token is for; empty: all projects that no other token of the platform is for. */
+  /** The groups whose projects are read with the token. If empty, it is used for all projects that no other token of the platform is for. */
   readonly groups: readonly string[]
   readonly config: Config<P>
 }
@@ -16,12 +16,12 @@ type Listed<P extends string> = Config<P>['platforms'][number]
 
 export const defaultPlatform = 'default'
 
-/** The key at which the configuration of a view has its platform: the configuration has a single platform, which has no name in it. */
+/** The key under which the configuration of a view stores its platform. The view's configuration has a single platform, without a name. */
 const viewed = Symbol('view')
 
 interface Viewed {
   readonly platform: string
-  /** Whether this token is for the project or group at a path. */
+  /** Whether this token is used for the project or group at a path. */
   readonly isOwn: (path: string) => boolean
 }
 
@@ -29,7 +29,7 @@ function viewOf(config: object): Viewed | undefined {
   return (config as { readonly [viewed]?: Viewed })[viewed]
 }
 
-/** The name of the platform that this configuration is a view of; undefined for a whole configuration. */
+/** Returns the name of the platform of this view; undefined for a whole configuration. */
 export function viewedPlatform(config: object): string | undefined {
   return viewOf(config)?.platform
 }
@@ -40,7 +40,9 @@ export function isOfView(config: object, platform = defaultPlatform, path = ''):
   return view === undefined || (view.platform === platform && view.isOwn(path))
 }
 
-/** All views, those of the setting `platform` first. The first view of each platform is for its token without groups, which may be missing. */
+/**
+ * Returns all views, those of the setting `platform` first. The first view of each platform is for its token without groups, which may be missing.
+ */
 export function platformViews<P extends string>(config: Config<P>): PlatformView<P>[] {
   const { platforms } = config
   if (platforms.length === 0) return [{ ...named(defaultPlatform), config }]
@@ -66,7 +68,7 @@ function viewsOf<P extends string>(listed: Listed<P>, config: Config<P>): Platfo
   return all.map(({ groups, ...own }, index): PlatformView<P> => {
     const isOwn = (path: string): boolean => indexFor(path, tokens) === index
     const chosen = (paths: readonly string[] | undefined): readonly string[] | undefined => paths?.filter(isOwn)
-    // A group with its own token may be a part of a larger polled group. Then it is polled with its own token.
+    // A group with its own token may be a part of a larger polled group. In that case it is polled with its own token.
     const parts = groups.filter(
       group => !polled.some(one => isSame(one, group)) && polled.some(one => isIn(group, one)),
     )
@@ -89,7 +91,7 @@ interface Lists {
   readonly [name: string]: readonly string[] | undefined | Lists
 }
 
-/** The lists of projects and groups in a platform's settings of features, by the names of the settings. */
+/** Returns the lists of projects and groups in a platform's settings of features, by the names of the settings. */
 function listsOf<P extends string>(listed: Listed<P>): Lists {
   const { name, url, profile, caFile, token, tokenType, budget, tokens, webhook, poll, ...lists } = listed
   return lists
@@ -103,7 +105,7 @@ function chosenOf(lists: Lists, isOwn: (path: string) => boolean): Lists {
   return Object.fromEntries(chosen)
 }
 
-/** The projects and groups in the settings of features. */
+/** Returns the projects and groups in the settings of features. */
 export function pathsIn<P extends string>(listed: Listed<P>): readonly string[] {
   const flat = (lists: Lists): string[] =>
     Object.values(lists).flatMap(list => (list === undefined ? [] : isList(list) ? list.map(pathOf) : flat(list)))
@@ -118,7 +120,9 @@ function pathOf(entry: string): string {
   return entry.replace(/^project:/, '')
 }
 
-/** The index of the token that is for a project or group: 0 is the token without groups, which is also for IDs and for the whole instance. */
+/**
+ * Returns the index of the token for a project or group. Index 0 is the token without groups, which is also used for IDs and for the whole instance.
+ */
 function indexFor(path: string, tokens: readonly { readonly groups: readonly string[] }[]): number {
   const matches = tokens.flatMap(({ groups }, index) =>
     groups.filter(group => isIn(path, group)).map(group => ({ index: index + 1, length: group.length })),
@@ -130,7 +134,7 @@ function isSame(path: string, other: string): boolean {
   return path.toLowerCase() === other.toLowerCase()
 }
 
-/** Whether the path is the group itself or is below it. The platform ignores the case of paths. */
+/** Whether the path is the group itself or is below it. Case is ignored, because the platform ignores the case of paths. */
 function isIn(path: string, group: string): boolean {
   return `${path}/`.toLowerCase().startsWith(`${group}/`.toLowerCase())
 }

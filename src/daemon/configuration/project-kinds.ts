@@ -1,11 +1,15 @@
-// Kinds of settings that name projects and groups by ID, by full path, or by patterns of full paths; and the options that choose by patterns.
+// Kinds of settings that name projects and groups by ID, by full path, or by patterns of full paths. Also the options that choose projects by
+// patterns.
 import { z } from 'zod'
 import { kind, line, refusing, type Kind } from './kind.ts'
 import { listOf, patternsOf, patterns } from './list-kinds.ts'
 import { quoted, type Wrong } from './config-fault.ts'
 import { setting } from './option.ts'
 
-/** What is wrong with the ID or full path of a project or group; undefined if nothing is. Requests can name a project or group in no other way. */
+/**
+ * Returns what is wrong with the ID or full path of a project or group; undefined if it is valid. API requests can name a project or group in no
+ * other way.
+ */
 export function wrongPath(text: string): Wrong | undefined {
   if (/^\d+$/.test(text) || isPath(text)) return undefined
   return {
@@ -24,19 +28,19 @@ function remedyFor(text: string, example: string, otherwise = ''): string {
   return `Write its full path, ${example}, without a slash at either end${otherwise}.`
 }
 
-/** One project or group. */
+/** The ID or full path of one project or group. */
 export const projectName = kind(line.superRefine(refusing(wrongPath)), {
   noun: 'the full path of a project or group',
   remedy: 'Write its full path, such as team/shop.',
 })
 
-/** A list of IDs and full paths. `or`: another word that it may contain, such as `*`. */
+/** Makes a kind of list of IDs and full paths. `or` is another word that it may contain, such as `*`. */
 export function projectNames({ or }: { readonly or?: string } = {}): Kind<readonly string[]> {
   const one = z.string().superRefine(refusing(item => (item === or ? undefined : wrongPath(item))))
   return listOf(one, { noun: 'a list of IDs and full paths' })
 }
 
-/** Patterns of full paths. A pattern that no path can match is refused: it would hide, choose or exclude nothing. */
+/** Patterns of full paths. A pattern that cannot match any path is a fault, because it would hide, choose or exclude nothing. */
 export const projectPatterns = patternsOf('full paths', one =>
   isOfNoPath(one)
     ? { what: `${quoted(one)} matches no full path.`, remedy: remedyFor(one, 'such as team/shop or team/**') }
@@ -47,7 +51,10 @@ function isOfNoPath(pattern: string): boolean {
   return /:\/\/|%2f|^\/|(?:^|\/)\.\.?(?:\/|$)/i.test(pattern) || /[^\\]\/$/.test(pattern)
 }
 
-/** Options to include and exclude by patterns. `what`: the texts that the patterns are for. `note`: a sentence that follows, with a space before it. */
+/**
+ * Makes options to include and exclude by patterns. `what` names the texts that the patterns match. `note` is a sentence to append, with a space
+ * before it.
+ */
 export function choiceOf(what: string, note = '') {
   return {
     include: setting(patterns, { unset: 'all' }).describe(`Patterns of ${what}.${note}`),
@@ -55,7 +62,10 @@ export function choiceOf(what: string, note = '') {
   }
 }
 
-/** The same for projects. `protects`: the choice separates what different people may see. Including fewer projects shows nobody more. */
+/**
+ * Makes options to include and exclude projects by patterns. `protects`: the choice separates what different people may see. Including fewer projects
+ * shows nobody more.
+ */
 export function projectChoice(note = '', { protects }: { readonly protects?: true } = {}) {
   const what = 'full project paths'
   return {

@@ -1,4 +1,5 @@
-// Reads the options of a group one by one: from the environment, else from the file, else the default. Collects faults, never throws. Also prints the values.
+// Reads the options of a group one by one: from the environment, else from the file, else the default. It collects faults and never throws. It also
+// prints the values.
 import type { Clock } from '../../lib/clock.ts'
 import { type ConfigFault, type Source, type Wrong, nearest, describeSource } from './config-fault.ts'
 import { Each, Option, variablesOf, yamlKey, type Group, type ProfileVariables } from './option.ts'
@@ -8,10 +9,10 @@ import type { Parsed } from './kind.ts'
 import { LiveSecret } from './live-secret.ts'
 
 export interface Setting {
-  /** `webhook.token`, `destinations[0].name`. */
+  /** The path of the setting, such as `webhook.token` or `destinations[0].name`. */
   readonly path: string
   readonly option: Option
-  /** The value in the configuration; for a secret, its LiveSecret. Undefined if there is none. */
+  /** The value of the setting in the configuration; for a secret, its LiveSecret. Undefined if there is none. */
   readonly value: unknown
   readonly source: Source
 }
@@ -24,16 +25,16 @@ export interface ReaderOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Maximum number of known keys in a message: a longer list does not help. */
+/** The maximum number of known keys in a message. A longer list does not help. */
 const maxListed = 20
 
-/** A value as it was given, or the path of the file that contains it. */
+/** A value as the operator wrote it, or the path of the file that contains it. */
 type Given = { readonly source: Source } & ({ readonly raw: unknown } | { readonly secretFile: string })
 
-/** A mapping in the file, or an empty item of a list. */
+/** The place in the file from which a group is read: a mapping, or an empty item of a list. */
 interface Place {
   readonly entries: FileValue['entries']
-  /** The place of an item of a list. */
+  /** The line and column of the list item, if the group is one. */
   readonly item?: Source
 }
 
@@ -46,7 +47,7 @@ export class Reader {
     this.#options = options
   }
 
-  /** The configuration of a group. If there are faults, some values are missing despite their types. */
+  /** Returns the configuration of a group. If there are faults, some values are missing despite their types. */
   readGroup(group: Group, place: Place, prefix = ''): Record<string, unknown> {
     const { entries } = place
     this.#reportUnknownKeys(group, entries, prefix)
@@ -100,7 +101,7 @@ export class Reader {
     const standard = spec.default === undefined ? { value: undefined } : kind.parse(spec.default)
     const read = given === undefined ? standard : this.#parse(option, path, given)
     if ('wrong' in read && given !== undefined) this.#fault(path, given.source, read.wrong)
-    // A wrong value in the file is a fault even if a variable overrides it: somebody may remove the variable.
+    // A wrong value in the file is a fault even if a variable overrides it, because the variable may be removed later.
     if (inFile !== undefined && inFile !== given && 'raw' in inFile) {
       const overridden = kind.parse(inFile.raw)
       if ('wrong' in overridden) this.#fault(path, inFile.source, overridden.wrong)
@@ -161,7 +162,7 @@ function bothGiven(value: string, file: string): Wrong {
   return { what: `Both ${value} and ${file} are given.`, remedy: 'Keep one of the two.' }
 }
 
-/** The YAML keys of a group. A secret has two keys. */
+/** Returns the YAML keys of a group. A secret has two keys. */
 function keysOf(group: Group): string[] {
   return Object.entries(group).flatMap(([name, entry]) => {
     const key = yamlKey(name)
@@ -171,12 +172,12 @@ function keysOf(group: Group): string[] {
   })
 }
 
-/** A line for every setting: `settle = 5s (default)`. */
+/** Prints a line for every setting: `settle = 5s (default)`. */
 export function describeConfig({ settings }: { readonly settings: readonly Setting[] }): string {
   return settings.map(setting => `${setting.path} = ${shown(setting)} (${describeSource(setting.source)})`).join('\n')
 }
 
-/** The value as the operator would write it; without a value, what applies then. */
+/** Returns the value as the operator would write it. If there is no value, it returns the behaviour without one. */
 export function shown({ option: { kind, spec }, value }: Pick<Setting, 'option' | 'value'>): string {
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
   if (current !== undefined) return kind.show(current)

@@ -1,5 +1,5 @@
-// What SIGHUP does: reads and checks the configuration again, and reports what has changed: what a reload can apply, what needs a restart, and why it
-// refuses to apply anything.
+// Handles SIGHUP: reads and checks the configuration again, and reports which changes a reload can apply, which need a restart, and why a reload is
+// refused.
 import { describeSource, type ConfigFault } from './config-fault.ts'
 import { LiveSecret } from './live-secret.ts'
 import { platformViews } from './platforms.ts'
@@ -14,13 +14,15 @@ interface ReloadedConfig<P extends string> {
   readonly ok: true
   /** The new configuration, but with the running values of the settings that need a restart. */
   readonly loaded: LoadedConfig<P>
-  /** The paths of settings that differ and can be applied. Empty: at most secrets have changed, and the running configuration already uses them. */
+  /**
+   * The paths of changed settings that can be applied. If it is empty, at most secrets have changed, and the running configuration already uses them.
+   */
   readonly changed: readonly string[]
-  /** The paths of settings that differ and need a restart, each with a sentence. */
+  /** The paths of changed settings that need a restart, each with a sentence that explains it. */
   readonly restart: ReadonlyMap<string, string>
 }
 
-/** `options`: the ones that the running configuration was loaded with. If there are faults, nothing changes. */
+/** Reads the configuration again. `options` are those with which the running configuration was loaded. If there are faults, nothing changes. */
 export function reloadConfig<P extends string>(
   running: LoadedConfig<P>,
   options: LoadOptions<P>,
@@ -34,7 +36,7 @@ export function reloadConfig<P extends string>(
   )
   const fixed = differing.filter(path => isFixed(before.get(path), after.get(path)))
   const restart = new Map(fixed.map(path => [path, needsRestart(path, before.get(path), after.get(path))]))
-  // Another profile has other names of headers, variables and events, so nothing of this configuration fits the running one.
+  // Another profile has other names of headers, variables and events, so no part of the new configuration matches the running one.
   const isOfProfile = profileOf(loaded.config) !== profileOf(running.config)
   if (isOfProfile)
     restart.set('platform.profile', 'platform.profile: Another profile needs a restart to apply, and so does all else.')
@@ -59,7 +61,10 @@ function isFixed(old: Setting | undefined, now: Setting | undefined): boolean {
   return restart === 'presence' ? (old?.value === undefined) !== (now?.value === undefined) : restart === true
 }
 
-/** Whether the setting is a secret that only has another value. Then objects that use it, such as a connection for a token, need not be rebuilt. */
+/**
+ * Whether the setting is a secret of which only the value has changed. In that case objects that use it, such as a connection for a token, need not
+ * be rebuilt.
+ */
 function isAnotherValue(old: Setting | undefined, now: Setting | undefined): boolean {
   return now?.value instanceof LiveSecret && old !== undefined && shapeOf(old) === shapeOf(now)
 }
@@ -68,7 +73,7 @@ function adopt(old: unknown, now: unknown): void {
   if (old instanceof LiveSecret && now instanceof LiveSecret) old.adopt(now)
 }
 
-/** The value for comparison. A secret from the same file counts as unchanged unless its shape differs: it is read at each use. */
+/** Returns the value for comparison. A secret from the same file counts as unchanged unless its shape differs, because it is read at each use. */
 function valueOf(setting: Setting | undefined): unknown {
   if (!(setting?.value instanceof LiveSecret)) return setting?.value
   const secret: unknown = setting.value.current()
@@ -76,7 +81,7 @@ function valueOf(setting: Setting | undefined): unknown {
   return { secret: secret instanceof Map ? Object.fromEntries<unknown>(secret as Map<string, unknown>) : secret }
 }
 
-/** The shape of a secret: what other objects are built for (see `Kind`); undefined if there is no secret. */
+/** Returns the shape of a secret, on which other objects depend (see `Kind`); undefined if there is no secret. */
 function shapeOf({ value, option: { kind } }: Setting): string | undefined {
   const secret: unknown = value instanceof LiveSecret ? value.current() : undefined
   return secret === undefined ? undefined : kind.shape(secret)
@@ -88,7 +93,7 @@ function needsRestart(path: string, old: Setting | undefined, now: Setting | und
   return `${path}: ${is === was ? 'another value' : is}${where} needs a restart to apply; ${was} stays in use until then.`
 }
 
-/** The loaded configuration, but with the running values at these paths. */
+/** Returns the loaded configuration, but with the running values at these paths. */
 function withRunning<P extends string>(
   loaded: LoadedConfig<P>,
   before: ReadonlyMap<string, Setting>,
@@ -104,7 +109,7 @@ function withRunning<P extends string>(
   return { ...loaded, settings: [...settings.values()] }
 }
 
-/** Sets the value of a setting: `store.max_size` is at `store.maxSize`. */
+/** Sets the value of a setting by its YAML path: `store.max_size` is at `store.maxSize`. */
 function setAt(config: object, path: string, value: unknown): void {
   const keys = path.split('.').map(key => key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
   let group = config as Record<string, unknown>
@@ -119,8 +124,8 @@ function same(a: unknown, b: unknown): boolean {
   return left.length === right.length && left.every(([key, value]) => same(value, (b as Record<string, unknown>)[key]))
 }
 
-// Which protections a reload would remove: secrets, what is hidden or redacted, who may see what, every destination. A truncated file
-// looks the same as one from which they were removed, so only a restart removes them.
+// Detects which protections a reload would remove: secrets, what is hidden or redacted, who may see what, and every destination. A truncated file
+// looks the same as a file from which they were removed, so only a restart removes them.
 interface Compared {
   readonly config: Config
   readonly settings: readonly Setting[]
@@ -129,7 +134,10 @@ interface Compared {
 const noDestination = 'A reload does not remove every destination.'
 const remedy = 'Restart to apply it, or write it again.'
 
-/** Faults for removed protections. A setting whose whole item was removed is no fault: without its destination, platform or person it protects nothing. */
+/**
+ * Returns faults for removed protections. If a whole item was removed, its settings are no fault: without its destination, platform or person they
+ * protect nothing.
+ */
 function removedProtections(before: Compared, after: Compared): ConfigFault[] {
   const [known, now] = [byItem(before.settings), byItem(after.settings, uncut(before.settings, after.settings))]
   const gone = [...known].flatMap(([key, setting]) => {
@@ -157,11 +165,11 @@ function isLost(before: Setting, after: Setting): boolean {
   return isShorter && (whole.length === 0 || whole.length < is.length || before.option.spec.protects === 'each')
 }
 
-/** The values that protect: the entries of a list, the templates of headers, or the single value of a setting. */
+/** Returns the values that protect: the entries of a list, the templates of headers, or the single value of a setting. */
 function protectionsOf({ option: { kind, spec }, value }: Setting): readonly string[] {
   if (spec.protects === undefined) return []
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
-  // Of headers, only the templates protect: they separate tenants.
+  // In headers only the templates protect, because they separate tenants.
   return current !== undefined && kind.words.shape
     ? kind.words.shape(current).split(',').filter(Boolean)
     : textsOf(current)
@@ -175,7 +183,7 @@ function textsOf(value: unknown): readonly string[] {
   return [typeof value === 'string' ? value : JSON.stringify(value)]
 }
 
-/** Settings by paths that contain an item's name instead of its index: `destinations[tempo].projects.include`. */
+/** Returns settings by paths that contain an item's name instead of its index: `destinations[tempo].projects.include`. */
 function byItem(settings: readonly Setting[], name = (one: string): string => one): Map<string, Setting> {
   const names = new Map(itemsOf(settings).map(([item, own]) => [item, name(own)]))
   return new Map(
@@ -186,7 +194,7 @@ function byItem(settings: readonly Setting[], name = (one: string): string => on
   )
 }
 
-/** Pairs of an item's path and its name. */
+/** Returns pairs of an item's path and its name. */
 function itemsOf(settings: readonly Setting[]): (readonly [string, string])[] {
   return settings.flatMap(({ path, value }) => {
     const [, item] = /^(.*\[\d+\])\.(?:name|who)$/.exec(path) ?? []
@@ -194,7 +202,7 @@ function itemsOf(settings: readonly Setting[]): (readonly [string, string])[] {
   })
 }
 
-/** Returns a function that completes a name: if the file was truncated within the name, it answers the whole name. */
+/** Returns a function that completes a name. If the file was truncated within the name, the function returns the whole name. */
 function uncut(before: readonly Setting[], after: readonly Setting[]): (name: string) => string {
   const now = new Set(itemsOf(after).map(([, name]) => name))
   const names = itemsOf(before).map(([, name]) => name)
@@ -206,7 +214,7 @@ function takesAnyWebhook({ platforms, webhook }: Config): boolean {
   return platforms.length === 0 && (webhook.token.current() ?? webhook.signingToken.current()) === undefined
 }
 
-/** Whether a destination is configured. The implied one, which is used if nothing is configured, does not count. */
+/** Whether a destination is configured. The implied destination, which is used if none is configured, does not count. */
 function hasDestination(config: Config): boolean {
   const isGiven = config.destinations.length > 0 || config.otlp.endpoint !== undefined || hasSignalEndpoint(config)
   return isGiven && destinationsOf(config).length > 0

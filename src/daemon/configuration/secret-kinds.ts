@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { reasonOf } from '../../lib/fault.ts'
 
-/** Why a text cannot be the value of an HTTP header; undefined if it can. */
+/** Returns why a text cannot be the value of an HTTP header; undefined if it can. */
 export function headerValueProblem(value: string): string | undefined {
   if (/\p{Cc}/u.test(value)) return 'a control character'
   return /^[\u0020-\u007e]*$/.test(value) ? undefined : 'a character outside ASCII'
@@ -20,7 +20,7 @@ const asciiRemedy = 'Copy it again, as one line of printable ASCII.'
 
 export const secret = secretOf('a secret', () => undefined)
 
-/** `wrongOf`: what else is wrong with the secret. The text must not repeat any part of the secret. */
+/** Makes a kind of secret. `wrongOf` returns what else is wrong with the secret, in a text that must not repeat any part of it. */
 export function secretOf(noun: string, wrongOf: (value: string) => Wrong | undefined): Kind<Secret> {
   const schema = z
     .string()
@@ -37,12 +37,12 @@ export function secretOf(noun: string, wrongOf: (value: string) => Wrong | undef
   )
 }
 
-/** Several secrets that are all valid, for rotation. */
+/** A list of secrets that are all valid at the same time, for rotation. */
 export const secretList = secretsThat(headerValueProblem, 'a list of secrets', asciiRemedy)
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Secrets as Standard Webhooks (standardwebhooks.com) writes them: `whsec_` and the key in base64. */
+/** Signing secrets in the format of Standard Webhooks (standardwebhooks.com): `whsec_` and the key in base64. */
 export const signingTokens = secretsThat(
   value => {
     const [, key] = /^whsec_(.+)$/s.exec(value) ?? []
@@ -70,12 +70,12 @@ function secretsThat(
   )
 }
 
-/** Trims only spaces. A tab or a line break in a secret is a copying mistake, which is reported as a fault. */
+/** Trims only spaces. A tab or a line break in a secret is a copying mistake, and is reported as a fault. */
 function trimSpaces(given: string): string {
   return given.replace(/^ +| +$/g, '')
 }
 
-/** Paths of PEM files are relative to the working directory. */
+/** The path of a PEM file with certificates. It is relative to the working directory. */
 export const certificateFile = pemFile('a PEM file with certificates', text => new X509Certificate(text))
 
 export const keyFile = pemFile('a PEM file with an unencrypted private key', text => createPrivateKey(text))
@@ -98,7 +98,7 @@ function pemFile(noun: string, parse: (text: string) => unknown): Kind<string> {
   })
 }
 
-/** Checks a certificate and its key: both or neither must be given, and the key must belong to the first certificate. */
+/** Checks a certificate and its key: both or neither must be set, and the key must belong to the first certificate. */
 export function wrongPair(
   [certificate, certificatePath]: readonly [string, string | undefined],
   [key, keyPath]: readonly [string, string | undefined],

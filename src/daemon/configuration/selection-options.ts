@@ -1,4 +1,4 @@
-// The options that select what is exported: projects, refs, sources, attributes, and webhook events that are not about a pipeline.
+// The options that select what is exported: projects, refs, sources, attributes, and webhook events that do not belong to a pipeline.
 import { integer, boolean } from './plain-kinds.ts'
 import { patterns, wordsOf, regularExpressions } from './list-kinds.ts'
 import { projectPatterns } from './project-kinds.ts'
@@ -36,7 +36,7 @@ export const selectionOptions = {
   },
 }
 
-/** `own`: words that select events made by features. */
+/** Makes the options for events. `own` are the words that select events made by features. */
 export function eventOptions(profiles: Profiles, own: readonly string[]) {
   const words = [...new Set([...Object.values(profiles).flatMap(({ events }) => events), ...own])]
   return {
@@ -52,7 +52,7 @@ export function eventOptions(profiles: Profiles, own: readonly string[]) {
   }
 }
 
-// The option that says what is redacted in all texts from outside.
+// The option for what is redacted in all texts from outside.
 export const redact = setting(regularExpressions, { protects: 'each', example: 'ACME-[0-9a-f]{32}' }).describe(
   'Regular expressions to redact in job logs, reports, events and the inventory, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
 )

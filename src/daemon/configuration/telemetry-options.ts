@@ -13,7 +13,7 @@ import { projectChoice } from './project-kinds.ts'
 
 const boundsRemedy = 'Write seconds above 0 in ascending order, such as 1,10,60,600.'
 
-/** Upper bounds of histogram buckets, seconds, ascending. */
+/** The upper bounds of histogram buckets in seconds, in ascending order. */
 const bounds = kind<readonly number[]>(
   itemsOf().pipe(
     z.array(z.string().transform(Number).pipe(z.number().positive())).nonempty().superRefine(refusing(notAscending)),
@@ -47,7 +47,7 @@ export const metricOptions = {
   ),
 }
 
-/** Belongs to the group of metrics, but has a name of its own. */
+/** The option for metrics of jobs. It belongs to the group of metrics, but has a name of its own. */
 export const jobMetricsOption = setting(oneOf(['default-branch', 'all', 'off']), {
   default: 'default-branch',
 }).describe(
@@ -65,7 +65,7 @@ const protocol = kind(line.pipe(z.literal('http/protobuf')), {
   remedy: 'Remove it, and use an OTLP/HTTP endpoint (port 4318 of a Collector): no other protocol is supported.',
 })
 
-/** The settings of one signal, which override the general ones. */
+/** Makes the settings of one signal, which override the general ones. */
 function forSignal(signal: Signal) {
   const own = <T>(key: string, kind: Kind<T>) =>
     setting(kind, { unset: `\`otlp.${key}\`` }).describe(`\`otlp.${key}\` for ${signal} only.`)
@@ -84,7 +84,7 @@ function forSignal(signal: Signal) {
   }
 }
 
-/** The settings for all signals. A signal's own setting overrides them. */
+/** The OTLP settings for all signals. A signal's own setting overrides them. */
 export const otlpOptions = named('OTEL_EXPORTER_OTLP', {
   endpoint: setting(httpUrl, {
     unset: '`http://localhost:4318`; with `destinations`: no `default` destination',

@@ -6,7 +6,7 @@ import { signals } from './telemetry-options.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The first of these variables that is set and not blank. */
+/** Returns the first of these variables that is set and not blank. */
 export function firstSet(env: Environment, names: readonly string[]): { variable: string; text: string } | undefined {
   for (const variable of names) {
     const text = env[variable]
@@ -15,7 +15,7 @@ export function firstSet(env: Environment, names: readonly string[]): { variable
   return undefined
 }
 
-/** Every variable that sets an option under any profile, including the `_FILE` form of secrets. */
+/** Returns every variable that sets an option under any profile, including the `_FILE` form of secrets. */
 export function knownVariables(options: Group, profiles: Profiles): Set<string> {
   const names = rowsOf(options).flatMap(({ option }) =>
     Object.values(profiles)
@@ -25,7 +25,7 @@ export function knownVariables(options: Group, profiles: Profiles): Set<string> 
   return new Set(names)
 }
 
-/** Prefixes whose variables are all settings, except those of the specification that `others` matches. */
+/** The prefixes whose variables are all settings, except those variables of the specification that `others` matches. */
 const families: readonly { readonly prefix: string; readonly otherwise: string; readonly others?: RegExp }[] = [
   { prefix: 'PIPESPAN_', otherwise: 'Remove it; config/REFERENCE.md lists all.' },
   {
@@ -36,13 +36,13 @@ const families: readonly { readonly prefix: string; readonly otherwise: string; 
   },
 ]
 
-/** Maximum number of edits of a probable typo. A variable that differs more may belong to another program. */
+/** The maximum number of edits in a probable typo. A variable that differs more may belong to another program. */
 const slip = 2
 
-/** Variables that Kubernetes sets for each service of a namespace, here one whose name starts with `pipespan`. */
+/** Matches the variables that Kubernetes sets for each service of a namespace, here for services whose names start with `pipespan`. */
 const serviceLink = /^PIPESPAN_(.*_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
 
-/** Warnings about variables that nothing reads but that were probably meant as settings. `selfTelemetry`: whether the daemon itself uses an SDK. */
+/** Returns warnings about variables that are not read but were probably meant as settings. `selfTelemetry`: whether the daemon itself uses an SDK. */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>, selfTelemetry: boolean): string[] {
   const unknown = Object.keys(env)
     .filter(name => /^(PIPESPAN|OTEL)_/.test(name) && !known.has(name) && !isOthers(name))
@@ -66,10 +66,10 @@ function isOthers(name: string): boolean {
   return families.some(({ prefix, others }) => name.startsWith(prefix) && others?.test(name.slice(prefix.length)))
 }
 
-/** Why a variable is unknown, with a remedy; undefined if it may be for another program. */
+/** Returns why a variable is unknown, with a remedy; undefined if it may belong to another program. */
 function whyUnknown(name: string, known: ReadonlySet<string>): string | undefined {
   const family = families.find(({ prefix }) => name.startsWith(prefix))
-  // Names are compared without their prefix, which would make all of them similar.
+  // Names of variables are compared without their prefix, because the same prefix would make all of them similar.
   const { prefix, otherwise } = family ?? { prefix: 'OTEL_', otherwise: undefined }
   const [rest, ...own] = [name, ...[...known].filter(one => one.startsWith(prefix))].map(one =>
     one.slice(prefix.length),
@@ -84,7 +84,7 @@ function isServicePort(name: string, value: string): boolean {
   return /^PIPESPAN_(.*_)?PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value)
 }
 
-/** Warnings about variables that are ignored because another name of the same option is set to something else. */
+/** Returns warnings about variables that are ignored because another name of the same option is set to a different value. */
 export function overriddenVariables(env: Environment, options: Group, profile: ProfileVariables): string[] {
   return rowsOf(options).flatMap(({ option }) => {
     const names = variablesOf(option, profile)
@@ -97,7 +97,7 @@ export function overriddenVariables(env: Environment, options: Group, profile: P
   })
 }
 
-/** Warnings about variables that only another profile reads. */
+/** Returns warnings about variables that only another profile reads. */
 export function foreignVariables<P extends string>(env: Environment, profiles: Profiles<P>, active: P): string[] {
   const own = profiles[active].variables
   return (Object.keys(profiles) as P[])
@@ -121,7 +121,7 @@ export function foreignVariables<P extends string>(env: Environment, profiles: P
 
 const opening = `Environment variables override the configuration file; a blank one counts as unset. A secret (marked *) can be given as a file: NAME_FILE.`
 
-/** Plain text, with the variable names of one profile. The variables for single signals are only summarized. */
+/** Returns the help on variables as plain text, with the variable names of one profile. The variables for single signals are only summarized. */
 export function environmentHelp(
   profiles: Profiles,
   profile: ProfileVariables,

@@ -1,5 +1,5 @@
-// Answers outside of routes, as short JSON without details: to unknown paths, wrong methods and errors; on the bare socket, to requests that no route sees;
-// and to requests that Node would answer by itself, bypassing our limits.
+// Sends the answers outside of routes, as short JSON without details: to unknown paths, wrong methods and errors; on the bare socket, to requests
+// that do not reach a route; and to requests that Node would answer itself, bypassing our limits.
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { Log } from '../../lib/log.ts'
 import type { RequestListener, ServerResponse } from 'node:http'
@@ -11,15 +11,16 @@ const messages: Readonly<Record<number, string>> = {
   415: 'The content type is not supported.',
 }
 
-/** Set on a catch-all route, so that its methods do not count as allowed on other paths. */
+/** A property of a catch-all route. With it, the methods of the route do not count as allowed on other paths. */
 interface RouteForTheRest {
   readonly isForTheRest?: boolean
 }
 
-/** Call it before routes are registered, because it collects the allowed methods of each path as they are registered. */
+/** Must be called before routes are registered, because it collects the allowed methods of each path as they are registered. */
 export function answerErrors(app: FastifyInstance, log: Log): void {
   const methodsOf = new Map<string, Set<string>>()
-  // Without this, Fastify answers QUERY without a body with 400 before it looks for a route. No route here accepts QUERY, so it gets 404 or 405.
+  // By default Fastify answers QUERY without a body with 400 before it searches for a route. No route here accepts QUERY, so with this method the
+  // answer is 404 or 405.
   app.addHttpMethod('QUERY', { overrideExisting: true })
   app.addHook('onRoute', ({ url, method, config }) => {
     if ((config as RouteForTheRest | undefined)?.isForTheRest === true) return
@@ -58,9 +59,12 @@ function leadsTo(route: string, path: string): boolean {
   }
 }
 
-/** For Node's `clientError`: invalid HTTP, or a timeout. Answers if the sender can still understand an answer, and closes the connection. */
+/**
+ * Handles Node's `clientError`: invalid HTTP, or a timeout. If the sender can still understand an answer, it sends one. Then it closes the
+ * connection.
+ */
 export function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
-  // Bytes that were sent may be half an answer. The sender would read another answer as a part of it.
+  // If bytes were already sent, they may be half an answer. The sender would read another answer as a part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy()
     return
@@ -74,7 +78,7 @@ export function answerMalformed(error: Error & { code?: string }, socket: Socket
   )
 }
 
-/** HTTP/1.1 requires a Host header (RFC 9112, section 3.2). */
+/** Wraps a handler so that requests without a Host header are refused. HTTP/1.1 requires the header (RFC 9112, section 3.2). */
 export function withHost(handler: RequestListener): RequestListener {
   return (request, response) => {
     const isNamed = request.headers.host !== undefined || request.httpVersion !== '1.1'
@@ -83,7 +87,7 @@ export function withHost(handler: RequestListener): RequestListener {
   }
 }
 
-/** Answers any expectation except `100-continue` (RFC 9110, section 10.1.1). */
+/** Answers a request with any expectation except `100-continue` (RFC 9110, section 10.1.1). */
 export const answerExpectation: RequestListener = (_request, response) => {
   refuse(response, 417, 'The Expect header is not supported.')
 }

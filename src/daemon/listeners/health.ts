@@ -4,30 +4,30 @@ import { within } from '../../lib/timer.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 
-/** How long the store's answer is cached, ms. A bad answer is cached briefly, so that the store is checked again soon. */
+/** How long the result of the store's check is cached, ms. A bad result is cached briefly, so that the store is checked again soon. */
 const believed = { ready: 5_000, notReady: 1_000 } as const
-/** A store that does not answer within this time counts as not accepting writes, ms. */
+/** The time-out of the store's check, ms. A store that does not answer within this time counts as not accepting writes. */
 const timeoutMs = 5_000
 
 export interface HealthOptions {
-  /** Throws if the store does not accept writes. */
+  /** Checks the store. Throws if it does not accept writes. */
   readonly proveWritable: () => Promise<void>
-  /** False: the store's files were removed or replaced. Called for each answer. Undefined: the store has no files. */
+  /** Returns false if the store's files were removed or replaced. Called for each answer. Undefined if the store has no files. */
   readonly isInPlace?: (() => boolean) | undefined
-  /** Whether the daemon has begun to stop. */
+  /** Whether the daemon has started to stop. */
   readonly stopping: () => boolean
-  /** Milliseconds of a monotonic clock. */
+  /** Returns the time of a monotonic clock in ms. */
   readonly now: () => number
   readonly log: Log
 }
 
 type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string }
 
-/** The routes, for all listeners. These share the cached answer. */
+/** Makes the health routes for all listeners, which share the cached result. */
 export function createHealth(options: HealthOptions): FastifyPluginAsync {
   const { now, log } = options
   let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
-  /** How long the last answer is cached, ms. */
+  /** How long the last result is cached, ms. */
   let believedFor: number = believed.ready
 
   async function ask(): Promise<Readiness> {

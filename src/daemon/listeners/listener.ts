@@ -1,4 +1,4 @@
-// An HTTP listener: an address, limits, and the routes that other rooms register.
+// An HTTP listener: an address, limits, and the routes that other modules register.
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
@@ -14,64 +14,70 @@ import { onceAtATime } from './once-at-a-time.ts'
 import { answerWholeRequests } from './whole-requests.ts'
 
 export interface Limits {
-  /** Timeout for the headers, ms. A sender needs one round trip; a slower one only occupies a connection. */
+  /** The timeout for the headers of a request, ms. A sender needs one round trip; a slower sender only occupies a connection. */
   readonly headers: number
-  /** Timeout for the whole request, ms: twice the 10 s after which the platform gives up. */
+  /** The timeout for the whole request, ms. It is twice the 10 s after which the platform gives up. */
   readonly request: number
-  /** How long an idle connection stays open, ms: longer than in proxies (60 s), so that no proxy sends on a connection that is being closed. */
+  /** How long an idle connection stays open, ms. It is longer than in proxies (60 s), so that no proxy sends on a connection that is being closed. */
   readonly keepAlive: number
   /**
-   * Maximum number of connections; further ones are closed at once. Each takes some 20 kB, and 80 kB with the first piece of a body. Another limit
-   * applies to the number of waiting bodies.
+   * The maximum number of connections. Further connections are closed at once. Each needs about 20 kB of memory, and 80 kB with the first piece of a
+   * body. Another limit applies to the number of waiting bodies.
    */
   readonly connections: number
-  /** Maximum from one address; default: a quarter. Only applies if no proxy is trusted, because all connections through a proxy come from its address. */
+  /**
+   * The maximum number of connections from one address. Default: a quarter of all connections. It applies only if no proxy is trusted, because all
+   * connections through a proxy come from its address.
+   */
   readonly connectionsOfAddress?: number | undefined
 }
 
 /**
- * How many connections may wait to be accepted (the backlog, which the system may limit). It is more than a listener may have, because a
- * connection beyond it is dropped, and an honest sender then retries only after 1, 3, 7, 15 s.
+ * The maximum number of connections that wait to be accepted (the backlog, which the system may limit). It is more than the maximum of a listener,
+ * because the system drops any connection beyond it, and an honest sender then retries only after 1, 3, 7, 15 s.
  */
 const queued = 4_096
 
 export const defaultLimits: Limits = { headers: 10_000, request: 20_000, keepAlive: 75_000, connections: 2_048 }
 
-/** Certificate chain and private key, PEM. */
+/** The certificate chain and the private key, in PEM. */
 export interface TlsFiles {
   readonly cert: string | Buffer
   readonly key: string | Buffer
 }
 
 export interface ListenerOptions {
-  /** For the log: `public` or `admin`. */
+  /** The name of the listener in the log: `public` or `admin`. */
   readonly name: string
-  /** An address or host name, IPv6 without brackets; `::` is dual stack. */
+  /** The address or host name to listen on. IPv6 addresses are written without brackets; `::` is dual stack. */
   readonly host: string
-  /** 0: the system chooses a free port. */
+  /** The port to listen on. With 0 the system chooses a free port. */
   readonly port: number
   readonly tls?: TlsFiles | undefined
-  /** Prefix of every route, such as `/pipespan`, when a reverse proxy passes it on. */
+  /** The prefix of every route, such as `/pipespan`, if a reverse proxy passes it on. */
   readonly basePath?: string | undefined
-  /** Whose `X-Forwarded-*` headers are believed: everybody's, nobody's, or those from the named addresses. */
+  /** The proxies whose `X-Forwarded-*` headers are trusted: all, none, or those at the named addresses. */
   readonly trustProxy: boolean | string
-  /** Its health checks, which answer with and without the base path. */
+  /** The health checks of the listener. They answer with and without the base path. */
   readonly health: FastifyPluginAsync
   readonly log: Log
   readonly limits?: Partial<Limits> | undefined
 }
 
-/** Routes of another room: `async app => { app.get('/runs', …) }`. Paths are relative to the base path. Bodies are only parsed if the plugin adds a parser. */
+/**
+ * The routes of another module: `async app => { app.get('/runs', …) }`. Paths are relative to the base path. Bodies are parsed only if the plugin
+ * adds a parser.
+ */
 export type Routes = FastifyPluginAsync
 
 export interface Listener {
-  /** May only be called before `start`. */
+  /** Registers routes. It may be called only before `start`. */
   register(routes: Routes): void
-  /** Throws a ConfigError if it cannot listen on the address. `url` ends with the base path, without a slash. */
+  /** Starts listening. Throws a ConfigError if it cannot listen on the address. `url` ends with the base path, without a slash. */
   start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>
-  /** Stops accepting, closes idle connections, waits for requests in flight, and closes all others after `withinMs`. */
+  /** Stops accepting connections, closes idle ones, waits for requests in flight, and closes all other connections after `withinMs`. */
   stop(withinMs: number): Promise<void>
-  /** Uses a renewed certificate for new connections. If it is unusable, throws a ConfigError and keeps the old one. */
+  /** Uses a renewed certificate for new connections. If the certificate is unusable, it throws a ConfigError and keeps the old one. */
   renewTls(tls: TlsFiles): void
 }
 
@@ -88,14 +94,15 @@ export function createListener(options: ListenerOptions): Listener {
     onRefused: () => warn('connections', 'too many open connections: a new one is closed', { listener: name }),
   })
   server.on('error', error => {
-    // Before the server listens, `start` reports the error. Afterwards, one connection could not be accepted, but the next one may be.
+    // Before the server listens, `start` reports the error. Afterwards, an error means that one connection could not be accepted, but the next one
+    // may be.
     if (server.listening)
       warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
   })
   const app = createApp(options, server)
   let stopping = false
   app.addHook('onSend', (_request, reply, payload, done) => {
-    // A connection that stays open after its answer would delay the stop.
+    // During a stop each answer closes its connection. A connection that stays open would delay the stop.
     if (stopping) void reply.header('connection', 'close')
     done(null, payload)
   })
@@ -141,13 +148,13 @@ export function createListener(options: ListenerOptions): Listener {
   }
 }
 
-/** A Fastify application on the server: JSON errors, no parsers, its own request ids. */
+/** Makes a Fastify application on the server, with JSON errors, no parsers, and its own request ids. */
 function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | TlsServer): FastifyInstance {
   const app = fastify({
     serverFactory: handler => {
       const once = onceAtATime()
       server.on('request', once(withHost(handler)))
-      // A sender that asks before it sends a body (Expect: 100-continue) may continue only after a route wants the body.
+      // A sender that asks before it sends a body (Expect: 100-continue) may continue only when a route wants the body.
       server.on('checkContinue', once(withHost(handler)))
       server.on('checkExpectation', once(answerExpectation))
       return server
@@ -191,7 +198,7 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
     headersTimeout: limits.headers,
     requestTimeout: limits.request,
     keepAliveTimeout: limits.keepAlive,
-    // Node's own answer to a missing Host header would bypass our limits: see `withHost`.
+    // Node's own answer to a missing Host header would bypass our limits; see `withHost`.
     requireHostHeader: false,
     connectionsCheckingInterval: Math.min(1_000, limits.headers, limits.request),
   }
@@ -202,7 +209,7 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
       )
 }
 
-/** Runs work that reads a certificate. Errors of OpenSSL become a ConfigError. */
+/** Runs a function that reads a certificate. Errors of OpenSSL become a ConfigError. */
 function usable<T>(work: () => T): T {
   try {
     return work()
@@ -222,7 +229,10 @@ interface ConnectionLimits {
   readonly onRefused: () => void
 }
 
-/** Returns a function that closes connections which have not sent a byte. Node counts them as busy, and would wait for their timeout. */
+/**
+ * Limits connections. Returns a function that closes connections which have not sent a byte: Node counts these as busy, and would wait for their
+ * timeout.
+ */
 function limitConnections(server: Server | TlsServer, limits: ConnectionLimits): () => void {
   const { connections, ofAddress, onRefused } = limits
   const open = new Map<Socket, string>()

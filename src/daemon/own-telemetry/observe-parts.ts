@@ -31,32 +31,32 @@ export interface ObservedParts {
   readonly redelivery: Counting<RedeliveryCounters> | undefined
   /** The points of the counters of features, by the names of their metrics. */
   readonly counted: ReadonlyMap<string, readonly Point[]>
-  /** How many series were left out of scrapes. */
+  /** The number of series that were omitted from scrapes. */
   readonly scrapes: { readonly leftOut: number }
-  /** Reloads of the configuration; undefined: nothing reloads it. */
+  /** The number of configuration reloads, applied and refused; undefined if the configuration is never reloaded. */
   readonly reloads?: { readonly applied: number; readonly refused: number } | undefined
 }
 
-/** What metrics are read from at collection: the parts, and values that are fetched then. */
+/** The sources of the metrics at collection: the parts, and values that are fetched at that time. */
 export interface Observed extends ObservedParts {
-  /** Unix ms on the store's clock. */
+  /** The time on the store's clock in Unix ms. */
   readonly now: number
   readonly queues: readonly ExportQueueStatus[]
-  /** How many deliveries could not be decoded. */
+  /** The number of deliveries that could not be decoded. */
   readonly quarantined: number
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
   /** The store's own counters, by name. */
   readonly counters: ReadonlyMap<string, number>
-  /** The used share of the store's limit. */
+  /** The share of the store's size limit that is in use. */
   readonly fullness: number
-  /** See `isInPlace` of `Store`. */
+  /** Whether the store's files are still in place; see `isInPlace` of `Store`. */
   readonly isInPlace: boolean | undefined
-  /** How many damaged rows were skipped since the start. */
+  /** The number of damaged rows that were skipped since the start. */
   readonly damagedRows: number
   readonly budgets: readonly (BudgetSnapshot & { readonly platform: string })[]
 }
 
-/** The parts that are observed, and those whose values are fetched at collection. */
+/** The observed parts, and those whose values are fetched at collection. */
 export interface Parts extends ObservedParts {
   readonly exporter: { status(): Promise<Observed['queues']> }
   readonly flush: { status(): Observed['queues'] }

@@ -1,4 +1,4 @@
-// The daemon's own metrics and traces: collected for `/metrics`, and exported by the OpenTelemetry SDK as configured.
+// The daemon's own metrics and traces. They are collected for `/metrics`, and exported by the OpenTelemetry SDK as configured.
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import {
   destinationsOf,
@@ -24,7 +24,7 @@ export interface OwnTelemetry {
   collect(): Promise<readonly ScopeMetrics[]>
 }
 
-/** How long it may take to send the rest when the daemon stops, ms. */
+/** The maximum time for sending the remaining telemetry when the daemon stops, ms. */
 const deadline = 5_000
 
 /** Starts the daemon's own telemetry. The SDK is loaded only if something is exported. */
@@ -56,7 +56,7 @@ export async function startSelfTelemetry(
   return { part, why: 'nothing more is measured', stop: async () => sdk?.stop(deadline) }
 }
 
-/** The variables that the SDK may read. Each has been checked, and may come from the configuration file. */
+/** Returns the variables that the SDK may read. Each has been checked, and may come from the configuration file. */
 function variablesOf({ self, otlp }: Config): Readonly<Record<string, string>> {
   const given = Object.entries(sdkOptions).flatMap(([key, { spec }]) => {
     const value = self.sdk[key as keyof typeof sdkOptions]
@@ -67,7 +67,10 @@ function variablesOf({ self, otlp }: Config): Readonly<Record<string, string>> {
   return Object.fromEntries(given) as Record<string, string>
 }
 
-/** The endpoint that is configured for the daemon's own telemetry, without headers and tokens; else the first destination for pipelines, with them. */
+/**
+ * Returns the endpoint for the daemon's own telemetry. If it is configured, it is used without headers and tokens; otherwise the first destination
+ * for pipelines is used, with its headers and tokens.
+ */
 function selfTargets(config: Config): { readonly traces: SelfTarget; readonly metrics: SelfTarget } {
   const { self, otlp } = config
   const shared = { timeoutMs: otlp.timeout, compression: otlp.compression }

@@ -1,4 +1,4 @@
-// Exports the daemon's own metrics and traces with the OpenTelemetry SDK, which is loaded only for this.
+// Exports the daemon's own metrics and traces with the OpenTelemetry SDK, which is loaded only for this purpose.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { metrics, trace, type MeterProvider as ApiMeterProvider, type Tracer } from '@opentelemetry/api'
@@ -9,13 +9,13 @@ import { MeterProvider, MetricReader, type IMetricReader, type ScopeMetrics } fr
 import { version } from '../../lib/version.ts'
 
 export interface SelfTarget {
-  /** The full URL. */
+  /** The full URL of the endpoint. */
   readonly url: string
-  /** Called before every request. */
+  /** Returns the headers. Called before every request. */
   readonly headers: () => Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly compression: 'gzip' | 'none'
-  /** Paths of PEM files. */
+  /** The paths of PEM files for TLS. */
   readonly tls?: {
     readonly caFile?: string | undefined
     readonly certFile?: string | undefined
@@ -26,7 +26,7 @@ export interface SelfTarget {
 interface SelfSettings {
   /** How often metrics are sent, ms. */
   readonly interval: number
-  /** Timeout of one export of metrics, ms: at most the interval. */
+  /** The timeout of one export of metrics, ms. It is at most the interval. */
   readonly timeout: number | undefined
   /** The `OTEL_…` variables that the SDK may read. */
   readonly variables: Readonly<Record<string, string>>
@@ -43,7 +43,7 @@ interface SelfSdkOptions {
 interface SelfSdk {
   readonly meters: ApiMeterProvider
   readonly tracer: Tracer
-  /** Exports the rest, for at most `deadlineMs`. */
+  /** Exports the remaining telemetry, for at most `deadlineMs`. */
   stop(deadlineMs: number): Promise<void>
 }
 
@@ -68,7 +68,7 @@ export async function startSelfSdk({
     const periodic = new PeriodicExportingMetricReader({
       exporter: new OTLPMetricExporter(exporterOptions(forMetrics)),
       exportIntervalMillis: interval,
-      // The SDK throws if the timeout is longer than the interval.
+      // The SDK throws an error if the timeout is longer than the interval.
       exportTimeoutMillis: Math.min(timeout, interval),
     })
     const built = new NodeSDK({
@@ -112,9 +112,9 @@ function exporterOptions({ url, headers, timeoutMs, compression, tls = {} }: Sel
 }
 
 /**
- * Runs `build` with these `OTEL_…` variables and no others. For values that it cannot use, the SDK throws or silently ignores them. Headers and certificates
- * in such variables are for the telemetry of pipelines, and must not be sent elsewhere. With a log level, the SDK would print backends' messages without
- * redaction.
+ * Runs `build` with these `OTEL_…` variables and no others. If the SDK cannot use a value, it throws or silently ignores it. Headers and certificates
+ * in such variables are for the telemetry of pipelines, and must not be sent elsewhere. With a log level, the SDK would print backends' messages
+ * without redaction.
  */
 function withVariables<T>(variables: SelfSettings['variables'], build: () => T): T {
   const hidden = Object.entries(process.env).filter(([name]) => name.startsWith('OTEL_'))
@@ -131,17 +131,17 @@ function withVariables<T>(variables: SelfSettings['variables'], build: () => T):
 // Collects the daemon's own metrics on demand without exporting them.
 class ScrapeReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {
-    // There is nothing to shut down.
+    // This reader has nothing to shut down.
   }
 
   protected override async onForceFlush(): Promise<void> {
-    // There is nothing to flush.
+    // This reader has nothing to flush.
   }
 }
 
 interface Scrape {
   readonly reader: IMetricReader
-  /** The current values of all instruments. */
+  /** Collects the current values of all instruments. */
   collect(): Promise<readonly ScopeMetrics[]>
 }
 
@@ -150,12 +150,15 @@ export function createScrape(): Scrape {
   return { reader, collect: async () => (await reader.collect()).resourceMetrics.scopeMetrics }
 }
 
-/** For a daemon that does not export its own telemetry: metrics can only be scraped. */
+/** Makes the meter provider of a daemon that does not export its own telemetry. Its metrics can only be scraped. */
 export function localProvider(scrape: Scrape): MeterProvider {
   return new MeterProvider({ resource: ownResource(), readers: [scrape.reader] })
 }
 
-/** Always `pipespan`, because `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` apply to the telemetry of pipelines. */
+/**
+ * Returns the resource of the daemon itself. Its name is always `pipespan`, because `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` apply to the
+ * telemetry of pipelines.
+ */
 function ownResource(): Resource {
   return resourceFromAttributes({ [ATTR_SERVICE_NAME]: 'pipespan', [ATTR_SERVICE_VERSION]: version })
 }

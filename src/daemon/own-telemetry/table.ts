@@ -7,7 +7,7 @@ interface OwnHead {
   readonly name: string
   readonly unit: string
   readonly description: string
-  /** Names of the attributes. */
+  /** The names of the metric's attributes. */
   readonly attributes: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export interface ObservedMetric extends OwnHead {
 /** A metric that is recorded when something happens. */
 export interface RecordedMetric extends OwnHead {
   readonly type: 'counter' | 'histogram'
-  /** Upper bounds of a histogram's buckets. */
+  /** The upper bounds of a histogram's buckets. */
   readonly bounds?: readonly number[]
 }
 
@@ -32,15 +32,15 @@ const breakerStates = [
   'unserved',
   'held',
 ] as const satisfies readonly ExportQueueStatus['state'][]
-/** Bucket bounds in seconds, for operations and requests. */
+/** The bucket bounds of histograms for operations and requests, in seconds. */
 const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** Bucket bounds in seconds, for waits of up to half a day. */
+/** The bucket bounds of histograms for waits of up to half a day, in seconds. */
 const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
 
-/** These counters begin at 0, so that an alert notices the first increase. */
+/** These counters start at 0, so that an alert notices the first increase. */
 const neverExported = [['pruned.unserved_exports', 0]] as const
 
-/** Not formatted by Prettier, which would need eight lines for each row instead of two or three. */
+/** This table is not formatted by Prettier, which would need eight lines for each row instead of two or three. */
 // prettier-ignore
 export const observedMetrics = [
   { name: 'pipespan.webhook.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome', 'reason'],
@@ -159,7 +159,7 @@ export const ownMetrics: readonly (ObservedMetric | RecordedMetric)[] = [
   ...Object.values(recordedMetrics),
 ]
 
-/** The attribute with the platform's name; none for the platform that is configured without a name. */
+/** Returns the attribute with the platform's name; empty for the platform that is configured without a name. */
 export function namedPlatform(name: string): { readonly platform?: string } {
   return name === 'default' ? {} : { platform: name }
 }
@@ -168,7 +168,7 @@ function queueOf({ destination, signal }: ExportQueueStatus): { destination: str
   return { destination, signal }
 }
 
-/** The point of a value; none if the part does not run. */
+/** Returns the point of a value; empty if the part does not run. */
 function one(value: number | undefined): Point[] {
   return value === undefined ? [] : [{ value }]
 }
@@ -180,20 +180,20 @@ function entries(
   return Object.entries(values).map(([key, value]) => ({ value: value ?? 0, attributes: attributes(key) }))
 }
 
-/** The age of the oldest item in seconds; 0 if there is none. */
+/** Returns the age of the oldest item in seconds; 0 if there is none. */
 function age(oldest: number | undefined, now: number): number {
   return oldest === undefined ? 0 : Math.max(0, now - oldest) / 1000
 }
 
-// Counters of features as rows of the table of the daemon's own metrics.
-/** A counter, or several by their keys. */
+// Converts the counters of features into rows of the table of the daemon's own metrics.
+/** The value of a counter, or the values of several counters by their keys. */
 type Counted = number | ReadonlyMap<string, Counted> | { readonly [key: string]: Counted }
 
 interface CountingFeature {
   readonly counts?: readonly CountOf[]
 }
 
-/** The metrics for the counters of features. A feature that does not run has no points. */
+/** Returns the metrics for the counters of features. If a feature does not run, its metrics have no points. */
 export function countedMetrics(features: readonly CountingFeature[]): ObservedMetric[] {
   return features
     .flatMap(one => one.counts ?? [])
@@ -204,7 +204,9 @@ export function countedMetrics(features: readonly CountingFeature[]): ObservedMe
     }))
 }
 
-/** The points of a feature's counters, by the names of their metrics. `sums`: the summed counters of its parts; undefined if no part runs. */
+/**
+ * Returns the points of a feature's counters, by the names of their metrics. `sums` are the summed counters of its parts; undefined if no part runs.
+ */
 export function countedBy(
   { counts = [] }: CountingFeature,
   sums: { readonly counters: object } | undefined,
@@ -218,7 +220,7 @@ export function countedBy(
   })
 }
 
-/** The points of a counter; none if the counter is missing. */
+/** Returns the points of a counter; empty if the counter is missing. */
 function pointsOf(counted: Counted = {}, [attribute, ...others]: readonly string[]): Point[] {
   if (typeof counted === 'number') return [{ value: counted }]
   const entries: [string, Counted][] =

@@ -1,4 +1,4 @@
-// Measures operations of other rooms by wrapping their ports: durations, and a span for each slow operation. The rooms need no change for this.
+// Measures operations of other modules by wrapping their ports: durations, and a span for each slow operation. The modules need no change for this.
 import { SpanStatusCode, type Attributes, type Meter, type Tracer } from '@opentelemetry/api'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Budget } from '../../platform/port/budget.ts'
@@ -9,32 +9,32 @@ import type { Store } from '../../core/store/ports/store.ts'
 
 export interface WatchOptions {
   readonly meters: OwnMeters
-  /** Undefined: no spans are created. */
+  /** The tracer; if it is undefined, no spans are created. */
   readonly tracer?: Tracer | undefined
-  /** Unix time in milliseconds. */
+  /** Returns the Unix time in milliseconds. */
   readonly now: () => number
-  /** A monotonic clock, ms. Default: that of this process. */
+  /** Returns the time of a monotonic clock in ms. Default: the clock of this process. */
   readonly elapsed?: (() => number) | undefined
 }
 
 export interface Watch {
-  /** The same store, with timed operations. */
+  /** Wraps a store so that its operations are timed. */
   store(store: Store): Store
-  /** Records an operation of the store that another thread has timed. */
+  /** Records the duration of a store operation that another thread has timed. */
   operation(name: string, tookMs: number, failed: boolean): void
-  /** The same budget, with requests and waits measured. `platform`: the name of its connection. */
+  /** Wraps a budget so that requests and waits are measured. `platform` is the name of its connection. */
   budget(budget: Budget, platform: string): Budget
-  /** Call it when the platform has answered 401. */
+  /** Records that the platform has answered 401. */
   readonly unauthorized: (platform: string) => void
-  /** Call it when items of one of the platform's lists cannot be read. */
+  /** Records that some items in one of the platform's lists cannot be read. */
   readonly leftOut: (list: string, count: number) => void
   readonly exports: ExportMeters
 }
 
-/** Longer operations get a span, ms. */
+/** The duration in ms from which an operation gets a span. */
 const slow = 250
 const watched = ['runs', 'outbox', 'totals', 'pruning'] as const
-/** How many leases are remembered to measure latency. */
+/** The maximum number of leases that are remembered to measure latency. */
 const maxLeases = 1_000
 
 export function createWatch({ meters, tracer, now, elapsed = () => performance.now() }: WatchOptions): Watch {
@@ -109,7 +109,7 @@ export function createWatch({ meters, tracer, now, elapsed = () => performance.n
   }
 }
 
-/** Remembers leased entries, to measure their latency when they are delivered. */
+/** Remembers leased entries, and measures their latency when they are delivered. */
 function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox'] {
   const leases = new Map<string, { queue: { destination: string; signal: string }; observedAt: Map<number, number> }>()
   return {
@@ -141,21 +141,24 @@ function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox
   }
 }
 
-/** A plain object with the functions of a port. A copy made by spreading the proxy would bypass its `get` trap. */
+/** Returns a plain object with the functions of a port. A copy made by spreading the proxy would bypass its `get` trap. */
 function bound<T extends object>(port: T): T {
   return Object.fromEntries(Object.keys(port).map(key => [key, port[key as keyof T]])) as T
 }
 
-// Creates the daemon's own instruments from their table. Recorded metrics are written when something happens; observed metrics are read
-// at collection, from counters that the rooms have anyway.
+// Creates the daemon's own instruments from their table. Recorded metrics are written when something happens. Observed metrics are read at
+// collection, from counters that other modules already have.
 type Recorded = keyof typeof recordedMetrics
 
 interface OwnMeters {
-  /** Adds to a counter, or records in a histogram. */
+  /** Increments a counter, or records a value in a histogram. */
   record(metric: Recorded, value: number, attributes?: Attributes): void
 }
 
-/** `observe` is called once for each collection. If it fails, the observed metrics are left out. `added`: the metrics of features. */
+/**
+ * Creates the meters. `observe` is called once for each collection. If it fails, the observed metrics are omitted. `added` are the metrics of
+ * features.
+ */
 export function createMeters(
   meter: Meter,
   observe: () => Promise<Observed>,
