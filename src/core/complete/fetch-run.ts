@@ -154,7 +154,7 @@ function bridgesAreListed({ pipeline }: Run): boolean {
   return pipeline !== undefined && versionOfField(pipeline.record, 'bridgesAreListed') === pipeline.record.version
 }
 
-/** A pipeline that failed without any job probably has errors in its configuration, which only the pipeline itself reports. */
+/** If a pipeline failed without any job, its configuration probably has errors. Only the pipeline itself reports them. */
 function mayBeMisconfigured({ pipeline, jobs }: Run, answers: PipelineAnswers): boolean {
   const { status, yamlErrors } = pipeline?.record.facts ?? {}
   return hasFailed(status) && yamlErrors === undefined && jobs.size === 0 && answers.observation().jobs.length === 0

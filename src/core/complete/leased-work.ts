@@ -31,7 +31,7 @@ export interface LeasedLane {
 }
 
 export interface LeasedWorkOptions<Item, Lane extends LeasedLane> {
-  /** The name of the loop in the log. */
+  /** The name of the work loop in the log. */
   readonly name: string
   /** The queues in order of priority. The items of one queue are started before the next queue is read. */
   readonly queues: readonly LeasedQueue<Item, Lane>[]

@@ -40,5 +40,5 @@ export function mayConcernAll(error: unknown): error is PlatformError {
   return error instanceof PlatformError && (error.kind === 'unauthorized' || error.kind === 'not-the-api')
 }
 
-/** The number of such refusals in a row after which every request counts as refused. */
+/** The number of ambiguous refusals in a row after which every request counts as refused. */
 export const maxRefusals = 3

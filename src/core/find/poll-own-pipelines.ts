@@ -10,7 +10,10 @@ const day = 24 * 3_600_000
 /** The name of the list in logs. */
 export const ownPipelines = "the token's own pipelines"
 
-/** Yields the pipelines of the client's list. Older platforms lack this list; the error then names the settings that work without it. */
+/**
+ * Yields the client's list of the pipelines that the token's user started. Older platforms lack this list; the error then names the settings that
+ * work without it.
+ */
 export async function* ownPipelinesOf(
   client: PlatformClient,
   ...[query, call]: Parameters<PlatformClient['ownPipelines']>
@@ -31,8 +34,8 @@ export async function* ownPipelinesOf(
 }
 
 /**
- * Reads the pipelines that the token's user started. `scope` is the key of the stored state. If `whole` is true, the whole lookback period is read.
- * Rejects with a PlatformError.
+ * Reads the pipelines that the token's user started. `scope` is the key of the stored state. If `whole` is true, all of `lookback` is read. Rejects
+ * with a PlatformError.
  */
 export async function lookAtMine(
   context: PollContext,

@@ -15,7 +15,7 @@ export interface SweepOptions {
   readonly list: ProjectList
   readonly context: PollContext
   readonly sweeps: Repositories['sweeps']
-  /** The time between two rounds, ms. */
+  /** The time between two polling rounds, ms. */
   readonly interval: number
   /** How far back the first sweep reads, ms. */
   readonly lookback: number

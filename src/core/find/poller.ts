@@ -33,7 +33,7 @@ export interface PollerOptions
   /** The name of the poller's lease. Default: `poller`. */
   readonly lease?: string | undefined
   readonly repositories: Pick<Repositories, 'polledProjects' | 'ownPipelines' | 'sweeps'>
-  /** The time between two rounds, ms. */
+  /** The time between two polling rounds, ms. */
   readonly interval: number
   readonly lookback: number
   /** Whether active pipelines are fetched when they are found, and whether the first read of a project starts with them. Default: false. */
@@ -89,7 +89,7 @@ export function createPoller(options: PollerOptions): Poller {
     fairGroup(facts?.path ?? entry.path ?? String(entry.project)),
   )
   let book: PollBook | undefined
-  /** Whether the current round must end. */
+  /** Whether the current polling round must end. */
   let mustEnd = false
   const isEnding = (): boolean => mustEnd || rounds.signal.aborted
 

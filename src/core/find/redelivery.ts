@@ -55,7 +55,7 @@ export interface Redelivery extends Loop {
   round(): Promise<void>
 }
 
-/** The time between two rounds, ms. */
+/** The time between two reads of the delivery records, ms. */
 const every = 300_000
 
 export function createRedelivery(options: RedeliveryOptions): Redelivery {
@@ -96,7 +96,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
         answers[answerOf(one)] = (answers[answerOf(one)] ?? 0) + 1
         if (one.duration !== undefined) seconds.push(one.duration)
       }
-      // Metrics of deliveries start with the first round, so older records are not read.
+      // Metrics of deliveries start with the first round, so the pages with older records are not read.
       if (fresh.length < page.items.length || (!redelivers && counted === 0)) break
     }
     const of = String('project' in owner ? owner.project : owner.group)

@@ -30,7 +30,7 @@ export type Admission =
   | { readonly verify: (body: Buffer) => Sender | undefined; readonly showsToken: boolean }
   | { readonly refused: SecretFault }
 
-/** The maximum difference in seconds between a signature's timestamp and this machine's clock. The library allows the same. */
+/** The maximum difference in seconds between a signature's timestamp and this machine's clock. The library of Standard Webhooks allows the same. */
 const signatureWindow = 300
 
 /** Tests whether at least one signature has the form of an HMAC-SHA256 in base64. If none has, the body need not be read. */
@@ -116,7 +116,7 @@ function signatureOf(
   return { verify: body => signing.some(secret => isSignedWith(secret, `${id}.${timestamp}.`, body, signature)) }
 }
 
-/** Uses Node's HMAC over the raw bytes. For 25 MiB it blocks the thread for 17 ms; the standard's own library blocks it for 289 ms. */
+/** Uses Node's HMAC over the raw bytes. For 25 MiB it blocks the thread for 17 ms; the library of Standard Webhooks blocks it for 289 ms. */
 function isSignedWith(secret: Secret, head: string, body: Buffer, signatures: string): boolean {
   const key = keyOf(secret)
   if (key === undefined) return false

@@ -42,7 +42,7 @@ export interface WebhookIngress {
   readonly counts: WebhookCounts
 }
 
-/** The platform sends 25 MB at most. */
+/** The default maximum size of a webhook body in bytes. The platform sends 25 MB at most. */
 const defaultMaxBody = 25 * 1024 * 1024
 const defaultMaxRefusals = 50
 /** The maximum length of the instance header in UTF-16 units. A longer header is ignored. */

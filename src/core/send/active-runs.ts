@@ -180,7 +180,7 @@ function jobSeries({ key, state, workerType, tagSet }: ActiveJobs): string {
 // reports when a job began to wait: the last observation of its run gives the latest possible time. The earliest of these times is remembered for the
 // jobs that have waited longest.
 
-/** Maximum number of waiting jobs that are remembered. */
+/** The maximum number of waiting jobs that are remembered. */
 const maxPending = 1_000
 
 interface Pending {

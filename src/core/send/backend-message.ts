@@ -31,8 +31,8 @@ function isProtobuf(contentType: string | undefined): boolean {
 }
 
 /**
- * `message` of a google.rpc.Status, which is what an OTLP/HTTP error body is (OTLP specification, "Failures";
- * status.proto: `int32 code = 1; string message = 2; repeated Any details = 3`).
+ * Returns the `message` of a google.rpc.Status. The body of an OTLP/HTTP error has this type (OTLP specification, "Failures"; status.proto: `int32
+ * code = 1; string message = 2; repeated Any details = 3`).
  */
 function rpcMessage(body: Uint8Array): string | undefined {
   try {

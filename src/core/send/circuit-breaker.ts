@@ -1,4 +1,4 @@
-// The circuit breaker of one queue: whether it may send now, and how much.
+// The circuit breaker of one export queue. It decides whether the queue may send now, and how much.
 //
 //                     an answer trips it                     the pause is over
 //   CLOSED (healthy) ────────────────────► OPEN (tripped) ────────────────────► HALF-OPEN (probing)
@@ -7,9 +7,9 @@
 //      │                                            the next pause is longer                 │
 //      └────────────────────────────── the probe is accepted ────────────────────────────────┘
 //
-// CLOSED: full batches, several at a time. Until the endpoint has accepted something since the start: one small batch at a time.
-// OPEN: nothing is leased and nothing is sent. HALF-OPEN: one small batch is sent, the probe, and everything else waits for its
-// answer. Nothing becomes a dead letter for what trips the breaker: all of it stays in the outbox.
+// CLOSED: full batches are sent, several at a time. Until the endpoint has accepted a request since the start, one small batch is sent at a time.
+// OPEN: nothing is leased and nothing is sent. HALF-OPEN: one small batch is sent as a probe, and all other entries wait for its answer. An answer
+// that trips the breaker makes no entry a dead letter: all entries stay in the outbox.
 //
 //   answer                                         cause         pause
 //   401, 403, after the token was read again       unauthorized  back-off up to 60 s; ends when the token changes
@@ -18,8 +18,8 @@
 //   no connection, time-out, 3xx, 404, 429, 5xx,   unavailable   Retry-After, else back-off up to 5 min
 //     a web page, gRPC
 //
-// While it is open, answers to requests that began before change nothing, except that their Retry-After counts: ten requests that fail together are
-// one failure, and one of them that succeeds does not end the pause.
+// While the breaker is open, answers to earlier requests change nothing, except that their Retry-After counts. So ten requests that fail together
+// count as one failure, and if one of them succeeds, the pause does not end.
 import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
 import { sameSecret } from './sender.ts'
 import { sentenceOf, type Verdict } from './verdict.ts'

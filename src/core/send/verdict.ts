@@ -17,7 +17,7 @@ import type { Signal } from '../store/ports/outbox.ts'
 // nothing else needs 58 MiB with it and 44 MiB without it.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
-/** The outcome of one POST. */
+/** The outcome of one POST request. */
 export type Answer =
   | {
       readonly kind: 'answered'

@@ -29,7 +29,7 @@ export interface SettleLoopOptions {
 
 /** Counters of the settle loop since start. */
 export interface SettleCounters {
-  /** How often a run was postponed because it could not be settled. */
+  /** The number of times a run was postponed because it could not be settled. */
   postponed: number
 }
 

@@ -39,7 +39,7 @@ class DueRun {
   readonly key: RunKey
   readonly #others: OtherRuns | undefined
   readonly #snapshotter: Snapshotter
-  /** The steps that were done; empty if no snapshot was due. */
+  /** The steps of the decision that were done; empty if no snapshot was due. */
   did: readonly SnapshotStep[] = []
   /** The other runs to read first; defined if no decision could be made without them. */
   unread: (Unread & { readonly projectId: number }) | undefined

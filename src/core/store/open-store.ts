@@ -17,7 +17,7 @@ type OpenOptions = Pick<StoreOptions, 'maxSize' | 'encode' | 'log' | 'onDamage'>
 /** The clocks return whole ms, because computed times may be stored in integer columns. */
 const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
 
-/** The time-out of a daemon's statements, ms. */
+/** The time-out of a daemon's SQL statements, ms. */
 export const statementTimeout = 15_000
 
 /**

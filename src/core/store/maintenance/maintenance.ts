@@ -76,7 +76,7 @@ export interface MaintenanceOptions extends KeepTimes {
  */
 export const maintenanceLease = 'maintenance'
 
-/** The time between two rounds, ms. */
+/** The time between two rounds of maintenance, ms. */
 const every = 600_000
 /** The duration of the lease and how often it is renewed, ms. If the replica with the lease crashes, another one replaces it within `leaseMs`. */
 const lease = { leaseMs: 30_000, renewMs: 10_000 }

@@ -73,7 +73,7 @@ export interface KeepTimes {
   readonly keepFigures: number
 }
 
-/** How full a store is that must free space. */
+/** The two degrees of fullness at which a store must free space. */
 export type Pressure = 'nearlyFull' | 'full'
 
 export interface Kept {

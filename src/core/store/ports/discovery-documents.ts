@@ -21,9 +21,9 @@ export type PolledProject = z.infer<typeof polledProject>
 /** The polling state of the pipelines that the token's own user started. */
 export const ownPipelines = z.object({
   instance: z.string(),
-  /** When the newest of these pipelines was created. */
+  /** When the newest pipeline of the token's user was created. */
   newest: z.number(),
-  /** When the oldest active pipeline was created. */
+  /** When the oldest active pipeline of the token's user was created. */
   oldestActive: z.number().optional(),
 })
 
@@ -100,7 +100,7 @@ export const refusedEndpoint = z.object({
 })
 export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
 
-/** The prefix of `what` for audit events. */
+/** The prefix of `what` for refused audit events. */
 export const auditEvents = 'audit events'
 
 /** The time in ms after which refused data is requested again. */

@@ -75,7 +75,7 @@ export const inventoryState = z.object({
   /** The project or group as the platform reports it, and when it was looked up. It is looked up again once a day. */
   owner: z.object({ project: shownProject.optional(), group: z.object({ path: z.string() }).optional() }).optional(),
   ownerAt: z.number().optional(),
-  /** When the platform answered last. */
+  /** When the platform last answered. */
   answeredAt: z.number().optional(),
   /** The number of points in the last answer beyond the maximum. They are not exported. */
   omitted: z.number().optional(),

@@ -1,5 +1,5 @@
-// The steps with which features process what passes through the line (the steps from a delivery to its export), and the reports that they make within
-// its transactions.
+// The steps that features add to the line, and the reports that they make within its transactions. The line is the sequence of steps from a delivery
+// to its export.
 import type { Chunk } from '../../../model/chunk.ts'
 import type { JobWait, Reporter, Reports } from './runs.ts'
 import type { Condition, ConditionKind } from '../../../model/condition.ts'

@@ -67,7 +67,7 @@ export type RunFilter = {
   [Name in keyof Columns]: Columns[Name] extends { readonly filter: object } ? Name : never
 }[keyof Columns]
 
-/** The same columns as a list, each with its name. */
+/** All text columns of runs as a list, each with its name. */
 export const eachRunColumn: readonly (readonly [name: string, column: RunColumn])[] = Object.entries(runColumns)
 
 const filters = eachRunColumn.filter(([, { filter }]) => filter !== undefined)
