@@ -1,15 +1,18 @@
-// Where the files of a run of tests are, which live for seconds: in the machine's memory. A disk under load lets a thousand small stores wait
-// for each of their transactions.
+// Creates the folder for the files of a test run in the machine's memory, because these files exist only for seconds. A disk under load makes a
+// thousand small stores wait for each of their transactions.
 import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** Where Linux has a file system in memory. */
+/** The path of Linux's file system in memory. */
 const memory = '/dev/shm'
-/** Bytes. */
+/** The minimum free memory for the folder, bytes. */
 const enough = 4 * 2 ** 30
 
-/** A new folder; undefined where temporary files are in memory already, or the machine has no such file system, little room in it, or starts no programs from it. */
+/**
+ * Creates a folder in memory. Returns undefined if temporary files are already in memory, or if the machine has no such file system, has little space
+ * in it, or cannot run programs from it.
+ */
 export function folderInMemory(): string | undefined {
   if (tmpdir().startsWith(`${memory}/`)) return undefined
   let folder: string | undefined
@@ -17,7 +20,7 @@ export function folderInMemory(): string | undefined {
     const { bavail, bsize } = statfsSync(memory)
     if (Math.min(bavail * bsize, freemem()) < enough) return undefined
     folder = mkdtempSync(path.join(memory, 'pipespan-tests-'))
-    // The user that PostgreSQL's server runs as comes by.
+    // The user that PostgreSQL's server runs as must be able to pass through the folder.
     chmodSync(folder, 0o711)
     const program = path.join(folder, 'program')
     writeFileSync(program, '', { mode: 0o755 })

@@ -1,8 +1,8 @@
-// The long form of the proofs, for who asks for it (CONTRIBUTING.md, "Tests").
+// Whether the tests run in their long form, which is requested explicitly (CONTRIBUTING.md, "Tests").
 
 export const isFull = process.env.PIPESPAN_TEST_FULL === '1'
 
-/** With how many examples fast-check tries a property: with all of these in the long form, else with every fifth, and a hundred at most. */
+/** Returns the number of examples with which fast-check tries a property: all of them in the long form, otherwise a fifth, but at most a hundred. */
 export function runs(all: number): { numRuns: number } {
   return { numRuns: isFull ? all : Math.min(100, Math.ceil(all / 5)) }
 }

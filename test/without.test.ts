@@ -1,4 +1,4 @@
-// What `scripts/without.js` deletes; that the product stands without each feature is tried by `npm run test:slow`.
+// Tests what `scripts/without.js` deletes. `npm run test:slow` tests that the product works without each feature.
 import { expect, it } from 'vitest'
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -10,13 +10,13 @@ import { goingWith as untypedGoing, listWithout as untypedList } from '../script
 const goingWith = untypedGoing as (features: readonly { name: string; needs?: string[] }[], named: string[]) => string[]
 const listWithout = untypedList as (text: string, gone: string[]) => string
 
-it('a feature takes along those that need it, also through others', () => {
+it('removing a feature also removes the features that need it, directly or indirectly', () => {
   const known = [{ name: 'a' }, { name: 'b', needs: ['a'] }, { name: 'c', needs: ['b'] }, { name: 'd' }]
   expect(goingWith(known, ['a'])).toEqual(['a', 'b', 'c'])
   expect(goingWith(known, ['c'])).toEqual(['c'])
 })
 
-it('the list loses imports and entries, and nothing else', () => {
+it('removing a feature deletes its import and its entry from the list, and nothing else', () => {
   const text = `// The list.
 import { audit } from './features/audit/feature.ts'
 import { jobInsides } from './features/job-insides/feature.ts'
@@ -36,14 +36,14 @@ export const features: readonly Feature[] = [audit]
   expect(() => listWithout(text, ['trends'])).toThrow('does not import the feature trends')
 })
 
-/** One type check, on a machine with other work, ms. */
+/** The maximum duration of one type check on a busy machine, ms. */
 const checkTime = 300_000
 
 it.runIf(process.env.PIPESPAN_TEST_PART === 'slow' || process.env.PIPESPAN_TEST_FULL === '1')(
-  'type-checks without each feature; without all of them the tests of the core pass, too',
+  'the product type-checks without each feature, and the tests of the core pass without all features',
   async () => {
     const script = path.join(import.meta.dirname, '..', 'scripts', 'without.js')
-    // The quick ones: this is one of the slow tests, and those of the core are among the others.
+    // Only the quick tests run: this test is one of the slow ones, and the tests of the core are among the quick ones.
     const env = { ...process.env, PIPESPAN_TEST_PART: 'quick', PIPESPAN_TEST_FULL: undefined }
     await promisify(execFile)(process.execPath, [script, '--each', '--test'], { maxBuffer: 2 ** 24, env })
   },

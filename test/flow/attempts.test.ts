@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 
 describe('a pipeline that finishes', () => {
-  it('enters the outbox once, when it has not changed for the settle delay', async () => {
+  it('enters a finished pipeline into the outbox once, when it has not changed for the settle delay', async () => {
     const finish = event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 })])
     await world.observe(event('running', {}, [job(1, 'build', 'running', { started: 5 })]), finish)
     await world.pass(4 * second)
@@ -35,7 +35,7 @@ describe('a pipeline that finishes', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('waits for an active job up to the deadline, then leaves it out and exports it when it ends', async () => {
+  it('waits for an active job up to the deadline, then exports the pipeline without it, and exports the job when it ends', async () => {
     const bridge = { kind: 'bridge' as const }
     await world.observe(
       event('success', { finishedAt: at(60) }, [
@@ -54,7 +54,7 @@ describe('a pipeline that finishes', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('does not wait for an active job that a newer one of its name has superseded', async () => {
+  it('does not wait for an active job that a newer job of the same name has superseded', async () => {
     await world.observe(
       event('success', { finishedAt: at(60) }, [
         job(1, 'build', 'pending'),
@@ -65,7 +65,7 @@ describe('a pipeline that finishes', () => {
     expect(reported(await world.sent())).toEqual(['attempt 1 success [2:success]'])
   })
 
-  it('exports jobs that never ran with the pipeline', async () => {
+  it('exports jobs that never ran together with their pipeline', async () => {
     await world.observe(
       event('failed', { finishedAt: at(60) }, [
         job(1, 'build', 'failed', { started: 5, finished: 50 }),
@@ -90,7 +90,7 @@ describe('a pipeline that finishes', () => {
 describe('a pipeline of an external CI system', () => {
   const external = { source: 'external' }
 
-  it('is exported as its own span alone, whatever jobs are listed, without waiting for them', async () => {
+  it('exports only the pipeline span of an external pipeline, without its listed jobs and without waiting for them', async () => {
     const jobs = [job(1, 'build', 'failed', { started: 5, finished: 50 }), job(2, 'late', 'running', { started: 50 })]
     await world.observe(event('failed', { finishedAt: at(60) }, jobs, external))
     await world.pass(6 * second)
@@ -105,14 +105,14 @@ describe('a pipeline of an external CI system', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('is exported alone even if its jobs were observed first', async () => {
+  it('exports an external pipeline without its jobs even if the jobs were observed first', async () => {
     await world.observe(jobEvent(job(1, 'build', 'success', { started: 5, finished: 50 })))
     await world.observe(event('success', { finishedAt: at(60) }, [], external))
     await world.pass(6 * second)
     expect(reported(await world.sent())).toEqual(['attempt 1 success []'])
   })
 
-  it('differs from one of an external pull request, whose jobs run on the platform', async () => {
+  it("exports the jobs of an external pull request's pipeline, because they run on the platform", async () => {
     const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 })]
     await world.observe(event('success', { finishedAt: at(60) }, jobs, { source: 'external_pull_request_event' }))
     await world.pass(6 * second)
@@ -125,14 +125,14 @@ describe('a pipeline that continues after its export', () => {
   const failed = job(2, 'test', 'failed', { started: 51, finished: 59 })
   const skipped = job(3, 'deploy', 'skipped')
   const firstFailure = event('failed', { finishedAt: at(60) }, [built, failed, skipped])
-  /** Exports the first attempt. */
+  /** Lets the pipeline fail, and exports its first attempt. */
   async function fail(): Promise<void> {
     await world.observe(firstFailure)
     await world.pass(minute)
     await world.sent()
   }
 
-  it('has only the new jobs in its second attempt if it was canceled, then retried', async () => {
+  it('exports only the new jobs in the second attempt of a pipeline that was canceled and then retried', async () => {
     await world.observe(
       event('canceled', { finishedAt: at(20) }, [job(1, 'build', 'canceled', { started: 5, finished: 20 })]),
     )
@@ -150,7 +150,7 @@ describe('a pipeline that continues after its export', () => {
     expect(chunk!.pipeline).toMatchObject({ start: at(95), end: at(130) })
   })
 
-  it('gives skipped jobs a second span if they run under their old ids after a retry', async () => {
+  it('exports a second span for skipped jobs that run under their old ids after a retry', async () => {
     await world.observe(firstFailure)
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 1 failed [1:success 2:failed 3:skipped]'])
@@ -165,7 +165,7 @@ describe('a pipeline that continues after its export', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [3:success~2 12:success]'])
   })
 
-  it('neither closes nor renames the attempt for a late failed event during the retry', async () => {
+  it('neither closes nor renames the attempt if a failed event arrives late, during the retry', async () => {
     await fail()
     const running = job(12, 'test', 'running', { created: 100, started: 101 })
     await world.observe(event('running', { finishedAt: at(60) }, [built, running, skipped]))
@@ -182,7 +182,7 @@ describe('a pipeline that continues after its export', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [12:success]'])
   })
 
-  it('opens the attempt for a job that is observed before its pipeline, and the old status does not close it', async () => {
+  it("opens a new attempt for a job that is observed before its pipeline, and does not close it because of the pipeline's old status", async () => {
     await fail()
     await world.observe(jobEvent(job(12, 'test', 'success', { created: 100, started: 101, finished: 140 })))
     await world.pass(hour)
@@ -192,21 +192,21 @@ describe('a pipeline that continues after its export', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [12:success]'])
   })
 
-  it('counts a second finish as an attempt even if no new job is known', async () => {
+  it("counts a pipeline's second finish as an attempt even if no new job is known", async () => {
     await fail()
     await world.observe(event('success', { finishedAt: at(300) }, [built, failed, skipped]))
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 2 success []'])
   })
 
-  it('ignores a late running event that has nothing new', async () => {
+  it('ignores a late running event that contains nothing new', async () => {
     await fail()
     await world.observe(event('running', {}, [built]))
     await world.pass(8 * day)
     expect(await world.sent()).toEqual([])
   })
 
-  it('opens an attempt for a newer REST answer that is not terminal', async () => {
+  it('opens a new attempt for a newer REST answer whose status is not terminal', async () => {
     await fail()
     await world.observe(rest(event('running', { updatedAt: at(90) }, [])))
     await world.pass(minute)
@@ -216,7 +216,7 @@ describe('a pipeline that continues after its export', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 failed []'])
   })
 
-  it('changes nothing when REST repeats the finish with more precision', async () => {
+  it('exports nothing again when REST reports a known finish with more precision', async () => {
     await fail()
     await world.observe(
       rest(event('failed', { finishedAt: at(60) + 735, updatedAt: at(61) }, [built, failed, skipped])),
@@ -238,7 +238,7 @@ describe('a pipeline that continues after its export', () => {
 describe('a pipeline that does not finish', () => {
   const built = job(1, 'build', 'success', { started: 5, finished: 50 })
 
-  it('is exported as it is when a manual job blocks it, and continues as the next attempt a day later', async () => {
+  it('exports a pipeline that a manual job blocks, and exports its continuation a day later as the next attempt', async () => {
     await world.observe(event('manual', {}, [built, job(2, 'deploy', 'manual')]))
     await world.pass(59 * minute)
     expect(await world.sent()).toEqual([])
@@ -259,7 +259,7 @@ describe('a pipeline that does not finish', () => {
     expect(second!.pipeline).toMatchObject({ start: at(started), end: at(finished) })
   })
 
-  it('starts attempt 2 when a manual job is played a day after its success', async () => {
+  it('starts attempt 2 of a successful pipeline when a manual job is played a day later', async () => {
     await world.observe(event('success', { finishedAt: at(51) }, [built, job(2, 'deploy', 'manual')]))
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 1 success [1:success 2:manual]'])
@@ -271,7 +271,7 @@ describe('a pipeline that does not finish', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [2:success~2]'])
   })
 
-  it('is exported as it is, marked incomplete, with its running jobs, when no news arrives', async () => {
+  it('exports a pipeline as incomplete, with its running jobs, when no more news of it arrives', async () => {
     await world.observe(event('running', {}, [built, job(2, 'test', 'running', { started: 55 })]))
     await world.pass(6 * day)
     expect(await world.sent()).toEqual([])
@@ -281,15 +281,15 @@ describe('a pipeline that does not finish', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('is never exported if it is known only from job events', async () => {
+  it('never exports a pipeline that is known only from job events', async () => {
     await world.observe(jobEvent(built))
     await world.pass(30 * day)
     expect(await world.sent()).toEqual([])
   })
 })
 
-describe('a bridge', () => {
-  it('gets a second span when it is reset and runs again under its id', async () => {
+describe('a bridge that is reset', () => {
+  it('exports a second span for a bridge that is reset and runs again under its id', async () => {
     const bridge = { kind: 'bridge' as const }
     await world.observe(
       event('failed', { finishedAt: at(60) }, [job(2, 'trigger', 'failed', { started: 5, finished: 59 }, bridge)]),
@@ -307,7 +307,7 @@ describe('a bridge', () => {
 })
 
 describe('pipelines of thousands of jobs', () => {
-  it('are sent in numbered chunks that have every job once and the pipeline once', async () => {
+  it('sends a pipeline of thousands of jobs in numbered chunks that contain every job once and the pipeline once', async () => {
     const jobs = Array.from({ length: 1_234 }, (_, n) =>
       job(n + 1, `job ${n}`, 'success', { started: 5, finished: 50 }),
     )

@@ -1,5 +1,5 @@
-// Families of three generations without the platform's API. The result does not depend on the order in which they are observed, and no span refers to a
-// span that is not exported.
+// Tests families of three generations without the platform's API. The result must not depend on the order in which the pipelines are observed, and no
+// span may refer to a span that is not exported.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { at, day, event, hour, job, minute, openWorld, second } from './world.ts'
@@ -16,13 +16,13 @@ import type { FamilyOptions } from '../../src/model/family.ts'
 import type { Observation, PipelineFacts } from '../../src/model/observation.ts'
 import { runs } from '../full.ts'
 
-/** The root, the pipeline that its job 70 triggered, and the pipeline that the child's job 80 triggered. */
+/** The ids of three pipelines: the root, the child that the root's job 70 triggered, and the grandchild that the child's job 80 triggered. */
 const [root, child, grandchild] = [7, 8, 9] as const
 const members = [root, child, grandchild]
 
 interface Kind {
   readonly options?: Partial<FamilyOptions>
-  /** The newest platforms list bridges. */
+  /** Whether the platform lists bridges, as the newest ones do. */
   readonly bridges: boolean
   readonly facts: Readonly<Record<number, Partial<PipelineFacts>>>
 }
@@ -38,7 +38,7 @@ const sameProject: Kind['facts'] = {
     sourcePipeline: { ...fromChild, bridgesAreListed: true },
   },
 }
-/** The child belongs to another project: it names itself as its root, and so does its own child. */
+/** The facts of a family whose child belongs to another project. The child names itself as its root, and the grandchild also names the child. */
 const otherProject: Kind['facts'] = {
   [root]: { rootPipelineId: root },
   [child]: { source: 'pipeline', rootPipelineId: child, sourcePipeline: { ...fromRoot, bridgesAreListed: true } },
@@ -91,7 +91,7 @@ function traces(chunks: readonly Chunk[]): string[] {
   return placed.sort()
 }
 
-/** Spans that other spans refer to, and that are not exported. */
+/** Returns the spans that other spans refer to and that are not exported. */
 function missing(chunks: readonly Chunk[]): string[] {
   const spans = new Set<string>()
   for (const chunk of chunks) {
@@ -127,8 +127,8 @@ describe.each<[string, Kind]>([
     "across projects, under the platform's ids",
     { options: { scheme: 'platform' }, bridges: true, facts: otherProject },
   ],
-])('a family %s', (_, kind) => {
-  it('is the same in any order, and refers to no span that is not exported', async () => {
+])('a family of pipelines %s', (_, kind) => {
+  it('exports the same spans of a family in any order, and none that refers to a span that is not exported', async () => {
     const all = members.flatMap(id => [news(kind, id, 'running'), news(kind, id, 'success')])
     const expected = traces(
       await exported(
@@ -151,8 +151,8 @@ describe.each<[string, Kind]>([
 describe.each<[string, Kind]>([
   ['across projects', { bridges: true, facts: otherProject }],
   ['that a job began with its token', { bridges: true, facts: startedByJob }],
-])('a family %s, under ids of the instance', (_, kind) => {
-  it('is one trace in whatever order its pipelines end', async () => {
+])('a family of pipelines %s, with the id scheme of the instance', (_, kind) => {
+  it('exports a family as one trace, in whatever order its pipelines end', async () => {
     const begun = members.map(id => news(kind, id, 'running'))
     const ends = members.map(id => news(kind, id, 'success'))
     const orders = fc.tuple(shuffled(begun), shuffled(ends).chain(paused))
@@ -167,8 +167,8 @@ describe.each<[string, Kind]>([
   })
 })
 
-describe("under the platform's ids", () => {
-  it('a pipeline of another project has a trace of its own, and a link to the one upstream', async () => {
+describe('families with the id scheme of the platform', () => {
+  it('a pipeline of another project has its own trace, with a link to the upstream pipeline', async () => {
     const kind: Kind = { options: { scheme: 'platform' }, bridges: true, facts: otherProject }
     const chunks = await exported(
       members.map(id => ({ observed: news(kind, id, 'success'), pause: 0 })),
@@ -180,7 +180,7 @@ describe("under the platform's ids", () => {
     expect(of(grandchild).trace).toMatchObject({ rootPipelineId: child, parent: { jobId: 80, kind: 'bridge' } })
   })
 
-  it('a link leads into the trace that its pipeline took from a traceparent', async () => {
+  it('a link refers to the trace that the linked pipeline joined by its traceparent', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     const facts = { ...otherProject, [root]: { rootPipelineId: root, traceparent } }
     const kind: Kind = { options: { scheme: 'platform' }, bridges: true, facts }

@@ -1,4 +1,4 @@
-// A store on real SQLite under a clock that the test sets, with the code that is between an observation and an export.
+// A world for tests: a store on real SQLite, a clock that the test sets, and the code that turns observations into exports.
 import { counting } from '../support/counted-figures.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { createSelection } from '../../src/core/take-in/selection.ts'
@@ -29,10 +29,10 @@ export const minute = 60 * second
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/** The time when the stories begin: a round instant. */
+/** The time at which the tests begin: 12:00:00 UTC on 2026-06-01. */
 export const t0 = Date.UTC(2026, 5, 1, 12, 0, 0)
 
-/** No project, ref or source is left out. */
+/** A selection that leaves out no project, ref or source. */
 export const everything = createSelection({ projects: {}, refs: {}, sources: {} })
 
 export const rules = {
@@ -43,7 +43,7 @@ export const rules = {
   chunkSize: 500,
 }
 
-/** Unless `options` says otherwise, takes all snapshots by `rules`, and exports traces to the default destination. */
+/** Creates a snapshotter. Unless `options` override it, it takes all snapshots by `rules`, and exports traces to the default destination. */
 export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snapshotter {
   return createSnapshotter({
     ...{
@@ -58,7 +58,7 @@ export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snap
   })
 }
 
-/** Unless `options` says otherwise, takes deliveries in by `rules`, and leaves the snapshots to the settle loop. */
+/** Creates an intake. Unless `options` override it, it processes deliveries by `rules`, and leaves the snapshots to the settle loop. */
 export function takeInOf(store: TakeInOptions['store'], options: Partial<TakeInOptions> = {}): TakeIn {
   return createTakeIn({
     ...{ store, rules, selection: everything, snapshotter: snapshotterWith({ to: [] }) },
@@ -69,7 +69,7 @@ export function takeInOf(store: TakeInOptions['store'], options: Partial<TakeInO
   })
 }
 
-/** Takes the snapshots of the runs that are due. */
+/** Creates a settler, which takes the snapshots of the runs that are due. */
 export function settlerOf(
   { runs, runsPerTransaction: perTransaction }: Pick<Store, 'runs' | 'runsPerTransaction'>,
   options: Partial<SettleLoopOptions> = {},
@@ -79,11 +79,11 @@ export function settlerOf(
 }
 
 export interface World {
-  /** Passes observations to the intake. No time passes. */
+  /** Passes observations to the intake. The clock does not advance. */
   observe(...observations: Observation[]): Promise<void>
-  /** Lets time pass. Everything that is due happens, second by second while something is due. */
+  /** Advances the clock. It goes second by second while something is due, so that everything due happens. */
   pass(ms: number): Promise<void>
-  /** The chunks of all snapshots since the last call. */
+  /** Returns the chunks of all snapshots since the last call. */
   sent(): Promise<Chunk[]>
   readonly store: ReturnType<typeof openSqlite>
 }
@@ -119,7 +119,7 @@ export function openWorld(family: Partial<FamilyOptions> = {}): World {
   }
 }
 
-/** A pipeline event about pipeline 7. */
+/** Returns a pipeline event about pipeline 7. */
 export function event(
   status: string,
   times: PipelineTimes,
@@ -139,17 +139,17 @@ export function event(
   }
 }
 
-/** The same pipeline as REST reports it. */
+/** Returns the observation of the same pipeline as REST reports it. */
 export function rest(observation: Observation): Observation {
   return { ...observation, origin: 'rest' }
 }
 
-/** A job event about pipeline 7. */
+/** Returns a job event about pipeline 7. */
 export function jobEvent(...jobs: ObservedJob[]): Observation {
   return { key: { instance, pipelineId: 7 }, origin: 'webhook', project: { id: 3 }, jobs }
 }
 
-/** A job; times in seconds after `t0`. */
+/** Returns a job. Its times are given in seconds after `t0`. */
 export function job(
   id: number,
   name: string,
@@ -166,12 +166,12 @@ export function job(
   return { id, facts: { kind: 'job', name, stage: name, status, ...facts }, times: observed }
 }
 
-/** `t0` plus seconds. */
+/** Returns the time that is this many seconds after `t0`. */
 export function at(seconds: number): number {
   return t0 + seconds * second
 }
 
-/** The chunks in a form that is short enough for an assertion. */
+/** Returns the chunks in a short text form for assertions. */
 export function reported(chunks: readonly Chunk[]): string[] {
   return chunks.map(({ attempt, kind, pipeline, jobs }) => {
     const spans = jobs.map(one => `${one.id}:${one.status}${one.salt === undefined ? '' : `~${one.salt}`}`)

@@ -1,4 +1,4 @@
-// Whatever an operator writes is taken or reported, never thrown at; and no secret is in what is reported.
+// Tests that any configuration is accepted or refused with a report. Loading it never throws, and no report contains a secret.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -59,7 +59,7 @@ const value = fc.oneof(
   binaryText({ maxLength: 20 }),
 )
 
-it('accepts or refuses any variables without repeating a secret', () => {
+it('accepts or refuses any environment variables without repeating a secret', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...variables), value, { maxKeys: 6 }), given => {
       const env = Object.fromEntries(
@@ -74,7 +74,7 @@ it('accepts or refuses any variables without repeating a secret', () => {
   )
 })
 
-it('accepts any YAML, or refuses it and says where it is wrong', () => {
+it('accepts any YAML, or refuses it and reports where it is wrong', () => {
   const keys = rows.map(({ path: place }) => place.replaceAll('[]', '').split('.'))
   const leaf = fc.oneof(value, fc.jsonValue({ maxDepth: 2 }))
   const tree = fc.array(fc.tuple(fc.constantFrom(...keys), leaf), { maxLength: 5 }).map(leaves => {
@@ -101,7 +101,7 @@ it('accepts any YAML, or refuses it and says where it is wrong', () => {
   )
 })
 
-/** Values of a wrong shape for nearly every place. */
+/** Values that have a wrong shape for nearly every setting. */
 const wrongShapes: readonly unknown[] = [
   null,
   5,
@@ -123,7 +123,7 @@ const wrongShapes: readonly unknown[] = [
 
 const places = [whole, several].flatMap(tree => placesIn(tree).map(place => ({ tree, ...place })))
 
-it('has a place and a remedy for every wrong shape at every place of the schema, beside all other settings', () => {
+it('reports a position and a remedy for a value of a wrong shape in any setting of the schema, next to all other settings', () => {
   const wrong = fc.record({
     at: fc.constantFrom(...places),
     shape: fc.oneof(fc.constantFrom(...wrongShapes), fc.jsonValue({ maxDepth: 3 })),
@@ -140,14 +140,17 @@ it.each(
   placesIn(whole).flatMap(place =>
     /^attributes\.rules\[0\]|^destinations\[0\]\.headers/.test(nameOf(place)) ? [[nameOf(place), place] as const] : [],
   ),
-)('has one for every wrong shape of %s, beside a header with a template of it', (name, place) => {
-  for (const shape of wrongShapes) reports(withValue(whole, place.steps, shape), name)
-})
+)(
+  'reports a position and a remedy for every wrong shape of %s, next to a header whose template uses the setting',
+  (name, place) => {
+    for (const shape of wrongShapes) reports(withValue(whole, place.steps, shape), name)
+  },
+)
 
 function reports(tree: unknown, name: string): void {
   const loaded = loadConfig({ env: {}, file: 'pipespan.yaml', text: yamlOf(tree), profiles, features })
   if (loaded.ok) {
-    // What `config check --show` prints.
+    // This is the text that `config check --show` prints.
     expect([describeConfig(loaded), ...costsOf(loaded.config)].join('\n')).not.toContain('undefined')
     return
   }

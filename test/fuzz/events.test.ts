@@ -1,5 +1,5 @@
-// Wrong payloads of events that are about no pipeline: read, stored, mapped and encoded. Nothing throws; what comes out is something that a
-// backend takes, the same whenever it is read, and without what is never exported. A long run:
+// Tests malformed payloads of events that are not about a pipeline. They are read, stored, mapped and encoded. Nothing may throw. Each record must be
+// valid for a backend, the same whenever it is read, and without the fields that are never exported. A long run:
 // PIPESPAN_FUZZ_RUNS=1000000 PIPESPAN_FUZZ_SEED=1 vitest run test/fuzz/events.test.ts --testTimeout 0
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -22,12 +22,12 @@ function read(event: string, body: string): Parsed {
   return parseDelivery(reported, { profile: profiles.generic, traceparent: false, events: everyEvent })
 }
 
-/** As `expect`, for those who ask millions of times. */
+/** Asserts like `expect`, but fast enough for millions of calls. */
 function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(`not true: ${what}`)
 }
 
-it('turns any event into one record that can be sent, or says why not', () => {
+it('turns any event into one record that can be sent, or reports why it cannot', () => {
   const outcomes: Record<string, number> = {}
   fc.assert(
     fc.property(mutatedEvent, ({ event, body }) => {

@@ -1,5 +1,5 @@
-// Mutated HTTP requests against the shipped daemon's webhook listener: it lives, answers honest deliveries within a second all the
-// while, and does not grow. A long run: PIPESPAN_FUZZ_REQUESTS=1000000 PIPESPAN_FUZZ_SEED=1 npm run test:full -- test/fuzz/http-requests.test.ts
+// Sends mutated HTTP requests to the shipped daemon's webhook listener. The daemon must survive, answer valid deliveries within a second all the
+// time, and not grow. A long run: PIPESPAN_FUZZ_REQUESTS=1000000 PIPESPAN_FUZZ_SEED=1 npm run test:full -- test/fuzz/http-requests.test.ts
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
@@ -9,11 +9,11 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 
 const requests = Number(process.env.PIPESPAN_FUZZ_REQUESTS ?? (isFull ? 50_000 : 500))
 const seed = Number(process.env.PIPESPAN_FUZZ_SEED ?? (isFull ? Date.now() % 1_000_000 : 7))
-/** Connections at a time; each request has its own, as most of them end it. */
+/** The number of concurrent connections. Each request has its own connection, because most requests end it. */
 const concurrency = 16
-/** An honest delivery between so many of the others. */
+/** The number of mutated requests between two valid deliveries. */
 const honestEach = 500
-/** A busy machine may answer none of them in time: then some more are sent, and so many at most. */
+/** The maximum number of requests. A busy machine may answer none of them in time, and then more are sent, up to this number. */
 const most = 20 * requests
 
 const body = pipelineEvent({ id: 1 })
@@ -42,7 +42,7 @@ const odd = [
 function mutated(random: Random): Buffer {
   let bytes = Buffer.from(right, 'latin1')
   for (let changes = random.whole(1, 4); changes > 0; changes -= 1) {
-    // Most of them in the head, where what is special is.
+    // Most changes are made in the head of the request, because its syntax is more sensitive than that of the body.
     const at = random.whole(0, random.chance(0.8) ? right.indexOf('{') : bytes.length)
     const put = Buffer.from(odd[random.whole(0, odd.length - 1)] ?? '', 'latin1')
     const cut = random.chance(0.6) ? 0 : random.whole(1, 30)
@@ -51,7 +51,10 @@ function mutated(random: Random): Buffer {
   return random.chance(0.1) ? bytes.subarray(0, random.whole(0, bytes.length)) : bytes
 }
 
-/** Answers whether the daemon said anything. Addresses in turn: ports of one are used up by some hundred connections a second. */
+/**
+ * Sends bytes to the daemon. Returns whether the daemon answered. The local addresses are used in turn, because some hundred connections a second use
+ * up the ports of one address.
+ */
 async function send(port: number, piece: Buffer, at: number): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${2 + (at % 250)}` })
@@ -61,7 +64,7 @@ async function send(port: number, piece: Buffer, at: number): Promise<boolean> {
     }
     socket.once('data', () => done(true))
     socket.on('error', () => done(false)).once('close', () => done(false))
-    // What announced more than it sent is waited for by the daemon, for its own while.
+    // If a request announces more bytes than it sends, the daemon waits for the rest until its own timeout. This test does not wait that long.
     socket.setTimeout(100, () => done(false))
     socket.end(piece)
   })
@@ -69,7 +72,7 @@ async function send(port: number, piece: Buffer, at: number): Promise<boolean> {
 
 it(`survives ${requests} mutated requests while it serves others`, { timeout: 0 }, async () => {
   const random = new Random(seed)
-  // As in a small container: what is not given back would end it.
+  // The heap is limited as in a small container, so that a memory leak would end the daemon.
   const daemon = await Daemon.start({}, ['--max-old-space-size=160'])
   const port = Number(new URL(daemon.url).port)
   let sent = 0

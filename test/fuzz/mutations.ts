@@ -1,4 +1,4 @@
-// Payload files with fields made wrong: absent, null, of another type, huge, negative, not a number, times in other formats.
+// Mutates payload files: fields become absent, null, of another type, huge, negative, not a number, or times in other formats.
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { eventFiles } from '../fixtures/event-files.ts'
@@ -53,10 +53,10 @@ const replacement = fc.oneof(
   { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
 )
 
-/** One payload with up to five of its fields changed. */
+/** Generates a payload of a pipeline or job event with up to five changed fields. */
 export const mutated: fc.Arbitrary<Mutated> = mutationsOf(ofPipelines)
 
-/** The same of events that are about no pipeline. */
+/** Generates a payload of an event that is not about a pipeline, with up to five changed fields. */
 export const mutatedEvent: fc.Arbitrary<Mutated> = mutationsOf(ofEvents)
 
 function mutationsOf(originals: readonly Original[]): fc.Arbitrary<Mutated> {
@@ -72,15 +72,15 @@ function mutationOf({ event, text, paths }: Original): fc.Arbitrary<Mutated> {
   })
 }
 
-/** The paths of all fields, the whole included. */
+/** Returns the paths of all fields, and of the whole value. */
 function pathsOf(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [path]
   return [path, ...Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, [...path, key]))]
 }
 
-/** Leaves the body alone where an earlier change took away what this one meant. */
+/** Changes the field at a path. Returns the body unchanged if an earlier change has removed that field. */
 function changed(body: unknown, [key, ...rest]: Path, value: unknown): unknown {
-  // A copy: the next change may be within it.
+  // The value is copied, because the next change may modify it.
   if (key === undefined) return value === removed ? null : (JSON.parse(JSON.stringify(value)) as unknown)
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, key)) return body
   const record = body as Record<string, unknown>
@@ -89,7 +89,7 @@ function changed(body: unknown, [key, ...rest]: Path, value: unknown): unknown {
   return record
 }
 
-/** How many, from where: `PIPESPAN_FUZZ_RUNS` and `PIPESPAN_FUZZ_SEED` for long runs. */
+/** Returns the number of examples and the seed. `PIPESPAN_FUZZ_RUNS` and `PIPESPAN_FUZZ_SEED` set them for long runs. */
 export function fuzzing(usual: number): { numRuns: number; seed?: number; endOnFailure: boolean } {
   const { PIPESPAN_FUZZ_RUNS: runs, PIPESPAN_FUZZ_SEED: seed } = process.env
   const numRuns = runs === undefined ? shortened(usual).numRuns : Number(runs)

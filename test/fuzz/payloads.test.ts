@@ -1,5 +1,6 @@
-// Wrong payloads all the way: parsed, merged, planned, put into snapshots, mapped and encoded. Nothing throws, and whatever comes out is
-// something that a backend takes. A long run: PIPESPAN_FUZZ_RUNS=600000 PIPESPAN_FUZZ_SEED=1 vitest run test/fuzz/payloads.test.ts --testTimeout 0
+// Tests malformed payloads through all stages: they are parsed, merged, planned, put into snapshots, mapped and encoded. Nothing may throw, and every
+// export must be valid for a backend. A long run: PIPESPAN_FUZZ_RUNS=600000 PIPESPAN_FUZZ_SEED=1 vitest run test/fuzz/payloads.test.ts --testTimeout
+// 0
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { canonical } from '../../src/model/versioned.ts'
@@ -28,7 +29,7 @@ function parse({ event, body }: Mutated): Observation | undefined {
   return parsed.outcome === 'observation' ? parsed.observation : undefined
 }
 
-/** Takes every snapshot that is due of it. */
+/** Takes all snapshots of the run that are due. */
 function snapshotsOf(run: Run): { run: Run; chunks: Chunk[] } {
   const chunks: Chunk[] = []
   for (let steps = 0; ; steps += 1) {
@@ -41,7 +42,7 @@ function snapshotsOf(run: Run): { run: Run; chunks: Chunk[] } {
 }
 
 function expectSendable(stored: readonly Chunk[]): void {
-  // As the store gives them back.
+  // The chunks are converted to JSON and back, as the store returns them.
   const chunks = JSON.parse(JSON.stringify(stored)) as Chunk[]
   const spans = decodeTraces(encodeTraces(chunks, settings))
   must(new Set(spans.map(({ spanId }) => spanId)).size === spans.length, 'span ids are unique')
@@ -60,12 +61,12 @@ function expectSendable(stored: readonly Chunk[]): void {
   }
 }
 
-/** As `expect`, for those who ask millions of times. */
+/** Asserts like `expect`, but fast enough for millions of calls. */
 function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(`not true: ${what}`)
 }
 
-it('turns any payload into nothing or into an export that can be sent, the same in any order', () => {
+it('turns any payload into nothing or into an export that can be sent, the same in any order of arrival', () => {
   const pair = fc.tuple(mutated, fc.option(mutated, { nil: undefined, freq: 3 }))
   fc.assert(
     fc.property(pair, ([one, other]) => {

@@ -1,4 +1,4 @@
-// What giving memory back does to a buffer, and to its neighbours.
+// Tests what releasing the memory of a buffer does to the buffer, and to other buffers that share its memory.
 import { expect, it } from 'vitest'
 import { giveBack } from '../../src/core/send/sender.ts'
 

@@ -1,4 +1,4 @@
-// Tests that redaction takes linear time for any text: each pattern gets texts that are made of its own beginnings.
+// Tests that redaction takes linear time for any text. Each pattern is tested with texts that are made of beginnings of its own matches.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction, LinearPattern } from '../../src/lib/text-redaction.ts'
@@ -6,10 +6,10 @@ import { linearPattern, replacedBy } from '../support/linear-pattern.ts'
 import { secretShapes } from '../../src/lib/secret-shapes.ts'
 
 const length = 128 * 1024
-/** A shorter time, in ms, needs no comparison: a pattern that reads the text once for each beginning takes seconds. */
+/** The time below which no comparison is made, ms. A pattern that reads the whole text once for each beginning takes seconds. */
 const negligible = 40
 
-/** The processor time of the fastest of several tries, ms. It does not include other processes. */
+/** Returns the processor time of the fastest of several tries, ms. It does not include the time of other processes. */
 function timeOf(work: () => void, tries = 5): number {
   let min = Infinity
   for (let tried = 0; tried < tries && min > negligible / 8; tried += 1) {
@@ -20,7 +20,10 @@ function timeOf(work: () => void, tries = 5): number {
   return min
 }
 
-/** The texts whose time is not linear: four times the text takes more than nine times as long. A factor of four makes the difference clear. */
+/**
+ * Returns the texts whose redaction does not take linear time: four times the text takes more than nine times as long. A factor of four makes the
+ * difference clear.
+ */
 function slowTexts(redact: (text: string) => unknown, families: readonly string[], size = length): string[] {
   return families.filter(family => {
     const [whole, quarter] = [size, size / 4].map(units =>
@@ -31,9 +34,9 @@ function slowTexts(redact: (text: string) => unknown, families: readonly string[
   })
 }
 
-/** Beginnings of a matching text, alone and followed by a character that does not match. */
+/** Returns beginnings of a matching text, alone and followed by a character that does not match. */
 function beginningsOf(pattern: RegExp): string[] {
-  // The generator of texts does not know these constructs.
+  // The generator of texts does not support these constructs.
   const source = pattern.source
     .replace('[^]', '.')
     .replace(/\(\?<?[!=](?:[^()]|\\.)*\)|\\b|(?<!\[)\^|\|\$|\$(?=[)]|$)/g, '')
@@ -108,15 +111,15 @@ const after = [
   '=Bearer ',
 ]
 
-describe('redaction takes time in proportion to the text', () => {
+describe('the time that redaction takes', () => {
   it.each(secretShapes.flatMap(({ pattern, within }) => [pattern, ...(within === undefined ? [] : [within])]))(
-    'for %s',
+    'redacts a text in linear time for the pattern %s',
     pattern => {
       expect(slowTexts(text => text.replace(pattern, ''), beginningsOf(pattern))).toEqual([])
     },
   )
 
-  it('for names with their values, and for all patterns together', () => {
+  it('redacts names with their values in linear time, and also with all patterns together', () => {
     const redactText = createTextRedaction([])
     const families = [...words, ...escapes, ...names.flatMap(name => after.map(end => name + end))]
     expect(slowTexts(redactText, families)).toEqual([])
@@ -124,7 +127,7 @@ describe('redaction takes time in proportion to the text', () => {
     expect(slowTexts(redactText, begun)).toEqual([])
   })
 
-  it('for patterns of the operator', () => {
+  it("redacts a text in linear time for the operator's patterns", () => {
     const patterns = ['(a+)+$', '(?:a|aa)+b', 'x[^y]*z|x', '\\w+-\\w+-\\w+!', 'a[ab]{20}[cd]'].map(linearPattern)
     const families = ['a', 'x', 'ab', 'a-']
     const slow = patterns.filter(one => slowTexts(text => [...one.rangesIn(text)], families, 32 * 1024).length > 0)
@@ -132,8 +135,8 @@ describe('redaction takes time in proportion to the text', () => {
   })
 })
 
-describe('a pattern of the operator', () => {
-  it('is refused if its time could grow faster than the text', () => {
+describe('a redaction pattern of the operator', () => {
+  it('refuses a redaction pattern whose matching time could grow faster than the text', () => {
     expect(LinearPattern.parse('(a)\\1')).toContain('has a backreference')
     expect(LinearPattern.parse('a(?=b)')).toContain('a look-around')
     expect(LinearPattern.parse('a{1001}')).toContain('a repetition above 1,000')
@@ -142,7 +145,7 @@ describe('a pattern of the operator', () => {
     expect(LinearPattern.parse('a(')).toBe('is not a valid regular expression')
   })
 
-  it('has the same meaning as in JavaScript', () => {
+  it('matches the same texts with a redaction pattern as JavaScript does', () => {
     for (const source of [
       'ACME-[0-9a-f]{4}',
       '\\bkey\\d+\\b',
@@ -158,7 +161,7 @@ describe('a pattern of the operator', () => {
     }
   })
 
-  it('removes the rest of a text with very many matches', () => {
+  it('removes the rest of a text that has very many matches of a pattern', () => {
     expect(replacedBy(linearPattern('x'), 'x,'.repeat(29), '·')).toBe('·,'.repeat(29))
     expect(replacedBy(linearPattern('x'), 'x,'.repeat(200), '·')).toBe(`${'·,'.repeat(29)}·`)
   })

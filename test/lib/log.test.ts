@@ -1,4 +1,4 @@
-// The log where it cannot be written: on a full disk, into a pipe that nobody reads.
+// Tests the log when it cannot be written: on a full disk, or to a pipe that nobody reads.
 import { spawnSync } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import path from 'node:path'
@@ -6,17 +6,20 @@ import { expect, it } from 'vitest'
 
 const log = path.join(import.meta.dirname, '..', '..', 'src', 'lib', 'log.ts')
 
-it.skipIf(!existsSync('/dev/full')).each(['json', 'pretty'])('keeps logging in %s after a full disk', format => {
-  const program = `
+it.skipIf(!existsSync('/dev/full')).each(['json', 'pretty'])(
+  'keeps writing the log as %s after a disk was full',
+  format => {
+    const program = `
     import { createLog } from ${JSON.stringify(log)}
     const log = createLog({ level: 'info', format: ${JSON.stringify(format)} })
     for (let line = 0; line < 3; line += 1) setImmediate(() => log.warn({ line }, 'reported'))
     setTimeout(() => process.stdout.write('alive'), 50)`
-  const full = openSync('/dev/full', 'w')
-  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-    stdio: ['ignore', 'pipe', full],
-    encoding: 'utf8',
-  })
-  closeSync(full)
-  expect({ stdout, status }).toEqual({ stdout: 'alive', status: 0 })
-})
+    const full = openSync('/dev/full', 'w')
+    const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', full],
+      encoding: 'utf8',
+    })
+    closeSync(full)
+    expect({ stdout, status }).toEqual({ stdout: 'alive', status: 0 })
+  },
+)

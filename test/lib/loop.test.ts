@@ -3,7 +3,7 @@ import { createLoop } from '../../src/lib/loop.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 
-it('a loop that is stopped during a turn ends with that turn, however long the next pause', async () => {
+it('a loop that is stopped during a turn ends after that turn, however long the next pause is', async () => {
   let begin: () => void = () => undefined
   const begun = new Promise<void>(resolve => (begin = resolve))
   let end: () => void = () => undefined
@@ -34,7 +34,7 @@ it('a loop lets the event loop run between two turns', async () => {
     turn: async () => {
       order.push('turn')
       if (order.length > 1) return 3_600_000
-      // As a request on an idle connection: begun some steps later, and written in the turn of the event loop after that.
+      // This imitates a request on an idle connection: it begins some steps later, and is written in the next turn of the event loop.
       void later(20).then(() => setImmediate(() => void order.push('written')))
       return 0
     },

@@ -1,4 +1,4 @@
-// Medians and percentiles of lists and of bins are one definition.
+// Tests that medians and percentiles of lists and of bins have the same definition.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BinCounts, binOf, percentileOf, plusBins, type Bins } from '../../src/lib/log-bins.ts'
@@ -10,15 +10,15 @@ function binsOf(some: readonly number[]): Bins {
   return some.map(value => ({ [binOf(value)]: 1 })).reduce<Bins>(plusBins, {})
 }
 
-describe('a median', () => {
-  it('is the one in the middle, or the mean of the two in the middle', () => {
+describe('a median of values', () => {
+  it('returns as median the middle value, or the mean of the two middle values', () => {
     expect(median([])).toBeUndefined()
     expect(median([7])).toBe(7)
     expect(median([30, 10, 20])).toBe(20)
     expect(median([40, 10, 20, 32])).toBe(26)
   })
 
-  it('of bins is the same within 5 %', () => {
+  it('computes a median from bins that differs from the exact median by at most 5 %', () => {
     const [fast, slow] = [60_000, 600_000]
     expect(percentileOf(binsOf([fast, slow]), 0.5)).toBeGreaterThan(0.95 * 330_000)
     expect(percentileOf(binsOf([fast, slow]), 0.5)).toBeLessThan(1.05 * 330_000)
@@ -34,7 +34,7 @@ it('percentiles are values at the nearest rank', () => {
   expect(quantile([5, 9], 0.95)).toBe(9)
 })
 
-it('those of bins are those of the values, within 5 %', () => {
+it('percentiles computed from bins differ from the exact ones by at most 5 %', () => {
   fc.assert(
     fc.property(values, fc.constantFrom(0.05, 0.5, 0.9, 0.95, 0.99, 1), (some, share) => {
       const [exact, binned] = [quantile(some, share), percentileOf(binsOf(some), share)]
@@ -49,7 +49,7 @@ function counted(some: readonly number[]): BinCounts {
   return counts
 }
 
-it('counts, adds and writes like plain objects of bins', () => {
+it('bin counts are counted, added and written like plain objects of bins', () => {
   fc.assert(
     fc.property(values, values, (a, b) => {
       const sum = counted(a)

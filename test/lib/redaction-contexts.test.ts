@@ -1,4 +1,4 @@
-// Tests that no secret hides behind what stands before it or how it is written: every form of secrets in every context.
+// Tests that every form of secret is found in every context, whatever precedes it and however it is written.
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../src/lib/text-redaction.ts'
 import { secretForms } from './secret-forms.ts'
@@ -29,7 +29,7 @@ const inEntities = (text: string): string => text.replace(/[&<>"'=:_]/g, one => 
 
 type Context = (text: string, secret: string) => string
 
-/** Where the text stands, and how it is written. */
+/** The contexts in which a secret is tested: the text around it, and its encoding. */
 const contexts: Readonly<Record<string, Context>> = {
   'by itself': text => text,
   'after a colour': text => `${esc}[31m${text}${esc}[39m`,
@@ -83,11 +83,11 @@ const contexts: Readonly<Record<string, Context>> = {
   'on a line of its own': text => `before\n${text}\r\nafter`,
 }
 
-/** Only found at the beginning of a line, because the words are usual ones. */
+/** The forms of secrets that are found only at the beginning of a line, because their keywords are ordinary words. */
 const ofLines = new Set(['.netrc in several lines'])
 const keepsBeginning = new Set(['by itself', 'on a line of its own', 'after a colour', 'with a colour in the secret'])
 
-describe('a secret', () => {
+describe('a secret in a context', () => {
   const redactText = createTextRedaction([])
 
   it.each(Object.entries(contexts))(`of any of ${secretForms.length} forms is redacted %s`, (name, context) => {
@@ -102,7 +102,7 @@ describe('a secret', () => {
     expect(left).toEqual([])
   })
 
-  it('may begin like a colour behind an escaped bracket', () => {
+  it('redacts a secret that begins like a colour after an escaped bracket', () => {
     const element = String.raw`\u003cpassword\u003e\u003c\u0021\u005bCDATA\u005b3MWdGHQzPlSI\u005d\u005d\u003e`
     expect(redactText(element)).not.toContain('GHQzPlSI')
   })

@@ -1,11 +1,11 @@
-// Secrets are taken out of what others say, however they encoded them.
+// Tests that secrets are redacted in texts from outside, in any encoding.
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { briefly } from '../../src/lib/text-redaction.ts'
 import { redact, Secret } from '../../src/lib/secret.ts'
 import { runs } from '../full.ts'
 
-/** What a backend, a proxy or a framework may do to a text that it repeats. */
+/** The encodings that a backend, a proxy or a framework may apply to a text that it repeats. */
 const encodings: Readonly<Record<string, (text: string) => string>> = {
   'as it is': text => text,
   'in capitals': text => text.toUpperCase(),
@@ -32,7 +32,7 @@ const encodings: Readonly<Record<string, (text: string) => string>> = {
   'broken into lines': lines,
 }
 
-/** In these the rest of the text stays; where a secret is encoded, the whole text is left out. */
+/** The encodings in which the rest of the text is kept. If a secret is encoded otherwise, the whole text is left out. */
 const plain = ['as it is', 'in capitals', 'broken into lines']
 
 function everyByte(text: string, write: (hex: string) => string): string {
@@ -51,12 +51,12 @@ let salt = 0
 afterEach(() => (salt += 1))
 
 describe('a message from outside', () => {
-  it.each(Object.keys(encodings))('contains no secret %s', name => {
+  it.each(Object.keys(encodings))('redacts a secret that a message contains %s', name => {
     const encode = encodings[name]!
     fc.assert(
       fc.property(secretText, text => {
         new Secret(text)
-        // The quotation marks can be part of no secret: one of an earlier run would otherwise hide a colon before this one.
+        // The quotation marks cannot be part of a secret. Otherwise a secret of an earlier run could include the colon before this one.
         const words = redact(`{"error": "not allowed: «${encode(text)}»; try again"}`)
         expect(words).toContain('[secret]')
         expect(recovered(words, text)).toBe(false)
@@ -66,14 +66,14 @@ describe('a message from outside', () => {
     )
   })
 
-  it('contains no secret that was encoded twice', () => {
+  it('redacts a secret that was encoded twice', () => {
     fc.assert(
       fc.property(
         secretText,
         fc.constantFrom(...Object.values(encodings)),
         fc.constantFrom(...Object.values(encodings)),
         (text, inner, outer) => {
-          // Capitals cannot be undone once they are in base64.
+          // Base64 of a text in capitals is skipped, because the secret cannot be recovered from it.
           fc.pre(!(outer === encodings['in capitals'] && inner !== outer && inner !== encodings['as it is']))
           new Secret(text)
           const words = redact(`before ${outer(inner(text))} behind`)
@@ -84,15 +84,15 @@ describe('a message from outside', () => {
     )
   })
 
-  it('stays unchanged if it contains no secret', () => {
+  it('leaves a message unchanged if it contains no secret', () => {
     new Secret(`a-secret-that-nobody-repeats-${salt}`)
     const words = 'ünïcode, 100 %, a&b, \\server\\share, deadbeefdeadbeef, QmFzZTY0IG9mIG5vdGhpbmc=\n'
     expect(redact(words)).toBe(words)
   })
 })
 
-describe('a long word', () => {
-  it('shows no beginning of a secret where it is cut, in any encoding', () => {
+describe('a text that is shortened', () => {
+  it('shows no beginning of a secret where a text is cut, in any encoding of the secret', () => {
     const token = `long-lived-${'0123456789abcdef'.repeat(200)}`
     new Secret(token)
     for (const [name, encode] of Object.entries(encodings)) {
@@ -104,15 +104,15 @@ describe('a long word', () => {
     }
   })
 
-  it('becomes one short line at a small cost, whatever it contains', () => {
+  it('shortens any text to one line in little time', () => {
     expect(briefly('out of\r\n \u0000 order\n', 300)).toBe('out of order')
     expect(briefly('-'.repeat(1_000_000), 300)).toBe(`${'-'.repeat(300)}…`)
     expect(briefly(' \n ', 300)).toBeUndefined()
   })
 })
 
-describe('a secret', () => {
-  it('stays redacted after it was replaced', () => {
+describe('a known secret', () => {
+  it('still redacts a secret after a newer one has replaced it', () => {
     new Secret('the-token-of-yesterday')
     new Secret('the-token-of-today')
     expect(redact('was the-token-of-yesterday, is the-token-of-today')).toBe('was [secret], is [secret]')
@@ -127,25 +127,25 @@ describe('a secret', () => {
     ['postgres://daemon:p%40ssw%2Frd@db.example/pipespan', 'p@ssw/rd'],
     ['http://someone:proxy-pass@proxy.example:3128', 'proxy-pass'],
     ['whsec_c2lnbmluZy1rZXktb2YtYS1ob29r', 'signing-key-of-a-hook'],
-  ])('%s is redacted if only its secret part appears', (value, part) => {
+  ])('redacts the secret %s even if only its secret part appears', (value, part) => {
     new Secret(value)
     for (const encode of Object.values(encodings)) expect(redact(`x ${encode(part)} y`)).toContain('[secret]')
   })
 
-  it('within a URL does not hide the rest of the URL', () => {
+  it('redacts a secret within a URL without hiding the rest of the URL', () => {
     new Secret('http://open-proxy.example:3128')
     new Secret('postgres://reader:another-pass@shown.example/db')
     const words = 'connect ECONNREFUSED http://open-proxy.example:3128 for shown.example/db as reader'
     expect(redact(words)).toBe(words)
   })
 
-  it('of five characters is not redacted, because many words contain such a text', () => {
+  it('does not redact a secret of five characters, because many words contain such a text', () => {
     new Secret('state')
     expect(redact('in this state')).toBe('in this state')
   })
 })
 
-/** Whether the secret can still be read somewhere in the words, by the decodings of the usual tools. */
+/** Whether the secret can still be recovered from the words with the decoders of common tools. */
 function recovered(words: string, secret: string): boolean {
   const readings = [
     words,

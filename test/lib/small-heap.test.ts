@@ -1,4 +1,4 @@
-// What a daemon does for its memory to stay small, seen from a process of its own.
+// Tests how a daemon keeps its memory small. The memory is measured in a separate process.
 import { expect, it } from 'vitest'
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
@@ -17,7 +17,7 @@ const requests = `
   process.stdout.write(String(getHeapStatistics().peak_malloced_memory))
   process.exit()`
 
-/** The number that the program prints. */
+/** Runs the program and returns the number that it prints. */
 function printed(program: string, ...args: string[]): number {
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
@@ -28,7 +28,7 @@ function printed(program: string, ...args: string[]): number {
   return Number(stdout)
 }
 
-it('compiles the parser of the HTTP client once, which needs a fraction of the memory', () => {
+it('compiles the parser of the HTTP client only once, which needs a fraction of the memory', () => {
   const once = printed(requests, 'once')
   expect(once).toBeLessThan(6 * 2 ** 20)
   expect(printed(requests)).toBeGreaterThan(2 * once)

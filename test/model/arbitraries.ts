@@ -1,11 +1,11 @@
-// Observations of one run as fast-check makes them: small ranges, so that times and ids collide often.
+// Generators of observations of one run for fast-check. Their ranges are small, so that times and ids collide often.
 import fc from 'fast-check'
 import { knownStatuses } from '../../src/model/status.ts'
 import type { ObservedJob, Observation } from '../../src/model/observation.ts'
 
 const base = Date.UTC(2026, 0, 1)
 
-/** Some instants cut to the second, as webhooks do, some with milliseconds, as REST does. */
+/** Generates instants. Some are cut to the second, as in webhooks, and some have milliseconds, as in REST. */
 const instant = fc
   .tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom(0, 0, 123, 987))
   .map(([seconds, millis]) => base + seconds * 1000 + millis)

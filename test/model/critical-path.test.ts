@@ -9,11 +9,11 @@ it('the critical path is the chain of jobs that the pipeline waited for', () => 
   expect(criticalPath(jobs)).toMatchObject({ ids: [2, 4, 5], busyMs: 140_000 })
 })
 
-it('the critical path has the longest of jobs that ended together', () => {
+it('the critical path contains the longest of several jobs that ended together', () => {
   expect(criticalPath([ran(1, 50, 60), ran(2, 0, 60)]).ids).toEqual([2])
 })
 
-it('the critical path is in order of time, overlaps by at most a second, and ends with the last job', () => {
+it('the jobs of the critical path are in order of time, overlap by at most a second, and end with the last job of the pipeline', () => {
   const jobs = fc
     .array(fc.tuple(fc.nat(500), fc.nat(200)), { maxLength: 25 })
     .map(all => all.map(([start, took], id) => ran(id, start, start + took)))
@@ -33,7 +33,7 @@ const someJobs = fc
   .array(fc.tuple(fc.nat(120), fc.nat(60)), { minLength: 1, maxLength: 12 })
   .map(all => all.map(([start, took], id) => ran(id, start, start + took)))
 
-it('jobs of the critical path have no slack, and other jobs at most the rest of the pipeline', () => {
+it("jobs of the critical path have no slack, and the slack of another job is at most the time from its end to the pipeline's end", () => {
   fc.assert(
     fc.property(someJobs, given => {
       const { ids, busyMs, slack } = criticalPath(given)
@@ -43,7 +43,7 @@ it('jobs of the critical path have no slack, and other jobs at most the rest of 
         expect(slack.get(id)).toBeGreaterThanOrEqual(0)
         expect(slack.get(id)).toBeLessThanOrEqual(finish - end)
       }
-      // What is not work on the path is the waiting between its jobs.
+      // The time on the path in which no job runs is the waiting time between its jobs.
       const path = ids.map(id => given[id]!)
       const waited = path.slice(1).reduce((sum, job, at) => sum + (job.start - path[at]!.end), 0)
       expect(busyMs + waited).toBe(finish - path[0]!.start)
@@ -51,7 +51,7 @@ it('jobs of the critical path have no slack, and other jobs at most the rest of 
   )
 })
 
-/** When the last job ends if one takes longer: each begins as long after the last that it may have waited for as it did. */
+/** Returns when the last job ends if one job takes longer. Each job begins with the same delay after the last job that it may have waited for. */
 function finishWith(jobs: readonly Ran[], slow: number, more: number): number {
   const ends = new Map<number, number>()
   for (const job of jobs.toSorted((a, b) => a.start - b.start)) {
@@ -64,7 +64,7 @@ function finishWith(jobs: readonly Ran[], slow: number, more: number): number {
   return Math.max(...ends.values())
 }
 
-it("a job's slack is exactly how much longer it may take without delaying the pipeline", () => {
+it("a job's slack is exactly the additional time that it may take without delaying the pipeline", () => {
   fc.assert(
     fc.property(someJobs, fc.nat(11), (given, which) => {
       const { id } = given[which % given.length]!
@@ -76,7 +76,7 @@ it("a job's slack is exactly how much longer it may take without delaying the pi
   )
 })
 
-it('computing the critical path takes no longer than sorting, even if all jobs ran at once', () => {
+it('computing the critical path takes no longer than sorting, even if all jobs ran at the same time', () => {
   const jobs = Array.from({ length: 40_000 }, (_, id) => ran(id, id % 7, (id % 7) + 1))
   expect(criticalPath(jobs).slack.size).toBe(40_000)
 })

@@ -1,23 +1,23 @@
-// Events without a version: which deliveries are the same event, and when it was.
+// Tests events without a version: which deliveries count as the same event, and which time the event gets.
 import { expect, it } from 'vitest'
 import { isAgain, sameWithin, timeAfter, type ReportedState } from '../../src/core/store/sql/events.ts'
 
 const reported = (content: string, receivedAt: number): ReportedState => ({ content, receivedAt })
 
-it('distinguishes a repetition from a state that returns after another one', () => {
+it('distinguishes a repeated event from a state that returns after another state', () => {
   const states = ['on', 'on', 'off', 'off', 'on'].map((content, index) => reported(content, index * 1_000))
   const areAgain = states.map((state, index) => isAgain(states[index - 1], state))
   expect(areAgain).toEqual([false, true, false, true, false])
 })
 
-it('counts equal contents as one event within ten minutes, also by a clock that was set back, and as two beyond', () => {
+it('counts equal contents within ten minutes as one event, even if the clock was set back, and later ones as two events', () => {
   const first = reported('expires', 0)
   expect(isAgain(first, reported('expires', sameWithin))).toBe(true)
   expect(isAgain(first, reported('expires', -sameWithin))).toBe(true)
   expect(isAgain(first, reported('expires', sameWithin + 1))).toBe(false)
 })
 
-it('orders later events later even if the clock was set back, and does not follow a clock that was far ahead', () => {
+it('gives later events later times even if the clock was set back, and ignores the time of a clock that was far ahead', () => {
   expect(timeAfter(undefined, 5_000)).toBe(5_000)
   expect(timeAfter(4_000, 5_000)).toBe(5_000)
   expect(timeAfter(5_000, 5_000)).toBe(5_001)

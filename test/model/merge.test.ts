@@ -17,7 +17,7 @@ function picture(run: Run): string {
 }
 
 describe('merging observations', () => {
-  it('gives the same run for every order and repetition', () => {
+  it('gives the same run for observations in every order and with repetitions', () => {
     const shuffled = fc
       .array(observation, { minLength: 1, maxLength: 8 })
       .chain(some =>
@@ -31,7 +31,7 @@ describe('merging observations', () => {
     )
   })
 
-  it('gives the same run however the observations are grouped', () => {
+  it('gives the same run however its observations are grouped', () => {
     fc.assert(
       fc.property(observation, observation, observation, (a, b, c) => {
         const [x, y, z] = [observedRun(a), observedRun(b), observedRun(c)]
@@ -41,7 +41,7 @@ describe('merging observations', () => {
     )
   })
 
-  it('returns the known run itself when nothing is new', () => {
+  it('returns the known run itself when an observation contains nothing new', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
         const run = reported(some)
@@ -63,7 +63,7 @@ describe('merging observations', () => {
     )
   })
 
-  it("keeps a webhook's facts of a merge request when REST names only its iid or title", () => {
+  it('keeps the facts of a merge request from a webhook when REST reports only its iid or title', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
         const requests = some.flatMap(({ pipeline }) => pipeline?.facts.mergeRequest ?? [])
@@ -74,7 +74,7 @@ describe('merging observations', () => {
     )
   })
 
-  it('does not show a job as running that ends before it starts', () => {
+  it('does not show a job as running if it ends before it starts', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
         for (const job of reported(some).jobs.values()) {

@@ -1,8 +1,8 @@
-// The figures that the sentence of a verdict says, read back.
+// Parses the figures in the sentence of a verdict.
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** ms of each phrase, negative for what is less. */
+/** Returns the duration of each phrase, ms. It is negative for a phrase with “less”. */
 export function saidOf(phrases: string): number[] {
   return phrases.split(', ').flatMap(phrase => {
     const figure = /^((?:[\d.]+ (?:ms|s|m|h|d) ?)+)(less )?/.exec(phrase)

@@ -1,4 +1,4 @@
-// Which sections of a job are counted over time.
+// Tests which sections of a job are counted in the figures over time.
 import { describe, expect, it } from 'vitest'
 import { sectionTimes } from '../../src/model/section-times.ts'
 import type { Section } from '../../src/model/inside.ts'
@@ -9,8 +9,8 @@ const section = (ordinal: number, name: string, seconds: number, more: Partial<S
 })
 const job = (status: string) => ({ id: 1, kind: 'job' as const, name: 'unit', start: 1_000, end: 99_000, status })
 
-describe('the counted sections', () => {
-  it('of a successful job are the longest ones, with equal names added up', () => {
+describe('the counted sections of a job', () => {
+  it('counts the longest sections of a successful job, and adds up sections of the same name', () => {
     const sections = [
       section(1, 'step_script', 60),
       ...Array.from({ length: 9 }, (_, at) => section(2 + at, `part ${at}`, 1 + at, { parent: 1 })),
@@ -25,7 +25,7 @@ describe('the counted sections', () => {
     expect(times.some(({ failed }) => failed)).toBe(false)
   })
 
-  it("of a failed job are those in which it failed, except the runner's; other jobs have none", () => {
+  it("counts the sections in which a job failed, except the runner's own, and no sections of a canceled job", () => {
     const sections = [
       section(1, 'upload_artifacts', 9, { kind: 'runner', failed: true }),
       section(2, 'compile', 8),

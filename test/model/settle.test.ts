@@ -1,4 +1,4 @@
-// When a run is due.
+// Tests when the snapshot of a run is due.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { observation } from './arbitraries.ts'
@@ -10,7 +10,7 @@ import { runs } from '../full.ts'
 
 const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
 
-it('never exports a run that is known only from its jobs, however long it is silent', () => {
+it('never exports a run that is known only from its jobs, even if it does not change for a long time', () => {
   fc.assert(
     fc.property(observation, fc.nat(1_000), (reported, days) => {
       const run = observedRun({ ...reported, pipeline: undefined })
@@ -20,7 +20,7 @@ it('never exports a run that is known only from its jobs, however long it is sil
   )
 })
 
-it('exports no job of a pruned run before the pipeline itself is observed again', () => {
+it('exports no job of a pruned run until the pipeline itself is observed again', () => {
   const known = observedRun(event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { finished: 50 })]))
   const late = { changedAt: 0, endedAt: 0, now: 4e12 }
   const first = plan(known, trace, rules, late)

@@ -1,4 +1,4 @@
-// The verdict about a finished pipeline or job: its parts, and its sentence.
+// Tests the verdict on a finished pipeline or job: its parts, and its sentence.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jobVerdict, pipelineVerdict, type JudgedRun } from '../../src/model/verdict.ts'
@@ -12,7 +12,7 @@ interface Times {
   readonly queued?: number
 }
 
-/** Times in seconds. */
+/** Returns a job. Its times are given in seconds. */
 function job(id: number, name: string, { from, to, queued }: Times, more: Partial<JudgedJob> = {}): JudgedJob {
   return {
     ...{ id, name, status: 'success', retried: false, startedAt: from * 1_000, finishedAt: to * 1_000 },
@@ -36,13 +36,13 @@ function sentence(of: JudgedRun): string | undefined {
 
 const failedBefore = { status: 'failed', retried: true } as const
 
-describe('the verdict about a pipeline', () => {
+describe('the verdict on a pipeline', () => {
   const usual = usualOf(150, [
     job(1, 'build', { from: 5, to: 75, queued: 5 }),
     job(2, 'test', { from: 80, to: 140, queued: 5 }),
   ])
 
-  it('names the wait for a retry and the failed attempt', () => {
+  it('names the time that a pipeline spent waiting for a retry, and the failed attempt', () => {
     const jobs = [
       job(1, 'build', { from: 5, to: 100, queued: 5 }),
       job(2, 'test', { from: 105, to: 140, queued: 5 }, failedBefore),
@@ -60,19 +60,19 @@ describe('the verdict about a pipeline', () => {
     )
   })
 
-  it('says where the time went if nothing is known of the usual', () => {
+  it("explains how a pipeline's time was spent if its usual duration is unknown", () => {
     const jobs = [job(1, 'build', { from: 40, to: 170, queued: 40 }), job(2, 'test', { from: 172, to: 250, queued: 2 })]
     expect(sentence(run(252, jobs))).toBe('4 m 12 s: 2 m 10 s in build, 1 m 18 s in test, 42 s waiting for a runner')
   })
 
-  it('explains nothing without a run that took as long as usual', () => {
+  it('explains no difference from the usual duration without a run that took as long as usual', () => {
     const jobs = [job(1, 'build', { from: 5, to: 65, queued: 5 })]
     const verdict = pipelineVerdict(run(65, jobs, { usual: { ms: 150_000 } }))
     expect(verdict).toMatchObject({ ms: -85_000, parts: [{ kind: 'other', ms: -85_000 }] })
     expect(verdict && verdictSentence(verdict)).toBe('1 m 25 s faster than usual')
   })
 
-  it('says what ran at the same time as the usual critical path', () => {
+  it('explains how much of the pipeline ran in parallel with the usual critical path', () => {
     const of = (a: number): JudgedJob[] => [
       ...[job(1, 'build', { from: 0, to: 60 }), job(2, 'a', { from: 60, to: a })],
       ...[job(3, 'b', { from: 60, to: 189 }), job(4, 'deploy', { from: Math.max(a, 189), to: Math.max(a, 189) + 20 })],
@@ -85,7 +85,7 @@ describe('the verdict about a pipeline', () => {
     )
   })
 
-  it('sums up what is not named one by one, what is longer and what is shorter apart', () => {
+  it('sums up the parts that are not named individually, the longer and the shorter ones separately', () => {
     const chain = (...seconds: number[]): JudgedJob[] => {
       let at = 0
       return seconds.map((took, id) => job(id, 'abcdefgh'[id]!, { from: at, to: (at += took) }))
@@ -110,7 +110,7 @@ describe('the verdict about a pipeline', () => {
     )
   })
 
-  it('says where it failed, and whether the tests were flaky before', () => {
+  it('names the jobs in which a pipeline failed, and whether the failed tests were flaky before', () => {
     const failed = (id: number, name: string, failureReason = 'script_failure'): JudgedJob =>
       job(id, name, { from: 0, to: 9 }, { status: 'failed', failureReason })
     const tests = (total: number, count: number, flaky?: number) => ({
@@ -134,11 +134,14 @@ describe('the verdict about a pipeline', () => {
     expect(of({}, ...many)).toBe('failed in a, b, c and 2 more jobs')
   })
 
-  it.each(['running', 'manual', 'skipped', 'created'])('is none while it is %s', status => {
-    expect(pipelineVerdict(run(20, [], { status }))).toBeUndefined()
-  })
+  it.each(['running', 'manual', 'skipped', 'created'])(
+    'returns no verdict on a pipeline with the status %s',
+    status => {
+      expect(pipelineVerdict(run(20, [], { status }))).toBeUndefined()
+    },
+  )
 
-  it('has parts that add up to the whole exactly', () => {
+  it("returns parts whose sum is exactly the pipeline's duration, or its difference from the usual duration", () => {
     const jobs = fc
       .array(
         fc.record({
@@ -179,7 +182,10 @@ describe('the verdict about a pipeline', () => {
   })
 })
 
-/** Pipelines of up to four stages, whose jobs run side by side; a stage begins when the one before has ended. Seconds. */
+/**
+ * Generates pipelines of up to four stages. The jobs of a stage run in parallel, and a stage begins when the previous one has ended. The times are in
+ * seconds.
+ */
 const stages = fc.array(
   fc.array(fc.tuple(fc.integer({ min: 1, max: 2_000 }), fc.nat(60)), { minLength: 1, maxLength: 4 }),
   {
@@ -201,11 +207,11 @@ function pipelineOf(lengths: readonly (readonly (readonly [number, number])[])[]
   return run(at, jobs)
 }
 
-describe('the sentence', () => {
-  it('explains the whole difference within a tenth, and less than that of either sign is silent', () => {
+describe('the sentence of a verdict', () => {
+  it('explains the whole difference in duration within a tenth, and leaves out no more than that of longer or of shorter parts', () => {
     fc.assert(
       fc.property(stages, stages, fc.constantFrom(1, 0.1, 7.3), fc.boolean(), (own, other, unit, isSame) => {
-        // The same jobs with other durations, or other jobs, too.
+        // The earlier run has either the same jobs with other durations, or also other jobs.
         const before = pipelineOf(other, unit)
         const same = other.map((some, at) => some.map((one, index) => own[at]?.[index] ?? one))
         const given = pipelineOf(isSame ? same : own, unit)
@@ -213,7 +219,7 @@ describe('the sentence', () => {
         if (verdict.outcome === 'usual') return
         const text = verdictSentence(verdict)
         const said = saidOf(text.split(': ')[1] ?? '')
-        // Figures are rounded.
+        // The figures in the sentence are rounded, so the comparison allows for rounding errors.
         const rounding = said.length * (text.includes(' h ') && !/ h \d\d m \d\d s/.test(text) ? 30_000 : 500)
         const sum = said.reduce((all, one) => all + one, 0)
         expect(Math.abs(sum - verdict.ms)).toBeLessThanOrEqual(Math.abs(verdict.ms) / 10 + rounding)
@@ -228,7 +234,7 @@ describe('the sentence', () => {
     )
   })
 
-  it('explains all of the time of a run without a usual one, within a tenth', () => {
+  it("explains all but a tenth of a run's time if no usual run is known", () => {
     fc.assert(
       fc.property(stages, own => {
         const verdict = pipelineVerdict(pipelineOf(own, 1))!
@@ -240,7 +246,7 @@ describe('the sentence', () => {
     )
   })
 
-  it('is cut at a word after 500 characters', () => {
+  it('cuts the sentence of a verdict between two words after 500 characters', () => {
     const jobs = [1, 2, 3].map(id =>
       job(id, `${id} ${'word '.repeat(60).trim()}`, { from: 0, to: 9 }, { status: 'failed' }),
     )
@@ -251,14 +257,14 @@ describe('the sentence', () => {
   })
 })
 
-describe('the verdict about a job', () => {
+describe('the verdict on a job', () => {
   const ended = { status: 'success', startedAt: 40_000, finishedAt: 160_000, queuedDuration: 40 }
   const said = (of: Parameters<typeof jobVerdict>[0]): string | undefined => {
     const verdict = jobVerdict(of)
     return verdict && verdictSentence(verdict)
   }
 
-  it('has its wait for a runner and its sections', () => {
+  it("names a job's wait for a runner and its sections", () => {
     const section = (name: string, from: number, to: number) => ({ name, start: from * 1_000, end: to * 1_000 })
     expect(said(ended)).toBe('2 m 40 s: 2 m 00 s running, 40 s waiting for a runner')
     const sections = [section('npm ci', 50, 90), section('npm test', 90, 158)]
@@ -267,7 +273,7 @@ describe('the verdict about a job', () => {
     )
   })
 
-  it('compares with the usual duration and wait', () => {
+  it('compares a job with its usual duration and wait', () => {
     expect(said({ ...ended, usual: { ms: 60_000, queueMs: 5_000 } })).toBe(
       '1 m 35 s slower than usual: 1 m 00 s more running, 35 s more waiting for a runner',
     )
@@ -278,7 +284,7 @@ describe('the verdict about a job', () => {
     expect(said({ ...ended, usual: { ms: 120_000, queueMs: 38_000 } })).toBe('as usual')
   })
 
-  it('says why it failed', () => {
+  it('names the reason why a job failed', () => {
     const failed = { ...ended, status: 'failed', failureReason: 'script_failure' }
     expect(said({ ...failed, failedIn: 'npm test', tests: { total: 812, failed: 2, flaky: 2 } })).toBe(
       'failed: 2 of 812 tests, both flaky before',
@@ -287,12 +293,12 @@ describe('the verdict about a job', () => {
     expect(said({ ...failed, failureReason: 'job_execution_timeout' })).toBe('failed: job execution timeout')
   })
 
-  it('is none for a job that never ran, or still runs', () => {
+  it('returns no verdict on a job that never ran or still runs', () => {
     expect(jobVerdict({ status: 'canceled' })).toBeUndefined()
     expect(jobVerdict({ ...ended, status: 'running' })).toBeUndefined()
   })
 
-  it('has parts that add up to the whole exactly', () => {
+  it("returns parts whose sum is exactly the job's duration", () => {
     const time = fc.double({ min: 0, max: 100_000, noNaN: true })
     const maybe = fc.option(time, { nil: undefined })
     const given = fc.record({

@@ -1,4 +1,4 @@
-// What `npm run mutants` tries.
+// Tests which mutations `npm run mutants` applies to the code.
 import { expect, it } from 'vitest'
 import { mutantsOf, mutated } from '../../scripts/mutants/mutations.ts'
 
@@ -6,11 +6,11 @@ function changesOf(text: string): string[] {
   return mutantsOf('file.ts', text).map(({ change }) => change)
 }
 
-it('mutates a comparison by moving its boundary and by reversing it', () => {
+it('mutates a comparison by moving its boundary and by reversing the comparison', () => {
   expect(changesOf('const isLate = age > limit')).toEqual(['> → >=', '> → <='])
 })
 
-it('mutates by negating conditions, dropping fallbacks, and removing calls', () => {
+it('mutates code by negating conditions, dropping fallbacks, and removing calls', () => {
   expect(changesOf('if (isLate) close(name ?? "none")')).toEqual([
     'isLate → !(isLate)',
     'close(name ?? "none") → ;',
@@ -36,7 +36,7 @@ it('does not mutate comments, imports, types, logs and error messages', () => {
   expect(changesOf(text)).toEqual([])
 })
 
-it('a mutant is one change of the text', () => {
+it('a mutant differs from the code by one change of the text', () => {
   const [first] = mutantsOf('file.ts', 'a === b && c')
   expect(mutated('a === b && c', first!)).toBe('a !== b && c')
 })

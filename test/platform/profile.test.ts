@@ -1,4 +1,4 @@
-// Tests how webhook headers are found in the spellings of both vendors.
+// Tests that webhook headers are found in the spellings of both vendors.
 import { describe, expect, it } from 'vitest'
 import { headerOf } from '../../src/platform/vendor.ts'
 import { profiles } from '../../src/daemon/profile.ts'
@@ -11,23 +11,23 @@ describe('webhook headers', () => {
     ['generic', 'x-gitlab-event', generic],
     ['gitlab', 'x-service-event', gitlab],
     ['gitlab', 'x-gitlab-event', gitlab],
-  ] as const)('are read under profile %s with the spelling %s', (_name, header, profile) => {
+  ] as const)('reads webhook headers under profile %s in the spelling %s', (_name, header, profile) => {
     expect(headerOf({ [header]: 'Pipeline Hook' }, 'Event', profile)).toBe('Pipeline Hook')
   })
 
-  it("are read first with the profile's own spelling", () => {
+  it("prefers webhook headers in the profile's own spelling", () => {
     const headers = { 'x-service-instance': 'https://service', 'x-gitlab-instance': 'https://lab' }
     expect(headerOf(headers, 'Instance', generic)).toBe('https://service')
     expect(headerOf(headers, 'Instance', gitlab)).toBe('https://lab')
   })
 
-  it('are absent if they are blank', () => {
+  it('treats blank webhook headers as absent', () => {
     expect(headerOf({ 'x-service-token': ' ', 'x-gitlab-token': 'sesame' }, 'Token', generic)).toBe('sesame')
     expect(headerOf({ 'x-service-token': '' }, 'Token', generic)).toBeUndefined()
     expect(headerOf({}, 'Event-UUID', gitlab)).toBeUndefined()
   })
 
-  it('use the first value if they are repeated', () => {
+  it('uses the first value of a repeated webhook header', () => {
     expect(headerOf({ 'x-service-webhook-uuid': ['a', 'b'] }, 'Webhook-UUID', generic)).toBe('a')
     expect(headerOf({ 'x-service-webhook-uuid': [] }, 'Webhook-UUID', generic)).toBeUndefined()
   })

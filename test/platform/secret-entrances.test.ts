@@ -1,4 +1,4 @@
-// Each place where a text of others enters: secrets are redacted there, and control sequences removed, however the text hides them.
+// Tests each place where texts from outside enter the daemon. Secrets are redacted there and control sequences removed, however the text hides them.
 import { createServer } from 'node:http'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -58,7 +58,7 @@ const contexts: readonly ((token: string) => string)[] = [
   token => `\`${token}\``,
   token => `x\u200b${token.slice(0, 9)}\u200b${token.slice(9)}`,
 ]
-/** Each token in each context, and what must not be left of it. */
+/** Each token in each context, and the part of it that the result must not contain. */
 const hidden = contexts.flatMap(context =>
   tokens.map(([beginning, length, from = letters]) => {
     const value = some(length, from)
@@ -70,7 +70,7 @@ const texts = hidden.map(({ text }) => text)
 const job = { id: 2, name: 'unit', start: 0, end: 60_000, status: 'failed' } as JobSnapshot
 const call = { priority: 'inside' as const }
 
-/** A platform that gives this body for whatever is asked. */
+/** Creates a client of a platform that answers every request with this body. */
 async function platformWith(body: string | Uint8Array): Promise<CommandClient> {
   const port = await listen(createServer((_, response) => response.end(body)))
   return closeAfterTest(
@@ -195,7 +195,7 @@ const entrances: Readonly<Record<string, (all: readonly string[]) => unknown>> =
   ]),
 }
 
-it.each(Object.entries(entrances))('a secret is redacted, whatever hides it, in %s', async (_, enter) => {
+it.each(Object.entries(entrances))('redacts a secret, however it is hidden, in %s', async (_, enter) => {
   const read = JSON.stringify(await enter(texts), (_key, value: unknown) =>
     value instanceof Map ? [...(value as Map<unknown, unknown>)] : value,
   )

@@ -1,12 +1,12 @@
-// What is read of a pipeline's variables, and all that is refused in its place.
+// Tests which of a pipeline's variables are read, and which invalid values are refused.
 import { describe, expect, it } from 'vitest'
 import { readVariables, readVariablesAlone } from '../../src/platform/wanted-facts.ts'
 import { validTraceparent } from '../../src/model/trace-context.ts'
 
 const good = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-describe('a traceparent', () => {
-  it('of version 00 with nonzero ids is valid', () => {
+describe('a traceparent of a pipeline', () => {
+  it('accepts a traceparent of version 00 with nonzero ids', () => {
     expect(validTraceparent(good)).toBe(good)
     expect(validTraceparent(` ${good}\n`)).toBe(good)
   })
@@ -18,10 +18,10 @@ describe('a traceparent', () => {
     [`fe-${ids}-00`, `00-${ids}-00`],
     [`cc-${ids}-01-what-the-future-will-be-like`, `00-${ids}-01`],
     [`01-${ids}-01-`, `00-${ids}-01`],
-    // Of the flags of a higher version only the sampled bit is known.
+    // In a higher version, only the sampled bit of the flags is known.
     [`01-${ids}-fe`, `00-${ids}-00`],
     [`01-${ids}-ff-x`, `00-${ids}-01`],
-  ])('of a higher version, %s, is read like version 00: %s', (text, read) => {
+  ])('reads a traceparent of a higher version, %s, like version 00: %s', (text, read) => {
     expect(validTraceparent(text)).toBe(read)
     expect(validTraceparent(read)).toBe(read)
   })
@@ -43,7 +43,7 @@ describe('a traceparent', () => {
     '00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01',
     '00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01',
     `${good}-extra`,
-  ])('is refused: %o', text => {
+  ])('refuses an invalid traceparent: %o', text => {
     expect(validTraceparent(text)).toBeUndefined()
   })
 })
@@ -63,7 +63,7 @@ describe('the variables of a pipeline event', () => {
     [[{ key: 'TRACEPARENT', value: 7 }], undefined],
     [{ TRACEPARENT: good }, undefined],
     [undefined, undefined],
-  ])('yield the traceparent of %j: %s', (variables, reported) => {
+  ])('reads from the variables %j the traceparent %s', (variables, reported) => {
     expect(readVariables(variables)?.traceparent).toBe(reported)
   })
 
@@ -77,16 +77,16 @@ describe('the variables of a pipeline event', () => {
     [[{ key: 'CI_DEBUG_TRACE', value: { toString: 1 } }], false],
     [{ CI_DEBUG_TRACE: 'true' }, false],
     [undefined, false],
-  ])('tell whether %j enables a debug trace: %s', (variables, isOn) => {
+  ])('reads from the variables %j whether they enable a debug trace: %s', (variables, isOn) => {
     expect(readVariables(variables)?.isDebugTraced ?? false).toBe(isOn)
   })
 
-  it.each([null, 7, 'text', [], {}])('are missing in a list like %j', variables => {
+  it.each([null, 7, 'text', [], {}])('reads neither a traceparent nor a debug trace from a list like %j', variables => {
     const { traceparent, isDebugTraced = false } = readVariables(variables) ?? {}
     expect([traceparent, isDebugTraced]).toEqual([undefined, false])
   })
 
-  it('are stored without all but these two and those that are allowed by name', () => {
+  it("stores of a pipeline's variables only the traceparent, the debug trace flag and those that are allowed by name", () => {
     const stored = (names?: ReadonlySet<string>): unknown =>
       JSON.parse(
         JSON.stringify(

@@ -1,4 +1,4 @@
-// What the build says if it cannot build: npm shows it when it installs a clone.
+// Tests the message of the build if it cannot build. npm shows the message when it installs a clone.
 import { spawnSync } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { repository } from './install.ts'
 
-/** Runs the build in a folder without packages, as npm of this user agent does. */
+/** Runs the build in a folder without packages, as the npm with this user agent does. */
 function build(userAgent: string): string {
   const folder = temporaryFolder()
   for (const name of ['package.json', 'scripts'])
@@ -17,11 +17,11 @@ function build(userAgent: string): string {
   return stderr
 }
 
-it('names the Node.js that is too old, if npm left the bundler out for it', () => {
+it('the build reports that Node.js is too old if npm has left out the bundler for it', () => {
   expect(build('npm/9.2.0 node/v18.20.4 linux x64')).toContain('npm runs on Node.js 18')
   expect(build('npm/9.2.0 node/v18.20.4 linux x64')).toContain('Use Node.js 20 or newer')
 })
 
-it('says how to get the bundler otherwise', () => {
+it('the build reports how to install the bundler if it is missing for another reason', () => {
   expect(build('npm/11.0.0 node/v24.0.0 linux x64')).toContain('Run `npm ci`')
 })

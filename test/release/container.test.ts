@@ -1,5 +1,5 @@
-// The image that `.ci/image` has built, started as a container is: its root read-only, a small tmpfs as its volume, its own user. A
-// webhook goes in and its trace comes out; the script of deploy/ci runs in it.
+// Tests the image that `.ci/image` has built. It is started like a container: with a read-only root, a small tmpfs as its volume, and its own user.
+// The test sends a webhook and receives its trace; it also runs the script of deploy/ci in the image.
 import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { once } from 'node:events'
@@ -25,8 +25,8 @@ interface ImageConfig {
 const { PIPESPAN_TEST_IMAGE_ROOT: root = '', PIPESPAN_TEST_IMAGE_CONFIG: config } = process.env
 
 /**
- * Runs `"$@"` in the image at `$1` as the user `$2`: nothing of it can be written but 16 MiB at /data. The folder `$3`, if it is not empty, is the
- * service account of a pod.
+ * Runs `"$@"` in the image at `$1` as the user `$2`. Only 16 MiB at /data are writable. If the folder `$3` is not empty, it is mounted as the service
+ * account of a pod.
  */
 const asContainer = `
   root=$1 user=$2 account=$3; shift 3
@@ -47,7 +47,7 @@ function imageConfig(): ImageConfig {
   return (JSON.parse(readFileSync(config ?? '', 'utf8')) as { OCIv1: { config: ImageConfig } }).OCIv1.config
 }
 
-/** A process in the image, with the image's environment and `env`, and nothing of this process's own. */
+/** Starts a process in the image, with the image's environment and `env`, and without the environment of this process. */
 function inContainer(
   command: readonly string[],
   env: Record<string, string>,
@@ -57,14 +57,14 @@ function inContainer(
   const own = Object.fromEntries(image.Env.map(pair => pair.split(/=(.*)/s, 2) as [string, string]))
   const inside = ['--mount', 'sh', '-eu', '-c', asContainer, 'sh', root, image.User, account]
   return spawn('/usr/bin/unshare', [...inside, ...command], {
-    // The image's PATH finds node.
+    // Node is found by the PATH of the image.
     env: { ...own, ...env, PATH: `${own.PATH ?? '/usr/local/bin'}:/usr/sbin:/usr/bin:/sbin:/bin` },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }
 
 it.skipIf(config === undefined)(
-  'the job of deploy/ci runs in the image, and replaces the token in the Secret',
+  'the job of deploy/ci runs in the image, and replaces the token in the Kubernetes Secret',
   async () => {
     const text = readFileSync(path.join(repository, 'deploy/ci/token-rotation.yml'), 'utf8')
     const { 'rotate ingest token': job } = parse(text) as {

@@ -1,5 +1,5 @@
-// The container image without a container: what the Dockerfile copies, started as it says, by a user without rights in a
-// folder that cannot be written.
+// Tests the container image without a container: the files that the Dockerfile copies are started as it specifies, by an unprivileged user in a
+// read-only folder.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, copyFileSync, readdirSync, readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const dockerfile = readFileSync(path.join(repository, 'Dockerfile'), 'utf8').rep
 const stage = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))
 const isRoot = process.getuid?.() === 0
 
-/** What an instruction of the last stage says. */
+/** Returns the arguments of an instruction in the last stage of the Dockerfile. */
 function description(instruction: string): string {
   return new RegExp(`^(?:${instruction}) +(.*)$`, 'm').exec(stage)?.[1] ?? ''
 }
@@ -23,7 +23,7 @@ function pairs(text: string): Record<string, string> {
 }
 
 describe('the Dockerfile', () => {
-  it('labels the image as the package describes itself', () => {
+  it('labels the image with the description of the package', () => {
     const { version, license } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as {
       version: string
       license: string
@@ -35,7 +35,7 @@ describe('the Dockerfile', () => {
     })
   })
 
-  it('builds and runs on one image, named by its digest, of the very Node that tests ran with', () => {
+  it('builds and runs on one base image, pinned by its digest, with the same version of Node as the tests', () => {
     const { devDependencies } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>
     }
@@ -44,19 +44,19 @@ describe('the Dockerfile', () => {
     expect(image).toContain(`node:${devDependencies.node}-`)
     const stages = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, from]) => from)
     expect(stages).toEqual(['${NODE_IMAGE}', '${NODE_IMAGE}'])
-    // The commands that renew it name the same version.
+    // The commands that update the base image name the same version.
     const operating = readFileSync(path.join(repository, 'docs/operating.md'), 'utf8')
     for (const text of [dockerfile, operating]) {
       expect(new Set(text.match(/node:\d[\w.]*-bookworm-slim/g))).toEqual(new Set([image.replace(/@.*/, '')]))
     }
   })
 
-  it('runs as a user without a name, by number, so that Kubernetes can see it is not root', () => {
+  it('runs the image as a user that is given by number, so that Kubernetes can verify that it is not root', () => {
     expect(description('USER')).toBe('65532:65532')
   })
 })
 
-describe('what the image holds', () => {
+describe('the content of the image', () => {
   let folder: Folder
   let app: string
   let data: string
@@ -69,7 +69,7 @@ describe('what the image holds', () => {
     makeReadOnly(app)
     chmodSync(data, 0o700)
     if (isRoot) chownSync(data, 65532, 65532)
-    // Where the other user can reach it, whatever folder this checkout lies in.
+    // Node is copied to a folder that the other user can access, wherever this checkout is.
     node = path.join(folder.path, 'node')
     copyFileSync(process.execPath, node)
     chmodSync(node, 0o755)
@@ -79,7 +79,7 @@ describe('what the image holds', () => {
     folder[Symbol.dispose]()
   })
 
-  it('is what the Dockerfile copies', () => {
+  it('contains exactly the files that the Dockerfile copies into the image', () => {
     const copied = [...stage.matchAll(/^COPY (?:--from=build )?(.*) \S+$/gm)].flatMap(([, names = '']) =>
       names.split(' '),
     )
@@ -90,13 +90,13 @@ describe('what the image holds', () => {
     expect(sizeOf(app)).toBeLessThan(12_000_000)
   })
 
-  it('brings the licences of the packages that it holds code of', () => {
+  it('includes the licences of the packages whose code is in the bundle', () => {
     const text = readFileSync(path.join(app, 'dist/THIRD-PARTY-LICENCES.txt'), 'utf8')
     const packages = [...text.matchAll(/^(\S+) \d+\.\d+\.\d+: \S+$/gm)].map(([, name]) => name)
     expect(packages).toEqual(expect.arrayContaining(['@opentelemetry/api', 'fastify', 'pg', 'undici', 'zod']))
   })
 
-  it('starts, is healthy, and ends in order, writing to the data folder alone', async () => {
+  it('starts a healthy daemon that stops cleanly and writes only to the data folder', async () => {
     const [port = 0, adminPort = 0] = await freePorts(2)
     const env = {
       ...pairs(description('ENV')),

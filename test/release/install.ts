@@ -1,4 +1,4 @@
-// Installs as users and images have them, in folders of their own; from the dist that `npm ci` or `npm run build` has made.
+// Installs the package as users and images do, in separate folders, from the dist that `npm ci` or `npm run build` has built.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -21,14 +21,14 @@ export interface Folder extends Disposable {
   readonly path: string
 }
 
-/** An empty folder that every user may enter. */
+/** Creates an empty folder that every user may enter. */
 export function emptyFolder(): Folder {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-release-'))
   chmodSync(folder, 0o755)
   return { path: folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** Runs a program with this very Node first on the path; throws with its words when it fails. */
+/** Runs a program with the current Node first in the PATH. If it fails, throws an error with its output. */
 export function run(cwd: string, program: string, ...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', env: ours() })
   if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}: ${stdout}${stderr}`)
@@ -39,10 +39,10 @@ function ours(): NodeJS.ProcessEnv {
   return { ...foreign, PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH ?? ''}` }
 }
 
-/** `npm pack`, and the package installed into a folder that has nothing else. Returns what npm has warned about. */
+/** Runs `npm pack`, and installs the package into a folder that contains nothing else. Returns npm's warnings. */
 export function installPacked(folder: string): string {
   needDist()
-  // A copy, because packing changes the manifest for a moment, which other tests read.
+  // The package is packed in a copy, because packing changes the manifest for a moment, while other tests read it.
   const clone = subfolder(folder, 'clone')
   for (const name of ['package.json', 'scripts', 'dist', 'config', 'docs', 'LICENSE', 'README.md', 'CHANGELOG.md'])
     cpSync(path.join(repository, name), path.join(clone, name), { recursive: true })
@@ -66,7 +66,7 @@ export function installPacked(folder: string): string {
   return stderr
 }
 
-/** What the Dockerfile copies: nothing is installed, as the bundle holds all that it needs. */
+/** Copies the files that the Dockerfile copies. No package is installed, because the bundle contains all code that it needs. */
 export function copyImage(folder: string): void {
   needDist()
   for (const name of ['package.json', 'dist', 'config', 'LICENSE', 'README.md']) {
@@ -74,7 +74,7 @@ export function copyImage(folder: string): void {
   }
 }
 
-/** The environment without what `npm test` adds for its own package, and without settings of a daemon. */
+/** The environment without the variables that `npm test` adds for its own package, and without settings of a daemon. */
 const foreign = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(npm_(package|lifecycle|command)|PIPESPAN_|OTEL_)/i.test(name)),
 )
@@ -85,7 +85,7 @@ export function needDist(): void {
   if (!existsSync(path.join(repository, 'dist/main.js'))) throw new Error('dist is missing: run `npm run build` first.')
 }
 
-/** Nobody may write there any more. */
+/** Makes the folder read-only for all users. */
 export function makeReadOnly(folder: string): void {
   for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     const file = path.join(folder, entry)
@@ -95,7 +95,7 @@ export function makeReadOnly(folder: string): void {
   chmodSync(folder, 0o555)
 }
 
-/** Bytes of all files below. */
+/** Returns the size of all files in the folder and its subfolders, bytes. */
 export function sizeOf(folder: string): number {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map(entry => lstatSync(path.join(folder, entry)))

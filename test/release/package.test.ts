@@ -1,4 +1,4 @@
-// The package as npm would publish it: it installs into an empty folder and runs there. In the long form, as npm takes its time.
+// Tests the package as npm would publish it: it installs into an empty folder and runs there. The test is part of the long form, because npm is slow.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { emptyFolder, installPacked, repository, run, type Folder } from './inst
 
 const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as { version: string }
 
-describe.runIf(isFull)('the package', () => {
+describe.runIf(isFull)('the npm package', () => {
   let folder: Folder
   let warnings: string
   beforeAll(() => {
@@ -16,31 +16,31 @@ describe.runIf(isFull)('the package', () => {
   }, 180_000)
   afterAll(() => folder[Symbol.dispose](), 180_000)
 
-  it('prints its version', () => {
+  it("prints the package's version", () => {
     expect(run(folder.path, 'npx', '--no-install', 'pipespan', '--version')).toBe(`${version}\n`)
   })
 
-  it('is installed without a warning about its scripts or engine', () => {
+  it('installs the npm package without a warning about its scripts or engine', () => {
     expect(warnings).not.toMatch(/pipespan|EBADENGINE|install-scripts/)
   })
 
-  it('comes alone: nothing else is installed with it', () => {
+  it('installs the npm package without any other package', () => {
     expect(readdirSync(path.join(folder.path, 'node_modules')).filter(name => !name.startsWith('.'))).toEqual([
       'pipespan',
     ])
   })
 
-  it('checks a configuration with the example that it brings', () => {
+  it('validates the example configuration that it contains', () => {
     const example = 'node_modules/pipespan/config/pipespan.example.yaml'
     expect(run(folder.path, 'npx', '--no-install', 'pipespan', 'config', 'check', example)).toContain('is valid')
   })
 
-  it('runs the demo to its end', () => {
+  it('runs the demo of the npm package to its end', () => {
     const said = run(folder.path, 'npx', '--no-install', 'pipespan', 'demo', '--once')
     expect(said).toMatch(/10 pipelines with \d+ jobs drawn/)
   })
 
-  it('holds no sources, tests or secrets', () => {
+  it('contains no sources, tests or secrets', () => {
     const files = readdirSync(path.join(folder.path, 'node_modules/pipespan'), { recursive: true, encoding: 'utf8' })
     const own = files.filter(file => !file.startsWith('node_modules'))
     expect(own.filter(file => /^(src|test|scripts|\.)/.test(file) || /\.(pem|key|env)$/.test(file))).toEqual([])

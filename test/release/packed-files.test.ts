@@ -1,4 +1,4 @@
-// What the packed file holds, by npm's own list: what its documents send the reader to is in it.
+// Tests the files of the npm package, according to npm's own list. Every file that the package's documents link to must be in it.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { repository } from './install.ts'
 
 function packedFiles(): string[] {
-  // Without scripts: `prepack` shortens the manifest for a moment, which other tests read.
+  // npm runs without scripts, because `prepack` shortens the manifest for a moment, while other tests read it.
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: repository,
     encoding: 'utf8',
@@ -15,10 +15,10 @@ function packedFiles(): string[] {
   return packed?.files.map(file => file.path) ?? []
 }
 
-describe('the packed file', () => {
+describe('the packed npm package', () => {
   const files = packedFiles()
 
-  it('holds the systemd unit and the manifests that its documents name', () => {
+  it('contains the systemd unit and the manifests that its documents name', () => {
     for (const file of [
       'deploy/systemd/pipespan.service',
       'deploy/compose/compose.yaml',
@@ -28,11 +28,11 @@ describe('the packed file', () => {
       expect(files).toContain(file)
   })
 
-  it('holds no part of the chart, whose links npm leaves out: a release has it as a file of its own', () => {
+  it('contains no part of the Helm chart, whose symbolic links npm leaves out; a release has the chart as a separate file', () => {
     expect(files.filter(file => file.startsWith('deploy/helm/'))).toEqual(['deploy/helm/pipespan/README.md'])
   })
 
-  it('has no link in its documents that leads out of it', () => {
+  it('has no link in its documents to a file outside of the package', () => {
     const known = new Set(files.flatMap(file => [file, ...foldersOf(file)]))
     const pages = files.filter(file => file.endsWith('.md'))
     expect(pages.length).toBeGreaterThan(20)

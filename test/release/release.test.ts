@@ -1,4 +1,5 @@
-// What a release refuses before it publishes anything, and how it is prepared. `.ci/release` runs it dry, and starts all that it makes.
+// Tests what a release refuses before it publishes anything, and how it is prepared. `.ci/release` runs a release dry, and starts everything that it
+// builds.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -11,7 +12,7 @@ function release(cwd: string, ...args: string[]) {
   return spawnSync(process.execPath, ['scripts/release.js', ...args], { cwd, encoding: 'utf8' })
 }
 
-/** A clone in a folder, because packing changes the manifest for a moment, which other tests read. */
+/** Clones the repository into a folder, because packing changes the manifest for a moment, while other tests read it. */
 function cloneIn(folder: string): string {
   const clone = path.join(folder, 'clone')
   run(folder, 'git', 'clone', '-q', '--shared', repository, clone)
@@ -22,7 +23,7 @@ function cloneIn(folder: string): string {
 
 const to = ['--image', 'registry.example.com/pipespan', '--charts', 'oci://registry.example.com/charts']
 
-/** A clone in which `change` has edited a file and committed that; answers what the release refuses. */
+/** Applies and commits `change` to a file in a clone, and returns the message with which the release is refused. */
 function refusals(file: string, change: (text: string) => string): string {
   using folder = emptyFolder()
   const clone = cloneIn(folder.path)
@@ -36,15 +37,15 @@ function refusals(file: string, change: (text: string) => string): string {
   return stderr
 }
 
-describe('a release', () => {
-  it('is refused while there are changes under Unreleased', () => {
+describe('a release of the product', () => {
+  it('refuses a release while the changelog has changes under Unreleased', () => {
     const stderr = refusals('CHANGELOG.md', text =>
       text.replace('## Unreleased\n', '## Unreleased\n\n### Fixed\n\n- One.\n'),
     )
     expect(stderr).toContain('refused: CHANGELOG.md has changes under Unreleased')
   })
 
-  it('is refused without a dated heading', () => {
+  it('refuses a release if the changelog has no dated heading for the version', () => {
     const stderr = refusals('CHANGELOG.md', () => '# Changelog\n\n## Unreleased\n\n## 99.0.0 - 2026-01-01\n')
     expect(stderr).toContain(`CHANGELOG.md has no heading \`## ${version} - DATE\``)
   })
@@ -56,13 +57,13 @@ describe('a release', () => {
     ['deploy/helm/pipespan/Chart.yaml', 'appVersion: '],
     ['docs/releasing.md', 'pipespan-'],
     ['Dockerfile', 'image.version="'],
-  ])('is refused if %s has another version', (file, before) => {
+  ])('refuses a release if the file %s has another version', (file, before) => {
     expect(refusals(file, text => text.replace(before + version, `${before}99.0.0`))).toContain(
       `${file} has version 99.0.0, not ${version}`,
     )
   })
 
-  it('is prepared by writing the version everywhere, and dating the heading of the changes', () => {
+  it('prepares a release by writing the version into all files, and the date into the heading of the changelog', () => {
     using folder = emptyFolder()
     const clone = cloneIn(folder.path)
     const changelog = path.join(clone, 'CHANGELOG.md')
@@ -80,7 +81,7 @@ describe('a release', () => {
   })
 })
 
-it('refuses to run without --image and --charts', () => {
+it('refuses a release without the options --image and --charts', () => {
   const { status, stdout, stderr } = release(repository)
   expect([status, stdout, stderr]).toEqual([2, '', 'Give --image NAME and --charts oci://….\n'])
 })

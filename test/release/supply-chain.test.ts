@@ -1,4 +1,5 @@
-// What the product is made of: where packages come from, what they may do when they are installed, and what is known of those that ship.
+// Tests the supply chain of the product: the origin of its packages, the scripts that they may run when they are installed, and the known
+// vulnerabilities of those that ship.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, cpSync, readdirSync, readFileSync } from 'node:fs'
@@ -29,7 +30,7 @@ const bill = (): { components: { purl: string; name: string; version: string; ha
   read('dist/sbom.cdx.json') as never
 
 describe('the lock file', () => {
-  it('has nothing to object to', () => {
+  it('accepts the lock file of the product', () => {
     expect(faultsOf(lock, manifest)).toEqual([])
   })
 
@@ -42,13 +43,13 @@ describe('the lock file', () => {
     ['with a weak check sum', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, /no SHA-512/],
     ['that runs a script', { hasInstallScript: true }, /runs a script/],
     ['that is a link out of here', { link: true, resolved: '../zod' }, /link out/],
-  ])('is refused with a package %s', (_, change, description) => {
+  ])('refuses a lock file that contains a package %s', (_, change, description) => {
     const packages = { ...lock.packages, [place]: { ...lock.packages[place], ...change } }
     expect(faultsOf({ ...lock, packages }, manifest)).toEqual([expect.stringMatching(description)])
   })
 
   it.each(['^4.6.7', 'latest', 'github:colinhacks/zod', 'file:../zod', 'npm:other@1.0.0'])(
-    'is refused where package.json wishes for %s',
+    'refuses a lock file if package.json requests the version %s instead of an exact one',
     wish => {
       const devDependencies = { ...manifest.devDependencies, zod: wish }
       const packages = { ...lock.packages, '': { ...lock.packages[''], devDependencies } }
@@ -57,14 +58,14 @@ describe('the lock file', () => {
     },
   )
 
-  it('is refused where package.json says something else', () => {
+  it('refuses a lock file that differs from package.json', () => {
     const devDependencies = { ...manifest.devDependencies, zod: '1.0.0' }
     expect(faultsOf(lock, { ...manifest, devDependencies })).toEqual([expect.stringContaining('differ')])
   })
 })
 
 describe('a production install', () => {
-  it.runIf(isFull)('holds no package, and so runs no script: all that ships is in the bundle', () => {
+  it.runIf(isFull)('installs no package and so runs no script, because all code that ships is in the bundle', () => {
     const production = Object.entries(lock.packages).filter(([place, { dev, link }]) => place !== '' && !dev && !link)
     expect(production).toEqual([])
     using folder = emptyFolder()
@@ -94,20 +95,20 @@ describe('the bill of materials', () => {
     expect([...packages].filter(name => !names.has(name))).toEqual([])
   })
 
-  it.runIf(isFull)('names every package that the bundle holds code of, and no other', async () => {
+  it.runIf(isFull)('names every package whose code is in the bundle, and no other package', async () => {
     const packages = new Set((await bundledFiles()).flatMap(file => packageOf(file) ?? []))
     expect(packages.size).toBeGreaterThan(50)
     expect(bill().components.map(({ name, version }) => `${name} ${version}`)).toEqual([...packages].sort())
   })
 
-  it('has no second HTTP framework: of the MCP SDK only the server side of the protocol ships', () => {
+  it("contains no second HTTP framework: only the server side of the MCP SDK's protocol ships", () => {
     const names = bill().components.map(({ name }) => name)
     expect(names).toContain('@modelcontextprotocol/sdk')
     for (const other of ['express', 'hono', '@hono/node-server', 'jose', 'eventsource', 'cross-spawn'])
       expect(names).not.toContain(other)
   })
 
-  it('has for each the check sum of the lock file, and none of them runs a script when it is installed', () => {
+  it("has the lock file's checksum for each package, and none of the packages runs a script when it is installed", () => {
     const { components } = bill()
     expect(components.filter(({ hashes }) => hashes?.length !== 1)).toEqual([])
     const names = new Set(components.map(({ name }) => name))
@@ -119,7 +120,7 @@ describe('the bill of materials', () => {
   })
 })
 
-/** What a bundler of its own puts into the program: files of which any code is left. */
+/** Bundles the program separately. Returns the files whose code is in the bundle. */
 async function bundledFiles(): Promise<string[]> {
   const bundle = await rolldown({
     cwd: repository,
@@ -145,16 +146,16 @@ function packageOf(source: string): string | undefined {
   return `${name} ${version}`
 }
 
-describe('the audit', () => {
-  it('says loudly that nothing was audited when the registry gives no answer', async () => {
+describe('the audit of the packages', () => {
+  it('reports clearly that nothing was audited when the registry gives no answer', async () => {
     expect(await audited(404, { error: 'not here' })).toMatchObject({ code: 3, stderr: /NOT AUDITED/ })
   })
 
-  it('fails for a grave weakness in what ships', async () => {
+  it('fails for a critical vulnerability in a package that ships', async () => {
     expect(await audited(200, advisory('fastify'))).toMatchObject({ code: 1, stdout: /critical: fastify, which ships/ })
   })
 
-  it('reports one in a tool of development, and does not fail for it', async () => {
+  it('reports a vulnerability in a development tool, but does not fail for it', async () => {
     const { code, stdout } = await audited(200, advisory('prettier'))
     expect([code, stdout]).toEqual([0, expect.stringContaining('critical: prettier, for development only')])
   })
@@ -166,11 +167,11 @@ function advisory(name: string): object {
   }
 }
 
-/** The audit against a registry that answers like this. */
+/** Runs the audit with a registry that gives these answers. */
 async function audited(status: number, advisories: object): Promise<{ code: number; stdout: string; stderr: string }> {
   const registry = createServer((request, answer) => {
     request.resume().once('end', () => {
-      // It also wants to know which versions there are.
+      // The audit also requests the versions of each package.
       const name = decodeURIComponent(request.url?.slice(1) ?? '')
       const { version } = lock.packages[`node_modules/${name}`] ?? {}
       const said = request.method === 'GET' ? { name, versions: { [String(version)]: { name, version } } } : advisories

@@ -1,4 +1,4 @@
-// Closes or removes, after a test, what the test has opened for itself.
+// Closes or removes, after a test, the resources that the test has opened.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -8,7 +8,7 @@ import type { AddressInfo, Server } from 'node:net'
 type Closable =
   { close(): unknown } | { dispose(): unknown } | { kill(): unknown } | { destroy(): unknown } | AsyncDisposable
 
-/** Closes it when the test is over, and returns it. What was opened last is closed first. Also for use in `beforeEach`. */
+/** Closes the resource when the test is over, and returns it. Resources are closed in reverse order of opening. Also for use in `beforeEach`. */
 export function closeAfterTest<T extends Closable>(opened: T): T {
   onTestFinished(async () => {
     if ('close' in opened) await opened.close()
@@ -20,14 +20,14 @@ export function closeAfterTest<T extends Closable>(opened: T): T {
   return opened
 }
 
-/** A new folder that is removed after the test. */
+/** Creates a folder that is removed after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-test-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Lets the server listen until the test is over. Resolves to its local port. */
+/** Starts a server that listens until the test is over. Resolves to its local port. */
 export async function listen(server: Server & { closeAllConnections?(): void }): Promise<number> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {

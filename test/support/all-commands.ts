@@ -2,7 +2,7 @@
 import { buildProgram } from '../../src/commands/program.ts'
 import type { Command } from 'commander'
 
-/** `choices`: each choice of an argument counts as a command of its own, such as `enforcement on`. */
+/** Returns the names of all commands. With `choices`, each choice of an argument counts as a command, such as `enforcement on`. */
 export function allCommands({ choices = false } = {}): string[] {
   const below = (command: Command): string[] => [
     ...command.commands.flatMap(pathsOf),

@@ -1,4 +1,4 @@
-// Counts figures over time at once, and not some seconds later, for tests of what shows them. Without that feature nothing is counted.
+// Counts figures over time at once instead of some seconds later, for tests of the pages that show them. Without that feature, nothing is counted.
 import { createSteps } from '../../src/core/store/maintenance/steps.ts'
 import { features } from '../../src/features.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -12,15 +12,15 @@ import type { SharedStore } from '../../src/core/store/ports/store.ts'
 const trends = features.find(({ name }) => name === 'trends')
 const withFigures = features.filter(({ name }) => ['trends', 'regressions'].includes(name))
 
-/** The step with which the feature counts snapshots. */
+/** The step with which the feature of trends counts snapshots. */
 export const counting: LineStep = trends?.lineStep?.({} as never, {} as never) ?? {}
 
-/** The counts that a snapshot adds when it is sent. */
+/** Returns the counts that a snapshot adds when it is sent. */
 export function countedIn(run: Run, chunks: readonly Chunk[]): Reports[] {
   return chunks.flatMap(chunk => counting.onSnapshot?.(chunk, { run, isSent: true }) ?? [])
 }
 
-/** Adds to the figures what snapshots have reported. */
+/** Adds the counts of all snapshots to the stored figures. */
 export async function countFigures(store: Pick<SharedStore, 'on'>): Promise<void> {
   const failures: unknown[] = []
   const log = { ...silentLog(), error: (failure: unknown) => failures.push(failure) }
@@ -32,14 +32,14 @@ export async function countFigures(store: Pick<SharedStore, 'on'>): Promise<void
     }
     const loop = create({} as never, { store, clock: { ...systemClock, sleep }, log } as never)
     loop?.start()
-    // The loop sleeps when nothing is left, or when it has failed.
+    // The loop becomes idle when no counts are left, or when it has failed.
     await isIdle
     await loop?.stop()
   }
   if (failures.length > 0) throw new Error(JSON.stringify(failures))
 }
 
-/** Deletes figures that are older than `keep`, ms. Resolves to their number. */
+/** Deletes figures that are older than `keep`, ms. Resolves to the number of deleted figures. */
 export async function pruneFigures(store: Pick<SharedStore, 'on'>, keep: number, now: number): Promise<number> {
   const steps = createSteps(async () => true, { now: () => now, sleep: async () => undefined })
   const times = { keepFigures: keep, retention: keep, remember: keep }

@@ -1,4 +1,5 @@
-// Runs a program on a pseudo terminal, with the lines that a person would see there. Needs python3, whose standard library has pseudo terminals.
+// Runs a program on a pseudo terminal, and reads the lines that a user would see there. It needs python3, whose standard library supports pseudo
+// terminals.
 import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import path from 'node:path'
 
@@ -30,12 +31,12 @@ export class DrawnTerminal {
     this.#process.kill('SIGKILL')
   }
 
-  /** Everything that the program has written. */
+  /** All output that the program has written. */
   get written(): string {
     return this.#written
   }
 
-  /** The lines of the picture that was drawn last: `top` draws each from the upper left corner. Colours are left out. */
+  /** The lines of the last screen. `top` draws each screen from the upper left corner. Colours are left out. */
   get lines(): string[] {
     const picture = this.#written.split('\x1b[H').at(-1) ?? ''
     return picture.replace(/\x1b\[[?\d;]*[a-zA-Z]/g, '').split(/\r?\n/)

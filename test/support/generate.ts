@@ -1,5 +1,4 @@
-// Generates the webhooks of whole pipelines at once, without waiting, for tests and benchmarks. The same seed gives the same
-// deliveries.
+// Generates the webhooks of complete pipelines at once, without waiting, for tests and benchmarks. The same seed gives the same deliveries.
 import { deliveryOf, type Delivery } from '../../src/simulator/platform/delivery.ts'
 import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
@@ -11,25 +10,25 @@ import { defaultInstance } from '../../src/simulator/platform/world.ts'
 
 export interface GenerateOptions {
   readonly seed: number
-  /** The scenarios, which are taken in turn. */
+  /** The scenarios of the pipelines, which are used in turn. */
   readonly scenarios: readonly [ScenarioName, ...ScenarioName[]]
-  /** Number of pipelines that are started, without those that they trigger. */
+  /** Number of pipelines that are started, not counting those that they trigger. */
   readonly pipelines: number
-  /** When the first one starts, Unix ms. */
+  /** When the first pipeline starts, Unix ms. */
   readonly start?: number | undefined
-  /** Seconds between the end of one pipeline and the start of the next. Default 5. */
+  /** Seconds between the end of one pipeline and the start of the next. The default is 5. */
   readonly pause?: number | undefined
   readonly firstIds?: FirstIds | undefined
   readonly instance?: string | undefined
-  /** See `PayloadOptions.newest`. Default true. */
+  /** Whether the payloads are those of the newest platform, see `PayloadOptions.newest`. The default is true. */
   readonly newest?: boolean | undefined
 }
 
 /** A pipeline with all pipelines that it triggered. */
 export interface GeneratedFamily {
-  /** The deliveries in the order in which they happen. */
+  /** The deliveries of the family, in the order in which the platform sends them. */
   readonly deliveries: readonly Delivery[]
-  /** The pipelines. The one that was started comes first. */
+  /** The pipelines of the family. The one that was started comes first. */
   readonly pipelines: readonly PipelineTruth[]
 }
 
@@ -54,7 +53,7 @@ export function* generate(options: GenerateOptions): Generator<GeneratedFamily, 
   }
 }
 
-/** The whole life of one pipeline and its family. */
+/** Generates all deliveries of one pipeline and its family. */
 export function generatePipeline(
   seed: number,
   scenario: ScenarioName,

@@ -1,4 +1,4 @@
-// A stand-in for the Kubernetes API with one Secret: GET and JSON merge PATCH over HTTPS, versions, RBAC, Status objects.
+// A stand-in for the Kubernetes API with one Secret. It supports GET and JSON merge PATCH over HTTPS, versions, RBAC, and Status objects.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
@@ -19,27 +19,27 @@ interface MergePatch {
 }
 
 export interface KubernetesSecrets {
-  /** The environment of a pod. */
+  /** The environment variables of a pod. */
   readonly env: Record<string, string>
   readonly accountFolder: string
-  /** The service account's token that the API accepts. A test changes it like the kubelet, which renews it. */
+  /** The service account's token that the API accepts. A test changes it, as the kubelet does when it renews the token. */
   accountToken: string
   /** The verbs that the service account's Role allows. */
   verbs: readonly ('get' | 'patch')[]
   /** The Secret; undefined if it does not exist. */
   secret: SecretBody | undefined
-  /** The decoded value of a key. */
+  /** Returns the decoded value of a key of the Secret. */
   value(key: string): string
-  /** Makes a new version, like another writer that changes annotations or labels. */
+  /** Creates a new version of the Secret, like another writer that changes annotations or labels. */
   touch(): void
   /** Called before a PATCH is applied, so that a test can change the Secret first. */
   beforePatch: () => void
-  /** Content types of the patches, in order. */
+  /** The content types of the patches, in the order of arrival. */
   readonly patchTypes: string[]
   close(): Promise<void>
 }
 
-/** `name`: of the Secret, with its namespace. */
+/** Starts the stand-in. `name` is the name of the Secret, with its namespace. */
 export async function startKubernetes(name = 'pipespan/ingest'): Promise<KubernetesSecrets> {
   const place = `/api/v1/namespaces/${name.replace('/', '/secrets/')}`
   const tls = path.join(import.meta.dirname, '..', 'fixtures', 'tls')
@@ -100,7 +100,7 @@ export async function startKubernetes(name = 'pipespan/ingest'): Promise<Kuberne
     return shown(api.secret)
   }
 
-  // This is longer than any client keeps a connection, so that none sends into a connection that is being closed.
+  // The keep-alive timeout is longer than any client keeps a connection, so that no client sends into a connection that is being closed.
   const server = createServer({ cert, key, keepAliveTimeout: 300_000 }, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -139,7 +139,7 @@ export async function startKubernetes(name = 'pipespan/ingest'): Promise<Kuberne
   return api
 }
 
-/** Merges like RFC 7396, one level deep: null removes an entry. */
+/** Merges two objects as in RFC 7396, but only one level deep: null removes an entry. */
 function merged(
   before: Record<string, string> | undefined,
   change: Record<string, string | null> | undefined,

@@ -1,4 +1,4 @@
-// Parses a pattern as the configuration does.
+// Parses a redaction pattern as the configuration does.
 import { LinearPattern } from '../../src/lib/text-redaction.ts'
 import { withoutRanges } from '../../src/lib/plain-text.ts'
 

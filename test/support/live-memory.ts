@@ -1,10 +1,11 @@
-// Measures how much memory is live in this process. It is the same on every machine, unlike resident memory, which depends on when garbage is collected.
+// Measures the live memory of this process. It is the same on every machine, unlike resident memory, which depends on the time of garbage
+// collections.
 import { runInNewContext } from 'node:vm'
 import { setFlagsFromString } from 'node:v8'
 
 let collect: (() => void) | undefined
 
-/** The live bytes in the heap and outside of it. All garbage is collected first, which takes a moment. */
+/** Returns the live bytes in and outside of the heap. It first collects all garbage, which takes a moment. */
 export function liveMemory(): number {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')

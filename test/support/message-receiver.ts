@@ -1,4 +1,4 @@
-// A receiver of notifications, which keeps every message that it has accepted, and refuses messages on demand.
+// A receiver of notifications. It stores every message that it has accepted, and refuses messages on demand.
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -12,9 +12,9 @@ export interface ReceivedMessage {
 export class MessageReceiver {
   /** The messages that were answered with 2xx. */
   readonly accepted: ReceivedMessage[] = []
-  /** Number of requests that were answered with another status. */
+  /** Number of messages that were answered with another status than 2xx. */
   refused = 0
-  /** The status of all answers from now on. */
+  /** The HTTP status of all answers from now on. */
   status = 200
   #url = ''
   readonly #server = createServer((request, response) => {
@@ -45,7 +45,7 @@ export class MessageReceiver {
     return this.#url
   }
 
-  /** May be called again. */
+  /** Closes the receiver. It may be called again. */
   async close(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise(resolve => this.#server.close(resolve))

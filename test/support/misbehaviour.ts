@@ -1,36 +1,36 @@
-// The faults of an OTLP backend that tests can order: which requests they affect, and what happens to these.
+// The faults of an OTLP backend that tests can order: which requests they affect, and how these are answered.
 import type { ServerResponse } from 'node:http'
 import { exportResponse, rpcStatus } from '../../src/simulator/otlp-messages.ts'
 import type { ReceivedRequest } from './otlp-decode.ts'
 
-/** What happens to a request that a misbehaviour affects. */
+/** The fault that a misbehaviour causes in the requests that it affects. */
 export type Fault =
   | {
       readonly kind: 'status'
       readonly status: number
       readonly headers?: Readonly<Record<string, string>> | undefined
-      /** The body, sent unchanged. Without it the body is a google.rpc.Status with `message`. */
+      /** The body of the answer, sent unchanged. By default, the body is a google.rpc.Status with `message`. */
       readonly body?: string | Uint8Array | undefined
       readonly message?: string | undefined
     }
-  /** The answer is 2xx with this in `partial_success`, and the data is kept. */
+  /** The answer is 2xx with these fields in `partial_success`, and the data counts as received. */
   | { readonly kind: 'partial'; readonly rejected: number; readonly message: string }
   /** The request is read and never answered. */
   | { readonly kind: 'hang' }
-  /** The request is read and the connection is cut. */
+  /** The request is read, and then the connection is cut. */
   | { readonly kind: 'drop' }
-  /** The data is kept, and the connection is cut before the answer, so the sender cannot know the outcome. */
+  /** The data counts as received, but the connection is cut before the answer, so the sender cannot know the outcome. */
   | { readonly kind: 'lost-answer' }
   /** The request is answered as usual, after `delay`. */
   | { readonly kind: 'slow' }
 
 export interface Misbehaviour {
   readonly fault: Fault
-  /** The fault (or the answer) waits for this time, ms, or until this promise resolves. */
+  /** How long the fault (or the answer) is delayed, ms, or a promise that it waits for. */
   readonly delay?: number | Promise<unknown> | undefined
-  /** The number of requests after which it ends. Without it, it ends when it is cancelled. */
+  /** The number of affected requests after which the misbehaviour ends. Without it, the misbehaviour lasts until it is cancelled. */
   readonly times?: number | undefined
-  /** If set, only requests for which this holds are affected. */
+  /** Whether a request is affected. Without this function, all requests are. */
   readonly when?: ((request: ReceivedRequest) => boolean) | undefined
 }
 
@@ -39,11 +39,11 @@ interface Entry {
   left: number
 }
 
-/** The current misbehaviours. Of those that affect a request, the one that was ordered first counts. */
+/** The current misbehaviours. If several of them affect a request, the one that was ordered first applies. */
 export class Misbehaviours {
   readonly #ordered: Entry[] = []
 
-  /** Returns the function that ends the misbehaviour. */
+  /** Adds a misbehaviour, and returns the function that ends it. */
   add(order: Misbehaviour): () => void {
     const entry = { order, left: order.times ?? Infinity }
     this.#ordered.push(entry)
@@ -70,7 +70,7 @@ export class Misbehaviours {
 
 const protobufType = 'application/x-protobuf'
 
-/** Answers a request that was accepted, wholly or in part (OTLP specification, "OTLP/HTTP Response"). */
+/** Answers a request that was accepted, completely or in part (OTLP specification, "OTLP/HTTP Response"). */
 export function answerAccepted(response: ServerResponse, partial?: { rejected: number; message: string }): void {
   const message =
     partial === undefined ? {} : { partialSuccess: { rejected: partial.rejected, errorMessage: partial.message } }

@@ -1,4 +1,4 @@
-// A stand-in for an observability instance: the documented ingest-token API, and the OTLP endpoint that enforces tokens.
+// A stand-in for an observability instance. It has the documented ingest-token API, and an OTLP endpoint that enforces tokens.
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,14 +7,14 @@ import { decodeTraces, type ReceivedSpan } from './otlp-decode.ts'
 
 export interface StandInOptions {
   readonly enforcement?: boolean
-  /** The shape of the list, which the documentation does not specify. */
+  /** The shape of the token list, which the documentation does not specify. */
   readonly list?: 'bare' | 'tokens' | 'data'
   readonly ids?: 'numbers' | 'strings'
-  /** True if the answer to a creation contains only the token, without its ID. */
+  /** Whether the answer to a creation contains only the token, without its ID. */
   readonly hideIds?: boolean
-  /** True if tokens are listed with their creation times. */
+  /** Whether tokens are listed with their creation times. */
   readonly times?: boolean
-  /** The status that refuses to revoke the last valid token. */
+  /** The HTTP status with which the instance refuses to revoke the last valid token. */
   readonly lastStatus?: number
 }
 
@@ -25,14 +25,14 @@ interface IngestToken {
   readonly createdAt: string
 }
 
-/** How one answer fails. `lost`: the request takes effect, and the connection ends without an answer. */
+/** How one answer fails. `lost`: the request takes effect, but the connection ends without an answer. */
 export type Misbehaviour =
   | {
       readonly status: number
       readonly body?: string
       readonly type?: string
       readonly retryAfter?: string
-      /** True if the request takes effect nevertheless. */
+      /** Whether the request takes effect although its answer is an error. */
       readonly isDone?: true
     }
   | 'lost'
@@ -43,25 +43,25 @@ export interface ObservabilityInstance {
   readonly url: string
   readonly otlpUrl: string
   readonly apiKey: string
-  /** An API key whose role does not suffice. */
+  /** An API key whose role does not have the required permissions. */
   readonly viewerKey: string
   enforced: boolean
-  /** All valid tokens, oldest first. */
+  /** All valid tokens, the oldest first. */
   readonly tokens: readonly IngestToken[]
-  /** All values that were ever valid. */
+  /** All token values that were ever valid. */
   readonly issued: readonly string[]
-  /** Number of exports by outcome since the start, including empty ones. */
+  /** Numbers of accepted and refused exports since the start, including empty exports. */
   readonly exports: { accepted: number; refused: number }
   /** The spans of the accepted exports, in the order of arrival. */
   readonly spans: readonly ReceivedSpan[]
   /** The credentials of each refused export, in the order of arrival. */
   readonly refusals: readonly { readonly at: number; readonly bearer: string | undefined }[]
-  /** Adds a token, like another administrator or cluster. */
+  /** Adds a token, as another administrator or cluster would. */
   add(name: string): IngestToken
   remove(id: string): void
-  /** Makes one answer fail: that to the next request of this method whose path ends with `path`. */
+  /** Makes one answer fail: the answer to the next request with this method whose path ends with `path`. */
   misbehaveOnce(method: string, path: string, how: Misbehaviour): void
-  /** Called when a request has taken effect and before it is answered. */
+  /** Called after a request has taken effect and before it is answered. */
   onDone: (method: string, path: string) => void
   close(): Promise<void>
 }
@@ -170,7 +170,7 @@ export async function startInstance(options: StandInOptions = {}): Promise<Obser
     response.end(how === 'truncated' ? text.slice(0, Math.ceil(text.length / 2)) : text)
   }
 
-  // This is longer than any sender keeps a connection, so that none sends into a connection that is being closed and gets no answer.
+  // The keep-alive timeout is longer than any sender keeps a connection, so that no sender uses a connection that is being closed and gets no answer.
   const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -1,10 +1,10 @@
-// Outbox entries in the form that tests need: the entries of runs, and entries that are delivered at once.
+// Converts outbox entries into the form that tests need: the entries of runs, and entries that are delivered at once.
 import { isEvent, type AnyChunk } from '../../src/model/event.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { ExportQueue, OutboxEntry } from '../../src/core/store/ports/outbox.ts'
 import type { Store } from '../../src/core/store/ports/store.ts'
 
-/** The chunk or event of an entry in a store that `stores.ts` opened. */
+/** Returns the chunk or event of an entry in a store that `stores.ts` opened. */
 export function chunkOf({ body }: Pick<OutboxEntry, 'body'>): AnyChunk {
   return JSON.parse(Buffer.from(body).toString()) as AnyChunk
 }

@@ -1,6 +1,6 @@
-// Decodes export requests into plain spans, metrics and log records, each with its resource and scope, and into what a receiver keeps of a request. It
-// decodes the kinds of metrics that Pipespan sends: gauges, sums and histograms. Field names and numbers are those of opentelemetry-proto; the packages are
-// merged into one.
+// Decodes export requests into plain spans, metrics and log records, each with its resource and scope, and into the record that a receiver stores of
+// a request. It decodes the kinds of metrics that Pipespan sends: gauges, sums and histograms. Field names and numbers are those of
+// opentelemetry-proto; its packages are merged into one.
 import protobuf, { type Type } from 'protobufjs'
 import { logsRequest, root, traceRequest } from '../../src/simulator/otlp-messages.ts'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -38,7 +38,7 @@ message Exemplar {
   root,
 )
 
-/** An attribute's value. An int64 is a number if it is a safe integer, else a bigint. */
+/** The value of an attribute. An int64 is a number if it is a safe integer, or else a bigint. */
 type PlainValue =
   | string
   | number
@@ -58,7 +58,7 @@ interface Int64 {
 }
 
 interface WireAnyValue {
-  /** Which member of the oneof is set; undefined is OTLP's empty value. */
+  /** The name of the set member of the oneof; undefined for OTLP's empty value. */
   readonly value?: string
   readonly stringValue: string
   readonly boolValue: boolean
@@ -95,7 +95,10 @@ interface ScopeGroup {
   readonly schemaUrl: string
 }
 
-/** `fields`: from a request to its groups by resource, from these to those by scope, and to their items. Throws if the bytes are not a request of this type. */
+/**
+ * Decodes a request. `fields` are the names of its groups by resource, of their groups by scope, and of the items in these. Throws if the bytes are
+ * not a request of this type.
+ */
 function decoded<Plain>(
   type: Type,
   body: Uint8Array,
@@ -114,7 +117,10 @@ function decoded<Plain>(
   })
 }
 
-/** If two keys are equal, the later one counts, as in backends. The object has no prototype, so that `__proto__` is an ordinary key. */
+/**
+ * Converts attributes to a plain object. If two keys are equal, the later one is used, as in backends. The object has no prototype, so that
+ * `__proto__` is an ordinary key.
+ */
 function plainAttributes(list: WireAttributes = []): Attributes {
   const attributes = Object.create(null) as Record<string, PlainValue>
   for (const { key, value } of list) attributes[key] = plainValue(value)
@@ -147,12 +153,12 @@ function plainInt(value: Int64): number | bigint {
   return Number.isSafeInteger(number) ? number : value.toBigInt()
 }
 
-/** Lower-case hex; undefined for an empty id. */
+/** Returns an id as lower-case hex; undefined for an empty id. */
 function plainId(bytes: Uint8Array): string | undefined {
   return bytes.length === 0 ? undefined : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
 }
 
-/** Whole milliseconds of Unix time, to compare with the platform's times. */
+/** Returns a time in whole milliseconds of Unix time, so that it can be compared with the platform's times. */
 function millisOf(nanos: Int64): number {
   return Number(nanos.toBigInt() / 1_000_000n)
 }
@@ -182,7 +188,7 @@ function plainSpan(span: WireSpan, context: Context) {
     spanId: plainId(span.spanId) ?? '',
     parentSpanId: plainId(span.parentSpanId),
     kind: kinds[span.kind] ?? ('unspecified' as const),
-    // Unix time, exact and in milliseconds.
+    // The times of the span are exact in nanoseconds, and also given in milliseconds (Unix time).
     startNanos: startTimeUnixNano.toBigInt(),
     endNanos: endTimeUnixNano.toBigInt(),
     start: millisOf(startTimeUnixNano),
@@ -271,7 +277,7 @@ const temporalities = ['unspecified', 'delta', 'cumulative'] as const
 
 export type ReceivedMetric = Readonly<ReturnType<typeof plainMetric>>
 
-/** The metrics are distinguished by `kind`. A metric without data has the kind `empty`. */
+/** Converts a metric to its plain form. Metrics are distinguished by `kind`. A metric without data has the kind `empty`. */
 function plainMetric({ name, description, unit, data, gauge, sum, histogram }: WireMetric, context: Context) {
   const head = { name, description, unit, ...context }
   switch (data) {
@@ -298,7 +304,7 @@ function temporalityOf(code: number) {
 function pointHead(point: WirePoint) {
   return {
     attributes: plainAttributes(point.attributes),
-    // Exact; 0 if the point has no start.
+    // The start of the data point, exact in nanoseconds; 0 if it has none.
     startNanos: point.startTimeUnixNano.toBigInt(),
     nanos: point.timeUnixNano.toBigInt(),
     start: millisOf(point.startTimeUnixNano),
@@ -342,33 +348,33 @@ export function decodeMetrics(body: Uint8Array): ReceivedMetric[] {
 
 export type Signal = 'traces' | 'metrics' | 'logs'
 
-/** The content of a request. The lists of the other two signals are empty. */
+/** The content of an export request. The lists of the other two signals are empty. */
 export interface Telemetry {
   readonly spans: readonly ReceivedSpan[]
   readonly metrics: readonly ReceivedMetric[]
   readonly logs: readonly ReceivedLogRecord[]
 }
 
-/** One export request as the receiver saw it: what was sent, when, and what happened to it. */
+/** One export request as the receiver recorded it: its content, its time, and its answer. */
 export interface ReceivedRequest extends Telemetry {
   readonly path: string
   readonly signal: Signal
   readonly headers: IncomingHttpHeaders
-  /** Number of bytes on the wire. */
+  /** The number of bytes of the request's body, as sent. */
   readonly size: number
-  /** Bytes after decompression. */
+  /** The number of bytes of the request's body after decompression. */
   readonly plainSize: number
-  /** The IDs in the order in which they were sent. */
+  /** The IDs of the spans, in the order in which they were sent. */
   readonly spanIds: readonly string[]
-  /** When the body was complete, Unix ms. */
+  /** When the body of the request was complete, Unix ms. */
   readonly at: number
-  /** HTTP status of the answer; undefined while there is none, and if the connection was cut. */
+  /** The HTTP status of the answer; undefined while the request is not answered, and if the connection was cut. */
   readonly status: number | undefined
-  /** True if its data counts as received. */
+  /** Whether the data of the request counts as received. */
   readonly kept: boolean
 }
 
-/** Throws if the bytes are not a request of this signal. */
+/** Decodes an export request. Throws if the bytes are not a request of this signal. */
 export function decodeTelemetry(signal: Signal, body: Uint8Array): Telemetry {
   return {
     spans: signal === 'traces' ? decodeTraces(body) : [],

@@ -1,5 +1,5 @@
-// An OTLP/HTTP backend in memory: accepts traces, metrics and logs, keeps them in plain form, and misbehaves on demand. It knows nothing of pipelines. The
-// demo has a simpler receiver of its own.
+// An OTLP/HTTP backend in memory. It accepts traces, metrics and logs, stores them in plain form, and misbehaves on demand. It is independent of
+// pipelines. The demo has a simpler receiver of its own.
 import { closeAfterTest } from './after-test.ts'
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -19,15 +19,15 @@ import {
 } from './otlp-decode.ts'
 
 export interface ReceiverOptions {
-  /** Default 0: a free port. */
+  /** The port of the receiver. The default is 0, which selects a free port. */
   readonly port?: number | undefined
-  /** If set, every request must have `Authorization: Bearer …`; others are answered with 401. */
+  /** The required token. If set, requests without `Authorization: Bearer …` and this token are answered with 401. */
   readonly token?: string | undefined
-  /** If false, only counts are kept, for long loads. Default true. */
+  /** Whether the received data is stored. If false, it is only counted, for long loads. The default is true. */
   readonly keep?: boolean | undefined
 }
 
-/** The amount that was received so far, without refused requests. */
+/** The amount of data that was received so far, without refused requests. */
 export interface ReceivedCounts {
   readonly requests: number
   readonly spans: number
@@ -43,16 +43,16 @@ const signals: ReadonlyMap<string, Signal> = new Map([
 const unzip = promisify(gunzip)
 
 /**
- * Variables for a daemon that must wait long for the receiver, because the machine may be busy. If an answer is late, the outcome of the send is
- * unknown and the send is repeated. That is right, but not what most tests are about.
+ * Variables for a daemon that must wait long for the receiver's answers, because the machine may be busy. If an answer is late, the outcome of the
+ * send is unknown and the send is repeated. That is correct, but most tests do not test it.
  */
 export const patient = { OTEL_EXPORTER_OTLP_TIMEOUT: '300000' }
 
 type Events = Record<'request' | 'received', [ReceivedRequest]> & { close: [] }
 
 /**
- * Emits `request` for every request that could be read, whatever its answer, and `received` for those whose data was kept. The arrays grow in the
- * order of arrival.
+ * A receiver of exports. It emits `request` for every request that could be read, whatever its answer, and `received` for requests whose data was
+ * stored. The arrays are in the order of arrival.
  */
 export class OtlpReceiver extends EventEmitter<Events> {
   readonly spans: ReceivedSpan[] = []
@@ -70,7 +70,8 @@ export class OtlpReceiver extends EventEmitter<Events> {
     this.setMaxListeners(0)
     this.#options = options
     this.demandToken(options.token)
-    // This is longer than any sender keeps a connection, so that none sends on a connection that is being closed and does not know the outcome.
+    // The keep-alive timeout is longer than any sender keeps a connection, so that no sender uses a connection that is being closed and does not
+    // learn the outcome.
     this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
       this.#take(request, response).catch((error: unknown) => {
         if (response.headersSent || response.destroyed) return
@@ -79,7 +80,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
     })
   }
 
-  /** Listens on the loopback address. */
+  /** Starts a receiver that listens on the loopback address. */
   static async start(options: ReceiverOptions = {}): Promise<OtlpReceiver> {
     const receiver = new OtlpReceiver(options)
     await new Promise<void>((resolve, reject) => {
@@ -88,7 +89,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
     return receiver
   }
 
-  /** The base URL for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  /** The base URL of the receiver for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   get url(): string {
     return `http://127.0.0.1:${this.port}`
   }
@@ -102,12 +103,12 @@ export class OtlpReceiver extends EventEmitter<Events> {
     return this.#counts
   }
 
-  /** Requires this token from now on; undefined requires none. */
+  /** Requires this token from now on. If undefined, no token is required. */
   demandToken(token: string | undefined): void {
     this.#token = token === undefined ? undefined : new Secret(`Bearer ${token}`)
   }
 
-  /** Returns the function that ends the misbehaviour. */
+  /** Starts a misbehaviour, and returns the function that ends it. */
   misbehave(order: Misbehaviour): () => void {
     return this.#misbehaviours.add(order)
   }
@@ -118,8 +119,8 @@ export class OtlpReceiver extends EventEmitter<Events> {
   }
 
   /**
-   * Resolves as soon as `holds` is true of what was received, which is checked after every request. Rejects if nothing has arrived for `silence` ms,
-   * or if the receiver is closed. The error says how much was received.
+   * Resolves as soon as `holds` returns true for the received data. It is called after every request. Rejects if nothing has arrived for `silence`
+   * ms, or if the receiver is closed. The error contains the amount of received data.
    */
   async until(
     holds: (spans: readonly ReceivedSpan[], receiver: OtlpReceiver) => boolean,
@@ -154,13 +155,13 @@ export class OtlpReceiver extends EventEmitter<Events> {
     })
   }
 
-  /** Forgets what was received. Misbehaviours remain. */
+  /** Deletes all received data. Misbehaviours stay active. */
   clear(): void {
     for (const list of [this.spans, this.metrics, this.logs, this.requests]) list.length = 0
     this.#counts = noCounts
   }
 
-  /** Cuts every connection. */
+  /** Closes the receiver and cuts every connection. */
   async close(): Promise<void> {
     this.emit('close')
     await new Promise<void>(resolve => {
@@ -255,7 +256,7 @@ function pointsOf({ metrics }: Telemetry): number {
   return metrics.reduce((sum, { points }) => sum + points.length, 0)
 }
 
-/** The fault of a request that shows before its body is examined. */
+/** Returns the fault of a request that is found before its body is examined. */
 function problemOf(incoming: IncomingMessage, signal: Signal | undefined): StatusFault | undefined {
   if (signal === undefined) return notFound
   if (incoming.method !== 'POST') return { kind: 'status', status: 405, message: 'only POST is served' }
@@ -271,19 +272,19 @@ async function bytesOf(incoming: IncomingMessage): Promise<Buffer> {
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
 }
 
-/** Starts a receiver that is closed after the test. */
+/** Starts a receiver that is closed automatically after the test. */
 export async function startReceiver(options?: ReceiverOptions): Promise<OtlpReceiver> {
   return closeAfterTest(await OtlpReceiver.start(options))
 }
 
-/** The IDs of the pipelines that arrived, in ascending order, each as often as it arrived. */
+/** Returns the IDs of the pipelines that arrived, in ascending order, each as often as it arrived. */
 export function pipelinesAt({ spans }: Pick<OtlpReceiver, 'spans'>): number[] {
   return spans
     .flatMap(({ kind, attributes }) => (kind === 'server' ? [Number(attributes['pipeline.id'])] : []))
     .sort((a, b) => a - b)
 }
 
-/** The newest value of a metric, summed over all its series: the counts of histograms, the values of other metrics. */
+/** Returns the newest value of a metric, summed over all its series: the counts of histograms, or the values of other metrics. */
 export function newest(receiver: OtlpReceiver, name: string): number {
   const series = new Map<string, { nanos: bigint; value: number }>()
   for (const metric of receiver.metrics) {

@@ -1,4 +1,4 @@
-// A real Prometheus server that scrapes one target, with a data folder and a port of its own.
+// Starts a real Prometheus server that scrapes one target. The server has its own data folder and port.
 import { spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -11,15 +11,15 @@ export const hasPrometheus = spawnSync('prometheus', ['--version']).error === un
 
 export interface Prometheus {
   query(promql: string): Promise<number | undefined>
-  /** Number of series in the answer to a query. Throws Prometheus' error. */
+  /** Returns the number of series in the answer to a query. Throws Prometheus' error. */
   count(promql: string): Promise<number>
   /** Waits until the answer to a query is this number. */
   until(promql: string, value: number): Promise<void>
-  /** The trace IDs of a series' exemplars in the last minutes, at least one. */
+  /** Returns the trace IDs of a series' exemplars in the last minutes; there must be at least one. */
   exemplars(series: string): Promise<string[]>
 }
 
-/** The server ends with the test. `target`: a URL whose /metrics is scraped twice a second. */
+/** Starts a server that is stopped after the test. `target` is a URL whose /metrics is scraped twice a second. */
 export async function startPrometheus(target: string): Promise<Prometheus> {
   const folder = temporaryFolder()
   const { host } = new URL(target)
@@ -61,7 +61,7 @@ scrape_configs:
       return data.result.length
     },
     exemplars: async series => {
-      // Exemplars have the times of the pipelines.
+      // The period is this long because exemplars have the times of the pipelines.
       const from = 'start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z'
       const url = `http://127.0.0.1:${port}/api/v1/query_exemplars?query=${encodeURIComponent(series)}&${from}`
       let ids: string[] = []

@@ -1,9 +1,9 @@
-// Faults of the platform's API: each is a reply that a test uses in place of the simulated API's own reply.
+// Faults of the platform's API. Each is a reply that a test uses in place of the simulated API's own reply.
 import { restRefusals, type RestReply } from '../../src/simulator/platform/rest-replies.ts'
 
 const asJson = { 'content-type': 'application/json' }
 
-/** A normal answer of the API. */
+/** Returns a normal answer of the API. */
 export function restJson(body: unknown, status = 200): RestReply {
   return { status, headers: asJson, body: JSON.stringify(body) }
 }

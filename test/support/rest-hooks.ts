@@ -1,4 +1,4 @@
-// Hooks of the simulated platform, and its delivery log of seven days.
+// The hooks of the simulated platform, and its delivery log of seven days.
 import { isDeepStrictEqual } from 'node:util'
 import { headersOf, type Delivery, type HeaderOptions } from '../../src/simulator/platform/delivery.ts'
 import { offsetPage, type RestPage } from '../../src/simulator/platform/rest-replies.ts'
@@ -8,17 +8,17 @@ import type { Random } from '../../src/simulator/platform/random.ts'
 export interface RestHook {
   readonly id: number
   readonly url: string
-  /** Names of the masked parts of its URL. */
+  /** The names of the masked parts of the hook's URL. */
   readonly masked?: readonly string[]
   /** The path of the group, or the ID of the project, to which the hook belongs. */
   readonly owner: HooksAsked['owner']
 }
 
-/** A status such as `500`, or `internal error` if there was no answer. */
+/** The status of a recorded delivery, such as `500`, or `internal error` if there was no answer. */
 type RecordedStatus = string
 
 const week = 7 * 24 * 3_600_000
-/** Maximum size of a payload, bytes. The platform's delivery log omits larger ones. */
+/** Maximum size of a recorded payload, bytes. The platform's delivery log omits larger payloads. */
 const maxKept = 1024 * 1024
 
 interface HookRecord {
@@ -29,7 +29,7 @@ interface HookRecord {
 
 const known = new WeakMap<RestApi, HookRecords>()
 
-/** The hooks of this platform. From the first call on, the platform answers requests about them. */
+/** Returns the hooks of this platform. From the first call on, the platform answers requests about them. */
 export function hooksOf(api: RestApi): HookRecords {
   const hooks = known.get(api) ?? new HookRecords()
   known.set(api, hooks)
@@ -42,7 +42,7 @@ class HookRecords {
   readonly #records = new Map<number, HookRecord[]>()
   #next = 9_000_001
 
-  /** Adds a delivery with its answer to the log. `now`: Unix ms. */
+  /** Adds a delivery and its answer to the log. `now` is in Unix ms. */
   record(
     hook: RestHook,
     delivery: Delivery,
@@ -68,7 +68,7 @@ class HookRecords {
     this.#records.set(hook.id, records)
   }
 
-  /** Undefined if there is no such hook. */
+  /** Answers a request about hooks. Returns undefined if there is no such hook. */
   answer({ owner, id, url, now }: HooksAsked): RestPage | undefined {
     const own = this.hooks.filter(hook => isDeepStrictEqual(hook.owner, owner))
     if (id === undefined) return offsetPage(own.map(restHook), url)
@@ -76,7 +76,7 @@ class HookRecords {
     return hook && offsetPage(this.deliveries(hook.id, url.searchParams.get('status'), now), url)
   }
 
-  /** The deliveries, newest first. `status`: as in the query of the API, such as `server_failure` or `503`. */
+  /** Returns the deliveries of a hook, the newest first. `status` is as in the query of the API, such as `server_failure` or `503`. */
   deliveries(hookId: number, status: string | null, now: number): unknown[] {
     const ranges: Readonly<Record<string, readonly [number, number]>> = {
       successful: [200, 299],

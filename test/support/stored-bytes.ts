@@ -1,9 +1,9 @@
-// Reads the files of a folder, so that tests can search them for secrets. A running daemon may delete a file after the folder was listed and before the
-// file is read: a deleted file counts as empty.
+// Reads the files of a folder, so that tests can search them for secrets. A running daemon may delete a file after the folder was listed and before
+// the file is read. Such a file counts as empty.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** The bytes of all files in a folder and its subfolders, except for one file, one file after the other, one character for each byte. */
+/** Returns the concatenated bytes of all files in a folder and its subfolders, except for one file. Each byte becomes one character. */
 export function storedBytes(folder: string, except?: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
@@ -13,7 +13,7 @@ export function storedBytes(folder: string, except?: string): string {
     .join('\n')
 }
 
-/** The result of `look` at a file; undefined if the file no longer exists. */
+/** Returns the result of `look`, which reads a file; undefined if the file no longer exists. */
 export function unlessErased<T>(look: () => T): T | undefined {
   try {
     return look()

@@ -1,4 +1,4 @@
-// What really happened on the simulated platform, in plain form, for tests to compare with what arrived.
+// The events that really happened on the simulated platform, in plain form, so that tests can compare them with the data that arrived.
 import { isOver, rootOf, type SimPipeline, type SimStatus } from '../../src/simulator/platform/state.ts'
 
 export interface PipelineTruth {
@@ -8,9 +8,9 @@ export interface PipelineTruth {
   readonly parent: { readonly pipelineId: number; readonly bridgeId: number } | undefined
   readonly status: SimStatus
   readonly finishedAt: number | undefined
-  /** Every end, in order. A pipeline that was retried has several ends. */
+  /** Every end of the pipeline, in order. A pipeline that was retried has several ends. */
   readonly ends: readonly { readonly at: number; readonly status: SimStatus }[]
-  /** All jobs and bridges, including replaced ones, by id. */
+  /** All jobs and bridges of the pipeline, including replaced ones, by id. */
   readonly jobs: readonly JobTruth[]
 }
 
@@ -22,7 +22,7 @@ export interface JobTruth {
   readonly retried: boolean
   readonly startedAt: number | undefined
   readonly finishedAt: number | undefined
-  /** How often the job ran under this ID. */
+  /** How often the job ran with this ID. */
   readonly runs: number
 }
 

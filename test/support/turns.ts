@@ -1,7 +1,7 @@
-// Counts how often other work of the thread may run during some work. The number does not depend on how fast the machine is.
+// Counts how often other work of the thread may run while a promise is pending. The number does not depend on the speed of the machine.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Number of turns of the event loop until `work` resolves. */
+/** Returns the number of turns of the event loop until `work` resolves. */
 export async function turnsDuring(work: Promise<unknown>): Promise<number> {
   const over = new AbortController()
   const done = work.finally(() => over.abort())

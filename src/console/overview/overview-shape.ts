@@ -45,7 +45,7 @@ type Shown = Omit<Shaped<typeof overviewShape>, keyof Health>
 export interface OverviewPart<Read extends object = object> {
   /** The id of the card's region, which is updated separately. */
   readonly region: string
-  /** The shape of `Read`. */
+  /** The shapes of the fields that `read` returns. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: PagesParts, now: Millis) => Promise<Read>
   /** Draws the card; empty if there is nothing to show. */

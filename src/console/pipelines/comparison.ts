@@ -110,7 +110,7 @@ function partsFromUsual(own: Timeline, usualMs: number | undefined, jobs: Readon
 interface Timeline {
   /** The duration of the run; undefined if it is unknown. */
   readonly spent?: number | undefined
-  /** The jobs of the critical path, by `keyOf`. */
+  /** The jobs of the critical path, by their keys (`keyOf`). */
   readonly steps: ReadonlyMap<string, Step>
   /** The time from the end of the critical path to the end of the pipeline, ms. */
   readonly end: number

@@ -1,4 +1,4 @@
-// The page of tokens and its route of the JSON API.
+// Tests the page of ingest tokens and its route of the JSON API.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse, type House } from '../../console/house.ts'
 import { rotations } from '../../../src/features/tokens/documents.ts'
@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(async () => house.close())
 
-it('the route sorts rotations as the page does', async () => {
+it('the tokens route sorts rotations as the page does', async () => {
   const recorded = house.daemon.store.repositories.of(rotations)
   for (const [id, name, startedAt, tookMs] of [
     ['r1', 'b', 3_000, 500],
@@ -33,7 +33,7 @@ it('the route sorts rotations as the page does', async () => {
   expect((await fetch(`${house.url}/api/tokens?sort=nothing`)).status).toBe(400)
 })
 
-it('the page names the observability instance, and is linked from the others', async () => {
+it('the tokens page names the observability instance, and other pages link to it', async () => {
   expect(await (await fetch(`${house.url}/tokens`)).text()).toContain('https://observability.example.com')
   expect(await (await fetch(`${house.url}/sources`)).text()).toContain('href="/tokens"')
 })

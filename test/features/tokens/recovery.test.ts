@@ -1,4 +1,4 @@
-// Tests how the next run recovers from an interrupted rotation, also if lists are ambiguous or others have interfered.
+// Tests how the next run recovers from an interrupted rotation, even if token lists are ambiguous or other writers have interfered.
 import fc from 'fast-check'
 import { writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -30,7 +30,7 @@ async function stopAt(point: ProgressPoint, clock: Clock = systemClock): Promise
 
 describe('an interrupted rotation', () => {
   it.each(['lost', 'truncated', { status: 502 }] as const)(
-    'leaves no orphan after the next run if its creation was not answered (%o)',
+    'leaves no orphaned token after the next run if the creation request was not answered (%o)',
     async how => {
       await rotateToken(world.parts(), usual)
       world.instance.misbehaveOnce('POST', '/tokens', how)
@@ -40,7 +40,7 @@ describe('an interrupted rotation', () => {
     },
   )
 
-  it('ends at once if its creation was refused', async () => {
+  it('ends an interrupted rotation at once if the creation of its token was refused', async () => {
     world.instance.misbehaveOnce('POST', '/tokens', { status: 422, body: '{"message":"too many tokens"}' })
     await expect(rotateToken(world.parts(), usual)).rejects.toThrow('too many tokens')
     const points: ProgressPoint[] = []
@@ -51,24 +51,27 @@ describe('an interrupted rotation', () => {
   it.each([
     ['an hour ahead', 3_600_000],
     ['right', 0],
-  ])('is searched for its token as long as a creation may take, with a clock that was %s', async (_, ahead) => {
-    const start = Date.now()
-    await stopAt('creating', { now: () => start + ahead, sleep: ms => systemClock.sleep(ms) })
-    let now = start
-    const waits: number[] = []
-    const sleep = async (ms: number) => {
-      waits.push(ms)
-      now += ms
-    }
-    await rotateToken(
-      { ...world.parts({ clock: { now: () => now, sleep } }), pace: { pollMs: 100, creationMs: 250 } },
-      usual,
-    )
-    expect(waits).toEqual([100, 100, 50])
-    expect(valid()).toEqual([await world.held()])
-  })
+  ])(
+    'makes the next run wait for a late token as long as a creation may take, with a clock that was %s',
+    async (_, ahead) => {
+      const start = Date.now()
+      await stopAt('creating', { now: () => start + ahead, sleep: ms => systemClock.sleep(ms) })
+      let now = start
+      const waits: number[] = []
+      const sleep = async (ms: number) => {
+        waits.push(ms)
+        now += ms
+      }
+      await rotateToken(
+        { ...world.parts({ clock: { now: () => now, sleep } }), pace: { pollMs: 100, creationMs: 250 } },
+        usual,
+      )
+      expect(waits).toEqual([100, 100, 50])
+      expect(valid()).toEqual([await world.held()])
+    },
+  )
 
-  it('loses no token that appears during the search', async () => {
+  it('loses no token that appears while the next run waits for it', async () => {
     const start = Date.now()
     await stopAt('creating', { now: () => start, sleep: ms => systemClock.sleep(ms) })
     let now = start
@@ -84,7 +87,7 @@ describe('an interrupted rotation', () => {
     expect(world.instance.issued).toHaveLength(2)
   })
 
-  it('revokes none of several tokens that may be its own', async () => {
+  it('revokes no token if several tokens may be its own', async () => {
     await stopAt('answered')
     world.instance.add('pipespan')
     const before = valid()
@@ -94,7 +97,7 @@ describe('an interrupted rotation', () => {
     expect(await world.output()).toContain('an earlier rotation was killed')
   })
 
-  it('ignores tokens that were created much later', async () => {
+  it('ignores tokens that were created much later than the interrupted rotation', async () => {
     world = closeAfterTest(await openWorld({ times: true }))
     await stopAt('creating', yesterday)
     const { id } = world.instance.add('pipespan')
@@ -102,7 +105,7 @@ describe('an interrupted rotation', () => {
     expect(world.instance.tokens.map(token => token.id)).toContain(id)
   })
 
-  it('revokes nothing if it is old, others use the name and the list has no times', async () => {
+  it('revokes no token if the rotation is old, other targets use the name, and the list has no creation times', async () => {
     world.instance.add('pipespan')
     await stopAt('creating', yesterday)
     const { id } = world.instance.add('pipespan')
@@ -113,7 +116,7 @@ describe('an interrupted rotation', () => {
     expect(world.instance.tokens.map(token => token.id)).toContain(id)
   })
 
-  it('makes its token an older one if its target was changed meanwhile', async () => {
+  it('turns its token into an older one if its target was changed meanwhile', async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('written')
     const own = world.instance.add('pipespan')
@@ -123,7 +126,7 @@ describe('an interrupted rotation', () => {
     expect(new Set(valid())).toEqual(new Set([own.value, await world.held()]))
   })
 
-  it('creates another token if its new one was revoked meanwhile', async () => {
+  it("creates another token if the rotation's new token was revoked meanwhile", async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('written')
     world.instance.remove(String(world.instance.tokens.at(-1)?.id))
@@ -132,27 +135,27 @@ describe('an interrupted rotation', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('is finished by the next run even if its token is young', async () => {
+  it('finishes an interrupted rotation in the next run even if its token is young', async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('waiting')
     expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ resumed: true })
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('adopts tokens when it continues with --adopt', async () => {
+  it('adopts older tokens when a rotation resumes with --adopt', async () => {
     const former = world.instance.add('pipespan')
     await stopAt('written')
     const outcome = await rotateToken(world.parts(), { ...usual, adopt: true })
     expect(outcome).toMatchObject({ resumed: true, revoked: [String(former.id)] })
   })
 
-  it('keeps its orphan if that is the last valid token, and revokes it in the next rotation', async () => {
+  it('keeps its orphaned token if that is the last valid token, and revokes it in the next rotation', async () => {
     await stopAt('created')
     expect(await rotateToken(world.parts(), usual)).toMatchObject({ kind: 'rotated' })
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('names a remedy if its journal is damaged', async () => {
+  it('reports a remedy if the journal of the rotation is damaged', async () => {
     await rotateToken(world.parts(), usual)
     await writeFile(`${world.file}.rotation.json`, '{"version":1')
     await expect(rotateToken(world.parts(), usual)).rejects.toThrow('delete it and rotate once with --adopt')
@@ -160,7 +163,7 @@ describe('an interrupted rotation', () => {
 })
 
 describe('the creation of a token', () => {
-  it('fails if several tokens of its name appear at once and cannot be told apart', async () => {
+  it('fails to create a token if several new tokens of its name appear and cannot be distinguished', async () => {
     await rotateToken(world.parts(), usual)
     const held = await world.held()
     world.instance.onDone = (method, url) => {
@@ -172,10 +175,10 @@ describe('the creation of a token', () => {
   })
 })
 
-describe('any series of rotations, interrupted anywhere', () => {
+describe('any series of rotations that are interrupted at any point', () => {
   const anywhere = fc.constantFrom<ProgressPoint>(...allPoints)
 
-  it('always keeps a valid token in the target, and ends with exactly one', async () => {
+  it('always leaves a valid token in the target, and ends with exactly one valid token', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anywhere, { maxLength: 4 }), fc.boolean(), async (stops, hideIds) => {
         const own = await openWorld({ hideIds })

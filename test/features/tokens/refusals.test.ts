@@ -1,5 +1,5 @@
-// Tests the token commands from the command line to the exit code: what refuses them, and a rotation that cannot finish. No message contains a secret.
-// `client.test.ts` and `commands.test.ts` have the refusals of the instance and of the commands themselves.
+// Tests the token commands from the command line to the exit code: commands that are refused, and a rotation that cannot finish. No message may
+// contain a secret. The refusals of the instance and of the commands themselves are tested in `client.test.ts` and `commands.test.ts`.
 import path from 'node:path'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
@@ -26,17 +26,17 @@ interface CommandOutput {
 interface CommandWorld {
   readonly instance: ObservabilityInstance
   readonly folder: string
-  /** The token file of the configuration and of `rotate`. */
+  /** The token file that the configuration and `rotate` name. */
   file: string
-  /** The environment of the commands. */
+  /** The environment variables of the commands. */
   env: Record<string, string>
-  /** Runs a command line. The output must not contain a secret. */
+  /** Runs a command line, and asserts that its output contains no secret. */
   pipespan(...args: readonly string[]): Promise<CommandOutput>
-  /** The arguments for a rotation of `file`. */
+  /** Returns the arguments for a rotation of `file`. */
   rotate(...more: readonly string[]): readonly string[]
 }
 
-/** Further secrets that tests use. */
+/** Further secrets that the tests use and that no output may contain. */
 const planted = { key: 'a-wrong-key', token: 'a-dead-token' }
 
 async function openCommandWorld(): Promise<CommandWorld> {
@@ -73,12 +73,12 @@ beforeEach(async () => {
   closeAfterTest(world.instance)
 })
 
-it("runs in the image without the daemon's webhook secret", async () => {
+it("the token command in the image runs without the daemon's webhook secret", async () => {
   Object.assign(world.env, { PIPESPAN_LISTEN: '[::]:8080', PIPESPAN_ADMIN_LISTEN: '[::]:8081' })
   expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
 })
 
-it('repeats requests that are refused temporarily (429, 503) within the command, and leaves one token', async () => {
+it('a token command repeats requests that are refused temporarily (429, 503), and creates only one token', async () => {
   world.instance.misbehaveOnce('GET', '/tokens', { status: 429, retryAfter: '0' })
   world.instance.misbehaveOnce('POST', '/tokens', { status: 429, retryAfter: '0' })
   expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
@@ -87,7 +87,7 @@ it('repeats requests that are refused temporarily (429, 503) within the command,
   expect(world.instance.tokens.map(({ value }) => value)).toEqual([await readFile(world.file, 'utf8')])
 })
 
-it('tests a new token at the destination whose token file is the target', async () => {
+it('a rotation tests its new token at the destination whose token file is the target', async () => {
   const first = closeAfterTest(await startInstance())
   const config = path.join(world.folder, 'pipespan.yaml')
   await writeFile(
@@ -108,7 +108,7 @@ interface Refusal {
   readonly given?: () => unknown
   readonly args: () => readonly string[]
   readonly code: number
-  /** In the last line on standard error. */
+  /** The remedy that the last line on standard error must contain. */
   readonly remedy: string
 }
 
@@ -199,7 +199,7 @@ function dropPrivileges(): void {
   onTestFinished(() => process.seteuid?.(0))
 }
 
-/** A server with a certificate of an unknown authority. */
+/** Starts a server whose certificate is from an unknown authority. */
 async function startTls(): Promise<string> {
   const tls = path.join(import.meta.dirname, '..', '..', 'fixtures', 'tls')
   const [cert, key] = await Promise.all(['localhost.crt', 'localhost.key'].map(name => readFile(path.join(tls, name))))
@@ -209,16 +209,19 @@ async function startTls(): Promise<string> {
   return `https://127.0.0.1:${await listen(server)}`
 }
 
-describe('a command that fails names the reason and a remedy', () => {
-  it.each(refusals)('and exits with $code if $why', async ({ given, args, code, remedy }) => {
-    await given?.()
-    const output = await world.pipespan(...args())
-    const lines = output.err.split('\n').filter(line => line !== '(see `pipespan --help`)')
-    expect(output).toMatchObject({ code, out: '' })
-    expect(lines.at(-1)).toContain(remedy)
-  })
+describe('a token command that fails', () => {
+  it.each(refusals)(
+    'prints the reason and a remedy, and exits with $code if $why',
+    async ({ given, args, code, remedy }) => {
+      await given?.()
+      const output = await world.pipespan(...args())
+      const lines = output.err.split('\n').filter(line => line !== '(see `pipespan --help`)')
+      expect(output).toMatchObject({ code, out: '' })
+      expect(lines.at(-1)).toContain(remedy)
+    },
+  )
 
-  it('but does not fail with a certificate of the configured authority', async () => {
+  it("succeeds if the server's certificate is from the configured authority", async () => {
     world.env.PIPESPAN_OBSERVABILITY_URL = (await startTls()).replace('127.0.0.1', 'localhost')
     world.env.PIPESPAN_OBSERVABILITY_CA_FILE = path.join(
       import.meta.dirname,
@@ -232,11 +235,11 @@ describe('a command that fails names the reason and a remedy', () => {
   })
 })
 
-it('a rotation exits with 3 if a daemon does not report the new token, and keeps the older token until it is forced', async () => {
+it('a rotation exits with 3 if a daemon does not report the new token, and keeps the older token valid until it is run with --force', async () => {
   await world.pipespan(...world.rotate())
   const location = { engine: 'sqlite', path: path.join(world.folder, 'store', 'pipespan.db') } as const
   const store = await openStore(location, { maxSize: 1e9, parts: [], encode: sendsNothing })
-  // This daemon has its token from a variable and never reads the file.
+  // This daemon reads its token from a variable and never reads the token file.
   const stuck = new Secret(await readFile(world.file, 'utf8'))
   const report = createTokenReport({
     reports: store.repositories.of(daemonReports),

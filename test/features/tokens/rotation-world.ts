@@ -13,20 +13,20 @@ import type { RotationStore } from '../../../src/features/tokens/rotation-store.
 import type { Target } from '../../../src/features/tokens/target.ts'
 import { startInstance, type ObservabilityInstance, type StandInOptions } from '../../support/observability-instance.ts'
 
-/** Intervals that are short enough for tests and long enough for two cores. */
+/** Intervals of rotations that are short enough for tests and long enough for a machine with two cores. */
 export const quickPace = { pollMs: 5, proofTimeoutMs: 60, creationMs: 40 }
 
 export interface RotationWorld {
   readonly instance: ObservabilityInstance
   readonly folder: string
-  /** The target's file. */
+  /** The path of the target's file. */
   readonly file: string
   parts(more?: { store?: RotationStore; clock?: Clock; progress?: Progress; target?: Target }): RotationParts
-  /** The current content of the file. */
+  /** Returns the current content of the target's file. */
   held(): Promise<string | undefined>
-  /** Whether the endpoint would accept the token in the file. */
+  /** Returns whether the endpoint would accept the token in the target's file. */
   isHeldValid(): Promise<boolean>
-  /** All lines of progress of all rotations, and the journal's text. */
+  /** Returns all lines of progress of all rotations, and the text of the journal. */
   output(): Promise<string>
   close(): Promise<void>
 }
@@ -63,7 +63,7 @@ export async function openWorld(options: StandInOptions = {}): Promise<RotationW
   }
 }
 
-/** The parts of a rotation. Another process than that of the stand-in may use them, too. */
+/** Returns the parts of a rotation. A process other than that of the stand-in may also use them. */
 export function partsFor(
   { url, otlpUrl, apiKey }: Pick<ObservabilityInstance, 'url' | 'otlpUrl' | 'apiKey'>,
   file: string,
@@ -79,7 +79,7 @@ export function partsFor(
   }
 }
 
-/** The points of a rotation's progress at which it may be interrupted, in their order. */
+/** All points of a rotation's progress at which it may be interrupted, in order. */
 export const allPoints = [
   ...(['creating', 'answered', 'created', 'tried', 'writing', 'replaced', 'written'] as const),
   ...(['proved', 'waiting', 'seen', 'revoking', 'revoked', 'over'] as const),

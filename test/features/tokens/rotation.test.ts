@@ -1,4 +1,4 @@
-// Tests the promises of a rotation that is not interrupted.
+// Tests the guarantees of a rotation that is not interrupted.
 import { systemClock } from '../../../src/lib/clock.ts'
 import { readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -19,13 +19,13 @@ beforeEach(async () => {
 const valid = () => world.instance.tokens.map(token => token.value)
 const ids = () => world.instance.tokens.map(token => String(token.id))
 
-/** The fingerprint of the token in the file. */
+/** Returns the fingerprint of the token in the target's file. */
 async function heldPrint(): Promise<string> {
   return fingerprintOf(new Secret((await world.held()) ?? ''))
 }
 
 describe('a rotation', () => {
-  it('writes a new token into an empty target that only its owner can read', async () => {
+  it('writes a new token into an empty target, in a file that only its owner can read', async () => {
     const outcome = await rotateToken(world.parts(), usual)
     expect(outcome).toMatchObject({ kind: 'rotated', revoked: [], resumed: false, warnings: [] })
     expect(valid()).toEqual([await world.held()])
@@ -33,7 +33,7 @@ describe('a rotation', () => {
     expect((await stat(`${world.file}.rotation.json`)).mode & 0o777).toBe(0o600)
   })
 
-  it('replaces the token and revokes the previous one, in the documented order', async () => {
+  it('replaces the token in the target and revokes the previous one, in the documented order', async () => {
     await rotateToken(world.parts(), usual)
     const [former] = ids()
     const points: ProgressPoint[] = []
@@ -54,21 +54,21 @@ describe('a rotation', () => {
     expect(seen).not.toContain(false)
   })
 
-  it('finds the ID of the new token by comparing lists if the answer to the creation has none', async () => {
+  it('finds the ID of the new token by comparing lists if the answer to the creation contains no ID', async () => {
     world = closeAfterTest(await openWorld({ hideIds: true, list: 'data', ids: 'strings' }))
     await rotateToken(world.parts(), usual)
     await rotateToken(world.parts(), usual)
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('revokes only tokens that its journal has, and warns about others of the name', async () => {
+  it('revokes only tokens that are in its journal, and warns about other tokens of the same name', async () => {
     const foreign = world.instance.add('pipespan')
     const outcome = await rotateToken(world.parts(), usual)
     expect(outcome).toMatchObject({ kind: 'rotated', revoked: [], warnings: [expect.stringContaining('--adopt')] })
     expect(ids()).toContain(String(foreign.id))
   })
 
-  it('revokes older tokens of the name if they are adopted, and none of other names', async () => {
+  it('revokes older tokens of the same name if they are adopted, and no tokens of other names', async () => {
     const former = world.instance.add('pipespan')
     const other = world.instance.add('another')
     await writeFile(world.file, former.value)
@@ -77,7 +77,7 @@ describe('a rotation', () => {
     expect(new Set(valid())).toEqual(new Set([other.value, await world.held()]))
   })
 
-  it('does nothing while the current token is young, and rotates it later', async () => {
+  it('does not rotate a token that is young, and rotates it later', async () => {
     await rotateToken(world.parts(), usual)
     const before = valid()
     expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ kind: 'young' })
@@ -100,7 +100,7 @@ describe('a rotation', () => {
     expect(await world.isHeldValid()).toBe(true)
   })
 
-  it('changes nothing in a dry run, and lists its steps', async () => {
+  it('prints the steps of a rotation in a dry run, and changes nothing', async () => {
     await rotateToken(world.parts(), usual)
     const before = [valid(), await readFile(`${world.file}.rotation.json`, 'utf8')]
     const plan = (await planRotation(world.parts(), { ...usual, graceMs: 600_000 })).join('\n')
@@ -110,14 +110,14 @@ describe('a rotation', () => {
     expect(plan).toContain('Wait 600 s')
   })
 
-  it('says in a dry run that it would revoke nothing if older tokens are kept', async () => {
+  it('reports in a dry run that it would revoke no token if older tokens are kept', async () => {
     await rotateToken(world.parts(), usual)
     const plan = await planRotation(world.parts(), { ...usual, keepOlder: true })
     expect(plan.at(-1)).toBe('Leave the older tokens for the next rotation.')
     expect(plan.join('\n')).not.toContain('revoke')
   })
 
-  it('says in a dry run which daemons it would wait for, or that no daemon reports', async () => {
+  it('reports in a dry run which daemons it would wait for, or that no daemon reports its token', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     const waitOf = async (): Promise<string | undefined> =>
@@ -127,20 +127,20 @@ describe('a rotation', () => {
     expect(await waitOf()).toContain('Wait until a report the new token; if any does not within 600 s')
   })
 
-  it('says that the current token is young in a dry run', async () => {
+  it('reports in a dry run that the current token is young', async () => {
     await rotateToken(world.parts(), usual)
     const plan = await planRotation(world.parts(), { ...usual, maxAgeMs: 60_000 })
     expect(plan.at(-1)).toContain('nothing to do')
   })
 
-  it('is refused while another rotation of the same target is running', async () => {
+  it('refuses a rotation while another rotation of the same target is running', async () => {
     await rotateToken(world.parts(), usual)
     const outcomes = await Promise.all([rotateToken(world.parts(), usual), rotateToken(world.parts(), usual)])
     expect(outcomes.map(outcome => outcome.kind).sort()).toEqual(['busy', 'rotated'])
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('shows no token in its progress or its journal', async () => {
+  it('never shows a token in the progress or the journal of a rotation', async () => {
     await rotateToken(world.parts(), usual)
     const first = valid()
     await rotateToken(world.parts(), usual)
@@ -148,7 +148,7 @@ describe('a rotation', () => {
     for (const value of [...first, ...valid()]) expect(output).not.toContain(value)
   })
 
-  it('ignores IDs of another instance', async () => {
+  it('ignores token IDs of another instance', async () => {
     await rotateToken(world.parts(), usual)
     const other = await openWorld()
     const innocent = other.instance.add('somebody')
@@ -160,8 +160,8 @@ describe('a rotation', () => {
   })
 })
 
-describe('before a token is revoked', () => {
-  it('the endpoint must accept the new token; otherwise the target is restored and the new token revoked', async () => {
+describe('a rotation before it revokes a token', () => {
+  it('restores the target and revokes the new token if the endpoint does not accept it', async () => {
     await rotateToken(world.parts(), usual)
     const [before, held] = [valid(), await world.held()]
     const refusing = { ...world.parts(), prove: async () => ({ kind: 'refused', status: 401 }) as const }
@@ -171,7 +171,7 @@ describe('before a token is revoked', () => {
     expect(await rotateToken(world.parts(), usual)).toMatchObject({ kind: 'rotated', resumed: false })
   })
 
-  it('the rotation waits until the endpoint accepts the new token', async () => {
+  it('waits until the endpoint accepts the new token', async () => {
     let asked = 0
     const parts = world.parts()
     const prove: typeof parts.prove = async token => {
@@ -182,7 +182,7 @@ describe('before a token is revoked', () => {
     expect(await rotateToken({ ...parts, prove, pace }, usual)).toMatchObject({ kind: 'rotated' })
   })
 
-  it('every running daemon must report the new token; otherwise the older one stays, and the next run continues', async () => {
+  it('keeps the older token valid until every running daemon has reported the new token, if necessary in the next run', async () => {
     await rotateToken(world.parts(), usual)
     const [former] = ids()
     const store = createMemoryStore()
@@ -199,7 +199,7 @@ describe('before a token is revoked', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it("the rotation does not wait for a daemon's token of another destination", async () => {
+  it('does not wait for the token that a daemon uses for another destination', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     let print = ''
@@ -213,7 +213,7 @@ describe('before a token is revoked', () => {
     expect(await rotateToken(world.parts({ store, progress }), usual)).toMatchObject({ kind: 'rotated' })
   })
 
-  it('the rotation ignores a missing report with --force', async () => {
+  it("ignores a daemon's missing token report with --force", async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older' }]
@@ -222,14 +222,14 @@ describe('before a token is revoked', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('a store that does not answer counts as a missing report', async () => {
+  it('treats a store that does not answer as a missing token report', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     store.isAway = true
     expect(await rotateToken(world.parts({ store }), usual)).toMatchObject({ kind: 'kept', missing: ['the store'] })
   })
 
-  it('the rotation waits for the whole grace period if no daemon can report', async () => {
+  it('waits for the whole grace period if no daemon can report its token', async () => {
     await rotateToken(world.parts(), usual)
     let now = Date.now()
     const clock = { now: () => now, sleep: async (ms: number) => void (now += ms) }
@@ -240,8 +240,8 @@ describe('before a token is revoked', () => {
   })
 })
 
-describe('the store', () => {
-  it('has a copy of the journal and the history of the rotation', async () => {
+describe('the copy of a rotation in the store', () => {
+  it("stores a copy of the rotation's journal and the history of rotations", async () => {
     const store = createMemoryStore()
     await rotateToken(world.parts({ store }), usual)
     const journal: unknown = JSON.parse(await readFile(`${world.file}.rotation.json`, 'utf8'))
@@ -249,7 +249,7 @@ describe('the store', () => {
     expect([...store.records.values()]).toMatchObject([{ state: 'done', tokenId: ids()[0], name: 'pipespan' }])
   })
 
-  it('restores the journal if the one beside the target is lost', async () => {
+  it('restores the journal of a rotation if the journal beside the target is lost', async () => {
     const store = createMemoryStore()
     await rotateToken(world.parts({ store }), usual)
     const [former] = ids()

@@ -1,16 +1,17 @@
-// Tests the shipped daemon while tokens are rotated and revoked, rotations are killed, and pipelines arrive: none is lost or exported twice.
+// Tests the shipped daemon while tokens are rotated and revoked, rotations are killed, and pipelines arrive. No pipeline may be lost or exported
+// twice.
 import { expect, it } from 'vitest'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { isFull, report } from '../../e2e/load.ts'
 import { LoadedDaemon } from './loaded-daemon.ts'
 
 const rotations = isFull ? 20 : 1
-// With this seed no rotation of the short form is killed between its journal entry and its request, because the next one would have to wait for a
-// late token.
+// The seed of the random numbers. With this seed no rotation of the short test is killed between its journal entry and its request, because the next
+// rotation would then have to wait for a late token.
 const seed = isFull ? Date.now() % 1_000_000 : 19
 const timeoutMs = 900_000
 
-/** When a rotation is killed: after this many lines of output, or after this many of its requests have taken effect. */
+/** The moment at which a rotation is killed: after this many lines of output, or after this many of its requests have taken effect. */
 interface Moment {
   readonly after: 'lines' | 'requests'
   readonly count: number
@@ -22,7 +23,7 @@ function momentOf(random: Random): Moment {
     : { after: 'requests', count: random.whole(1, 4) }
 }
 
-/** Answers whether the rotation was killed before its end. */
+/** Runs a rotation and kills it. Returns whether it was killed before its end. */
 async function rotateAndKill(world: LoadedDaemon, args: readonly string[], { after, count }: Moment): Promise<boolean> {
   const { instance } = world
   const program = world.begin(...args)

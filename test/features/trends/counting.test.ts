@@ -1,4 +1,4 @@
-// What chunks add to the figures over time, before it is stored.
+// Tests what chunks add to the figures over time, before the figures are stored.
 import { describe, expect, it } from 'vitest'
 import { foldedName } from '../../../src/core/store/ports/pipeline-name.ts'
 import { maxNames, PipelineNames } from '../../../src/features/trends/counting/sums.ts'
@@ -14,11 +14,11 @@ describe('the name under which a pipeline is counted', () => {
     ['Build 1234 of 0a1b2c3d', 'Build * of *'],
     ['defaced', 'defaced'],
     [undefined, ''],
-  ])('%s: %s', (name, folded) => {
+  ])('turns the pipeline name %s into %s', (name, folded) => {
     expect(foldedName({ ...facts, name })).toBe(folded)
   })
 
-  it('is one of a bounded number for each project', () => {
+  it('counts the pipelines of each project under a limited number of names', () => {
     const names = new PipelineNames()
     const word = (count: number): string => 'x'.repeat(count + 1)
     const counted = { instance: '', project: 'acme/shop', branch: 'default', source: '', jobs: [] } as const
@@ -35,6 +35,6 @@ it.each([
   [{ ref: 'refs/merge-requests/1/head' }, 'merge_request'],
   [{ ref: 'fix' }, 'other'],
   [{}, 'other'],
-])('%o is of the class %s', (pipeline, branch) => {
+])('a pipeline with %o has the branch class %s', (pipeline, branch) => {
   expect(branchClassOf(pipeline, { defaultBranch: 'main' })).toBe(branch)
 })

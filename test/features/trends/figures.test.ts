@@ -1,4 +1,4 @@
-// Figures over time and costs, on both databases: what snapshots add to them, and what is read of them.
+// Tests figures over time and costs on both databases: what snapshots add to them, and what queries read.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, rules, t0 } from '../../flow/world.ts'
 import { bothDatabases, type BareBench } from '../../core/store/benches.ts'
@@ -25,7 +25,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const used = { worker: '', totalMs: 1_000 }
 
-describe.each(bothDatabases())('figures on %s', (database, bench) => {
+describe.each(bothDatabases())('figures over time on %s', (database, bench) => {
   let here: BareBench
   let store: Store
   let trends: TrendViews
@@ -54,7 +54,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     await store.runs.transact([snapshotWork(pipelineId, undefined, rateOf)])
   }
 
-  it('adds up every snapshot once by hour and day, in any order', async () => {
+  it('adds up every snapshot once by hour and once by day, in any order', async () => {
     const failing = [job(1, 'e2e', 'failed', { started: 0, finished: 100 }, { queuedDuration: 4 })]
     await observe(1, 'failed', { created: 0, finished: 100 }, { queuedDuration: 2 }, failing)
     await takeSnapshot(1)
@@ -89,7 +89,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(await trends.jobs('slowest', { ...query, projectId: 4 }, 5)).toEqual([])
   })
 
-  it('adds up runner time, cost and waste by day', async () => {
+  it('adds up runner time, its cost and its waste by day', async () => {
     const rateOf: RateOf = ({ tags }) => (tags === undefined ? undefined : { name: 'large', perMinute: 3, factor: 2 })
     const large = { tags: ['large'], runner: { id: 7, type: 'project_type' } }
     const failing = [
@@ -113,7 +113,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(total).toEqual({
       ...{ project: '', name: '', projectId: undefined, bucket: undefined },
       ...{ runs: 5, totalMs: 255_000, cost: 18 },
-      // The reruns that passed are not wasted.
+      // Reruns that passed do not count as wasted.
       wasted: { retried: { totalMs: 15_000, cost: 0 }, superseded: none, failed: { totalMs: 60_000, cost: 6 } },
     })
     const shown = async (by: CostGroup, projectId?: number): Promise<unknown[]> =>
@@ -166,7 +166,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect([stored.pipelines, stored.storedSince]).toEqual([1, t0])
   })
 
-  it('adds up what an earlier process has taken snapshots of', async () => {
+  it('adds up the snapshots that an earlier process has taken', async () => {
     await observe(1, 'failed', { created: 0, finished: 100 }, {}, [
       job(1, 'e2e', 'failed', { started: 0, finished: 100 }),
     ])
@@ -194,7 +194,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
       expect(await trends.series({ projectId: 3, job: `job ${at}` }, query)).toMatchObject([{ runs: 1, failed: 0 }])
   })
 
-  it('adds up each once, whoever adds at the same time', async () => {
+  it('adds up each snapshot once, even if several processes add at the same time', async () => {
     await manyRuns({ store, runs: 300, until: t0, every: 60_000, exportQueues: [] })
     const other = await here.open()
     await Promise.all([store, other, store].map(countFigures))
@@ -206,7 +206,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(projects.reduce((sum, { runs }) => sum + runs, 0)).toBe(300)
   })
 
-  it('loses nothing and counts nothing twice if it fails in between', async () => {
+  it('loses no snapshot and counts none twice if adding it fails midway', async () => {
     await observe(1, 'success', { created: 0, finished: 100 })
     await takeSnapshot(1)
     await here.sql('ALTER TABLE costs RENAME TO away')
@@ -228,7 +228,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     ['a waste of no known purpose', { jobs: [{ name: 'x', endedAt: at(1), used: { ...used, wasted: 'away' } }] }],
     ['no jobs', { jobs: undefined }],
     ['nothing', null],
-  ])('counts a row that cannot be read (%s) as damaged, and adds those after it', async (_what, content) => {
+  ])('counts a row that cannot be read (%s) as damaged, and adds up the rows after it', async (_what, content) => {
     const known = { instance, projectId: 3, project: 'acme/shop', branch: 'default', source: 'push' }
     const row = content === null ? [null] : [{ ...known, pipelineName: '', jobs: [], ...content }]
     const insert = 'INSERT INTO figures_added (project_id, content) VALUES (3, ?1)'
@@ -240,7 +240,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(store.damaged.count).toBe(1)
   })
 
-  it('adds up one transaction of a backlog in each turn, so that it can be stopped after each', async () => {
+  it('adds up a backlog in one transaction per turn, so that it can be stopped after each turn', async () => {
     await observe(1, 'success', { created: 0, finished: 100 })
     await takeSnapshot(1)
     const more = 'WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1200)'
@@ -255,7 +255,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(await trends.series({}, query)).toMatchObject([{ runs: 1_201 }])
   })
 
-  it('keeps pipelines apart by the class of their branch, by their source and by their name', async () => {
+  it('distinguishes pipelines by branch class, source and name', async () => {
     const kinds: Partial<PipelineFacts>[] = [
       { ref: 'main', source: 'push', name: 'Build of main' },
       { ref: 'fix/rounding', source: 'push', name: 'Build of fix/rounding' },
@@ -290,7 +290,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(await pushed.figures.jobs('runs', query, 5)).toMatchObject([{ job: 'unit', runs: 2, failed: 1 }])
     expect(await pushed.figures.series({}, query)).toMatchObject([{ runs: 2 }])
     expect(await runsOf({ branch: 'tag', source: 'web' }, { projectId: 3 })).toEqual([])
-    // What changes from run to run is no name of its own.
+    // The part of a pipeline's name that changes from run to run is replaced by an asterisk.
     const names = await trends.names({ ...query, projectId: 3 }, 10)
     expect(names).toEqual(
       ['Build of *', 'Merge request *', 'Release'].map(one => ({ name: one, project: 'acme/shop' })),
@@ -311,7 +311,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(await trends.extent({ projectId: 4 })).toBeUndefined()
   })
 
-  it('counts the stored runs of an exact branch, and of a runner, as the sums over time would', async () => {
+  it('computes the same figures from stored runs, by exact branch and by runner, as from the sums over time', async () => {
     await manyRuns({ store, runs: 300, until: t0, every: 60_000, exportQueues: [] })
     here.move(100_000)
     await countFigures(store)
@@ -339,7 +339,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(await (await trends.retained({ ...query, runner: 'nobody' })).figures.series({}, query)).toEqual([])
   })
 
-  it('adds up the cost of exact branches and runners over the stored runs like the daily sums, with their count', async () => {
+  it('computes the same costs from stored runs, by exact branch and by runner, as from the daily sums, and returns the number of runs', async () => {
     await manyRuns({ store, runs: 80, until: t0, every: 900_000, exportQueues: [] })
     here.move(100_000)
     await countFigures(store)
@@ -374,7 +374,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
         all.branches.map(({ totalMs }) => totalMs).toSorted((a, b) => b - a),
       )
     }
-    // Trends count the same jobs of a runner.
+    // Trends count the same jobs of a runner as costs do.
     const [runner] = (await costs.retained(query)).runners
     const counted = await trends.retained({ ...query, step: day, runner: runner!.name })
     const its = await counted.figures.series({}, { ...query, step: day })
@@ -388,7 +388,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect((await costs.retained({ ...query, projectId: 7 })).pipelines).toBe(0)
   })
 
-  it('removes hourly figures after some days, and keeps daily ones', async () => {
+  it('deletes hourly figures after some days, and keeps daily figures', async () => {
     await observe(1, 'success', { created: 0, finished: 100 })
     await takeSnapshot(1)
     here.move(100_000)
@@ -398,14 +398,14 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     const query = { since: t0 - day, until: t0 + day }
     expect(await trends.series({}, { ...query, step: hour })).toEqual([])
     expect(await trends.series({}, { ...query, step: day })).toMatchObject([{ runs: 1 }])
-    // For as long as is wanted.
+    // Daily figures are kept for the configured time.
     expect(await prune(6 * day)).toBe(0)
     here.move(2 * day)
     expect(await prune(6 * day)).toBe(2)
     expect(await trends.series({}, { ...query, step: day })).toEqual([])
   })
 
-  it('removes all that is old, also more than one transaction removes', async () => {
+  it('deletes all old figures, even more than one transaction deletes', async () => {
     const row = `INSERT INTO costs SELECT 0, n, 'unit', '', '', '', '', 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM n`
     await here.sql(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1500) ${row}`)
     await here.sql(
@@ -414,7 +414,7 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(await prune(day)).toBe(3_000)
   })
 
-  it.runIf(database === 'PostgreSQL')('removes none while another process adds', async () => {
+  it.runIf(database === 'PostgreSQL')('deletes no figures while another process adds some', async () => {
     await observe(1, 'success', { created: 0, finished: 100 })
     await takeSnapshot(1)
     await countFigures(store)

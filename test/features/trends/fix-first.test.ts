@@ -1,4 +1,4 @@
-// What the overview says to fix first: what costs most per week, and why.
+// Tests the overview's list of what to fix first: the problems that cost most per week, and the reasons.
 import { describe, expect, it } from 'vitest'
 import { createFixFirst, ownSources, ranked } from '../../../src/features/trends/fix-first/view.ts'
 import type { CostLine } from '../../../src/features/trends/cost/shape.ts'
@@ -29,7 +29,7 @@ interface Known {
   readonly now?: () => number
 }
 
-/** Sources of the pages that know this. Trends and costs are made of one reading (`on`). */
+/** Returns sources of the pages that contain these jobs and projects. `on` returns one reading for both trends and costs. */
 function partsOf({ jobs = async () => [], projects = [], now = () => 10 * day }: Known) {
   const lines = async (by: string): Promise<readonly CostLine[]> => (by === 'project' ? projects : [])
   return { now, fillings: [], on: () => ({ jobs, lines }) } as unknown as PagesParts
@@ -42,8 +42,8 @@ async function ownOf(parts: PagesParts) {
   return all.flat()
 }
 
-describe('what to fix first', () => {
-  it('has the most expensive first, each with a reason and a link', async () => {
+describe('the list of what to fix first', () => {
+  it('lists the most expensive problem first, each with a reason and a link', async () => {
     const own = await ownOf(
       partsOf({
         jobs: async () => [
@@ -68,7 +68,7 @@ describe('what to fix first', () => {
     expect(fixes.map(({ cost }) => cost)).toEqual([9_000, 2_400, 2.5])
   })
 
-  it('leaves out what costs less than a minute, and has no money without a price table', async () => {
+  it('leaves out problems that cost less than a minute, and shows no money without a price table', async () => {
     expect(ranked([found(minute - 1)], undefined)).toEqual([])
     const [fix] = await ownOf(partsOf({ jobs: async () => [job('lint', 20, 19, 40 * minute)] }))
     expect(fix?.why).toBe('Failed in 19 of 20 runs.')
@@ -76,7 +76,7 @@ describe('what to fix first', () => {
     expect(free.map(({ cost }) => cost)).toEqual([undefined, undefined])
   })
 
-  it('is read once a minute', async () => {
+  it('reads the list of what to fix first only once a minute', async () => {
     let now = 10 * day
     let reads = 0
     const jobs = async (): Promise<readonly TrendTotal[]> => [job(`job ${(reads += 1)}`, 20, 20, 40 * minute)]

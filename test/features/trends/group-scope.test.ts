@@ -1,4 +1,5 @@
-// A group of projects on the pages and in the JSON API: what it filters, how it stays, and what of it is hidden; and costs by one of the operator's attributes.
+// Tests a group of projects as a filter of the pages and the JSON API: what it filters, how links keep it, and which of its projects are hidden. Also
+// tests costs by one of the operator's attributes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { costPage } from '../../../src/features/trends/cost/cost.ts'
 import { openHouse, type House } from '../../console/house.ts'
@@ -26,8 +27,8 @@ const json = async <T>(path: string): Promise<T> => JSON.parse(await text(`/api$
 const group = 'brightwater/shop/'
 const pages = ['/pipelines', '/environments', '/tests', '/changes', '/components', '/timeline']
 
-describe('a group', () => {
-  it('filters pipelines to those of its projects', async () => {
+describe('the filter by a group of projects', () => {
+  it("filters pipelines to those of the group's projects", async () => {
     const { pipelines } = await json<{ pipelines: { project: string; pipelineId: number }[] }>(
       `/pipelines?project=${group}`,
     )
@@ -38,7 +39,7 @@ describe('a group', () => {
     expect(pipelines.map(one => one.pipelineId)).toEqual(own.map(one => one.pipelineId))
   })
 
-  it('filters what is deployed', async () => {
+  it("filters environments to those of the group's projects", async () => {
     const of = async (project: string): Promise<string[]> =>
       (await json<{ environments: { project: string }[] }>(`/environments?project=${project}`)).environments.map(
         one => one.project,
@@ -47,7 +48,7 @@ describe('a group', () => {
     expect(await of('brightwater/sho/')).toEqual([])
   })
 
-  it('adds up the costs of its projects, which are those of all groups together', async () => {
+  it("adds up the costs of the group's projects, which equal their costs without the filter", async () => {
     const all = await json<Costs>('/cost')
     const own = await json<Costs>(`/cost?group=${group}`)
     const visible = all.projects.filter(({ project }) => project.startsWith(group))
@@ -57,7 +58,7 @@ describe('a group', () => {
     expect(own.retained.total.totalMs).toBe(own.total?.totalMs)
   })
 
-  it('adds up the pipelines of its projects in the trends, with their percentiles', async () => {
+  it("adds up the trends of the group's pipelines, with their percentiles", async () => {
     const all = await json<Trends>('/trends')
     const own = await json<Trends>(`/trends?group=${group}`)
     const visible = all.projects.filter(({ project }) => project.startsWith(group))
@@ -73,7 +74,7 @@ describe('a group', () => {
     expect(await text(`/trends/regressions?project=${group}`)).toContain('Regressions of brightwater/shop/')
   })
 
-  it('has a line for each group below it in the trends, which leads there', async () => {
+  it('shows a line with a link for each subgroup on the page of trends', async () => {
     const { subgroups } = await json<Trends>('/trends?group=brightwater/')
     const { projects } = await json<Trends>('/trends')
     const runs = projects.filter(({ project }) => project.startsWith(group)).reduce((sum, one) => sum + one.runs, 0)
@@ -82,14 +83,14 @@ describe('a group', () => {
     expect(await text('/trends?project=brightwater/')).toMatch(/href="\/trends\?[^"]*project=brightwater%2Fshop%2F&/)
   })
 
-  it('has a line for each group below it on the page of costs, which leads there', async () => {
+  it('shows a line with a link for each subgroup on the page of costs', async () => {
     const { subgroups } = await json<Costs>('/cost?group=brightwater/')
     expect(subgroups.map(({ name }) => name).sort()).toEqual(['brightwater/data/', 'brightwater/platform/', group])
     expect(await text('/cost?project=brightwater/')).toContain('project=brightwater%2Fshop%2F"')
     expect(await text(`/cost?project=${group}`)).toContain('<h1>Cost of brightwater/shop/</h1>')
   })
 
-  it('stays from page to page', async () => {
+  it('keeps the group in the links between pages', async () => {
     for (const page of [...pages, '/cost']) {
       const shown = await text(`${page}?project=${group}`)
       for (const other of [...pages, '/cost']) expect(shown).toContain(`href="${other}?project=brightwater%2Fshop%2F"`)
@@ -98,18 +99,18 @@ describe('a group', () => {
     expect(await text('/pipelines?project=brightwater/shop/storefront')).toContain('href="/environments"')
   })
 
-  it('is offered in the form of every page', async () => {
+  it('offers the group in the form of every page', async () => {
     for (const page of pages) expect(await text(page)).toContain(`<option value="${group}">`)
   })
 
-  it('that is not known is said to be so, as an unknown project is', async () => {
+  it('shows a message for an unknown group, as for an unknown project', async () => {
     for (const page of pages)
       for (const unknown of ['brightwater/none/', 'brightwater/none'])
         expect(await text(`${page}?project=${unknown}`), page).toContain(`No project “${unknown}” is known.`)
     for (const page of pages) expect(await text(`${page}?project=${group}`)).not.toContain('is known.')
   })
 
-  it('of hidden projects alone has neither sums nor names', async () => {
+  it('shows neither sums nor names for a group that has only hidden projects', async () => {
     const hidden = 'brightwater/mobile/'
     const costs = await json<Costs>(`/cost?group=${hidden}`)
     expect([costs.total, costs.days, costs.jobs, costs.workers]).toEqual([undefined, [], [], []])
@@ -120,14 +121,14 @@ describe('a group', () => {
     expect(await text('/pipelines')).not.toContain(`value="${hidden}"`)
   })
 
-  it('must end with a slash in the API of costs', async () => {
+  it('requires a slash at the end of a group in the API of costs', async () => {
     expect((await fetch(`${house.url}/api/cost?group=brightwater/shop`)).status).toBe(400)
   })
 })
 
 const costsOf = async (query = ''): Promise<Costs> => json<Costs>(`/cost${query}`)
 
-it('say how much of the stored pipelines was counted for branches and runners, and if none is stored', async () => {
+it('costs by branch and runner show which share of the job time was counted, and whether any pipeline is still stored', async () => {
   const all = await costsOf()
   const { total } = all.retained
   const shown = (retained: Partial<Costs['retained']>): string => {
@@ -141,8 +142,8 @@ it('say how much of the stored pipelines was counted for branches and runners, a
   expect(shown({ pipelines: 0 })).toContain('No pipeline of this period is stored any more.')
 })
 
-describe('costs by an attribute', () => {
-  it('add up the projects that have its value, and the rest without a name', async () => {
+describe("costs by the operator's attribute", () => {
+  it('adds up the costs of the projects that have each value of the attribute, and those of the other projects without a name', async () => {
     const { groups, projects, total } = await costsOf()
     const cost = (of: (project: string) => boolean): number =>
       projects.filter(({ project }) => of(project)).reduce((sum, line) => sum + line.cost, 0)
@@ -155,7 +156,7 @@ describe('costs by an attribute', () => {
     expect([...sums.values()].reduce((sum, one) => sum + one, 0)).toBeCloseTo(total?.cost ?? 0)
   })
 
-  it('are a table of the page of all projects, not of one', async () => {
+  it('shows the table by attribute on the page of all projects, but not on the page of one project', async () => {
     const page = await text('/cost')
     expect(page).toContain('aria-label="By team"')
     expect(page).toContain('shop &amp; co')
@@ -165,7 +166,7 @@ describe('costs by an attribute', () => {
   })
 })
 
-it('add up the pipelines of the trends, too', async () => {
+it("trends also add up pipelines by the operator's attribute", async () => {
   const { groups, total } = await json<Trends>('/trends')
   expect(groups?.by).toBe('team')
   expect(groups?.lines.map(({ name }) => name).sort()).toEqual(['', 'data', 'shop & co'])
@@ -173,7 +174,7 @@ it('add up the pipelines of the trends, too', async () => {
   expect(await text('/trends')).toContain('aria-label="By team"')
 })
 
-it('are on the exported spans, those of jobs with what a rule for jobs sets', () => {
+it("exported spans have the operator's attributes, and the spans of jobs also those that rules for jobs set", () => {
   const teams = (isJob: boolean): Set<unknown> =>
     new Set(
       house.receiver.spans

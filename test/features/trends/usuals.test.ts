@@ -22,8 +22,8 @@ function row(job: string, branch: BranchClass, runs: number, bin: number, pipeli
   return { instance: asked.instance, projectId: 3, project: 'acme/shop', job, branch, pipelineName, ...figures }
 }
 
-describe('the usual duration', () => {
-  it('is that of the same class of branch, or of all classes if that has too few runs', async () => {
+describe('the usual duration of a pipeline or job', () => {
+  it('computes the usual duration for the same branch class, or for all classes if that class has too few runs', async () => {
     const stored = [
       row('unit', 'merge_request', 40, 100),
       row('unit', 'default', 400, 140),
@@ -39,7 +39,7 @@ describe('the usual duration', () => {
     expect(found.has('new')).toBe(false)
   })
 
-  it('is that of pipelines of the same name if there are enough', async () => {
+  it('computes the usual duration for pipelines of the same name if these have enough runs', async () => {
     const stored = [row('', 'merge_request', 30, 100, 'Checks'), row('', 'merge_request', 300, 140, 'Review app')]
     const usuals = createUsuals({ ofJobs: async () => stored }, () => 0)
     const of = async (countedAs: string): Promise<Usual | undefined> =>
@@ -49,7 +49,7 @@ describe('the usual duration', () => {
     expect(await of('Seldom')).toMatchObject({ runs: 330, branch: 'merge_request' })
   })
 
-  it('is that of the same name on all branches before that of other names, and says when it is of all names', async () => {
+  it('computes the usual duration for the same name on all branches rather than for other names, and shows when it covers all names', async () => {
     const stored = [
       row('', 'merge_request', 300, 60, 'Checks'),
       ...[row('', 'default', 40, 180, 'Nightly'), row('', 'merge_request', 2, 180, 'Nightly')],
@@ -66,7 +66,7 @@ describe('the usual duration', () => {
     expect(String(beside(1_000, await of('Nightly')))).not.toContain('all pipeline names')
   })
 
-  it('has no more precision than it was counted with', async () => {
+  it('shows the usual duration with no more precision than it was counted with', async () => {
     const took = (4 * 60 + 27) * 1_000
     const stored = [row('', 'merge_request', 4, binOf(took), 'Checks')]
     const usuals = createUsuals({ ofJobs: async () => stored }, () => 0)
@@ -75,7 +75,7 @@ describe('the usual duration', () => {
     expect(String(beside(took, usual))).toContain('usually ≈ 4 m 30 s')
   })
 
-  it('is queried from time to time, not with every view of a page', async () => {
+  it('caches the usual duration instead of querying it with every view of a page', async () => {
     let now = 0
     const questions: (readonly string[])[] = []
     const usuals = createUsuals(
@@ -94,7 +94,7 @@ describe('the usual duration', () => {
     expect(questions).toEqual([['', 'unit'], ['lint'], ['']])
   })
 
-  it('is shown beside a duration, with the multiple of the median for an unusual one', () => {
+  it("shows the usual duration beside a run's duration, with the multiple of the median if that duration is unusual", () => {
     const usual: Usual = {
       days: 30,
       branch: 'default',
@@ -113,7 +113,7 @@ describe('the usual duration', () => {
   })
 })
 
-describe('the change since the previous period', () => {
+describe('the change of a figure since the previous period', () => {
   const [many, few] = [
     [400, 380],
     [400, 12],
@@ -124,20 +124,23 @@ describe('the change since the previous period', () => {
     [80, 100, 'neutral', { runs: many }, '', '▼', '20 %'],
     [0.05, 0.02, 'less', { runs: many, unit: 'points' }, 'worse', '▲', '3.0 points'],
     [102, 100, 'less', { runs: many }, '', '→', 'unchanged'],
-    // Two percentiles may differ by this much although nothing has changed; sums may not.
+    // Two percentiles may differ by 8 % although nothing has changed. Sums are exact, so such a difference is a change.
     [108, 100, 'less', { runs: many }, '', '▲', '8 %'],
     [108, 100, 'less', { runs: many, isExact: true }, 'worse', '▲', '8 %'],
-    // Chance, as the count says.
+    // A change between few runs may be chance, so it has no colour and shows the number of runs.
     [300, 100, 'less', { runs: few }, '', '▲', '200 % <span class="dim">(400 after 12 runs)'],
     [0.9, 0.1, 'less', { runs: few, unit: 'points' }, '', '▲', '80 points <span class="dim">(400 after 12 runs)'],
-  ] as const)('%d after %d, %s is better, of %j: %s', (now, before, better, options, tone, arrow, description) => {
-    const shown = String(delta(now, before, better, options))
-    expect(shown).toMatch(new RegExp(`class="delta ${tone}"|class="delta" title="Unchanged`))
-    expect(shown).toContain(arrow)
-    expect(shown).toContain(description)
-  })
+  ] as const)(
+    "renders the figure %d after %d (better: %s; options: %j) in the tone '%s'",
+    (now, before, better, options, tone, arrow, description) => {
+      const shown = String(delta(now, before, better, options))
+      expect(shown).toMatch(new RegExp(`class="delta ${tone}"|class="delta" title="Unchanged`))
+      expect(shown).toContain(arrow)
+      expect(shown).toContain(description)
+    },
+  )
 
-  it('is not shown without a previous period', () => {
+  it('shows no change without a previous period', () => {
     const options = { runs: many }
     const all = [
       delta(1, undefined, 'less', options),
@@ -147,14 +150,14 @@ describe('the change since the previous period', () => {
     expect(all).toEqual(['', '', ''])
   })
 
-  it('is also grey against what is usual of few runs', () => {
+  it('shows a change without a colour if the usual duration is computed from few runs', () => {
     expect(String(longer(60_000, 60_000, 1.1, 50))).toMatch(/delta worse"\s*>\+1 m 00 s<\/span/)
     expect(String(longer(60_000, 60_000, 1.1, 4))).toMatch(/delta "\s*>\+1 m 00 s <span class="dim">\(of 4 runs\)/)
     expect(String(longer(5_000, 60_000, 1.1, 50))).toContain('delta "')
   })
 })
 
-describe('trends open', () => {
+describe('the period that the page of trends shows first', () => {
   const now = 1_000 * day + 7 * 3_600_000
   it.each([
     ['with a month where nothing is known', undefined, '30d'],
@@ -163,7 +166,7 @@ describe('trends open', () => {
     ['with a month where there is more', { first: 700, last: 1_000 }, '30d'],
     ['with more where the last is older', { first: 700, last: 940 }, '90d'],
     ['with a year where it is older still', { first: 100, last: 300 }, '1y'],
-  ] as const)('%s', (_, extent, span) => {
+  ] as const)('opens the page of trends %s', (_, extent, span) => {
     expect(openingSpan(extent && { first: extent.first * day, last: extent.last * day }, now)).toBe(span)
   })
 })

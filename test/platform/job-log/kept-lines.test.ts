@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { KeptLines } from '../../../src/platform/job-log/kept-lines.ts'
 import { runs } from '../../full.ts'
 
-it('keeps the beginning and the end of a log within a number of bytes, and counts the lines between', () => {
+it('keeps the beginning and the end of a log within a number of bytes, and counts the lines between them', () => {
   const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 200 }), { maxLength: 200 })
   fc.assert(
     fc.property(texts, fc.integer({ min: 16, max: 20_000 }), (lines, maxBytes) => {
@@ -16,7 +16,7 @@ it('keeps the beginning and the end of a log within a number of bytes, and count
       const { head, tail, missing } = kept
       const left = [...head, ...tail]
       expect(left.map(({ text }) => text)).toEqual(left.map(({ number }) => whole[number - 1]))
-      // A line without a timestamp has the one of the line before.
+      // A line without a timestamp has the timestamp of the previous line.
       expect(left.every(({ number, at }) => at === (number % 2 === 1 ? number - 1 : number - 2))).toBe(true)
       expect(left.every(({ number, stream }) => stream === (number % 2 === 1 ? 'stderr' : undefined))).toBe(true)
       expect(left.length + (missing?.lines ?? 0)).toBe(lines.length)

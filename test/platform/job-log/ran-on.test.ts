@@ -1,4 +1,4 @@
-// Where a job ran, from heads of logs as the runner's executors write them.
+// Tests where a job ran, according to the beginnings of logs that the runner's executors write.
 import { describe, expect, it } from 'vitest'
 import { createReadLog } from '../../../src/platform/job-log/read-log.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -12,7 +12,10 @@ const job = {
   ...{ start: jobStart, end: jobStart + 60_000 },
 } as JobSnapshot
 
-/** The log of a job: what the runner prints while it prepares the executor and the environment, and what the job's script prints. */
+/**
+ * Returns the log of a job: the lines that the runner prints while it prepares the executor and the environment, and the lines that the job's script
+ * prints.
+ */
 function logOf(executor: string, prepare: readonly string[], script: readonly string[] = []): string {
   return [
     bold('Running with gitlab-runner 18.7.0'),
@@ -49,15 +52,18 @@ describe('the place where a job ran', () => {
     ['instance', 'Running on i-0123 via manager-1...', 'i-0123'],
     ['shell', 'Running on build-7...', 'build-7'],
     ['shell', 'Running on WIN-7 via "WIN-7"...', 'WIN-7'],
-  ])('is the machine of the executor %s: %s', async (executor, line, host) => {
+  ])("reads the job's machine from the log of the executor %s: %s", async (executor, line, host) => {
     expect(await ranOn(logOf(executor, [line]))).toEqual({ host })
   })
 
-  it.each(['docker+machine', 'docker-autoscaler'])('is unknown for %s, whose log names no machine', async executor => {
-    expect(await ranOn(logOf(executor, [container]))).toBeUndefined()
-  })
+  it.each(['docker+machine', 'docker-autoscaler'])(
+    'reads no machine from the log of the executor %s, which names none',
+    async executor => {
+      expect(await ranOn(logOf(executor, [container]))).toBeUndefined()
+    },
+  )
 
-  it('is a pod, and never the machine of the runner, which is another pod', async () => {
+  it("reads the job's pod, and never the machine of the runner, which is another pod", async () => {
     const name = 'runner-abc-project-2-concurrent-0nrnln'
     const running = `Running on ${name} via gitlab-runner-54f59f4d44-6gmcq...`
     const waiting = `Waiting for pod ci/${name} to be running, status is Pending`
@@ -65,7 +71,7 @@ describe('the place where a job ran', () => {
     expect(await ranOn(logOf('kubernetes', [running]))).toEqual({ pod: name })
   })
 
-  it('is the pod by its whole name, and not by a hostname that may be cut', async () => {
+  it("reads the pod's full name, and does not use a hostname that may be cut off", async () => {
     const name = `runner-${'x'.repeat(70)}`
     const running = `Running on ${name.slice(0, 63)} via manager...`
     const waiting = `Waiting for pod ci/${name} to be running, status is Pending`
@@ -73,7 +79,7 @@ describe('the place where a job ran', () => {
     expect(await ranOn(logOf('kubernetes', [running]))).toBeUndefined()
   })
 
-  it('has the node only if an event of the pod names it', async () => {
+  it('reads the Kubernetes node only if an event of the pod names it', async () => {
     const events = [
       'Subscribing to Kubernetes Pod events...',
       'Type     Reason      Message',
@@ -87,18 +93,18 @@ describe('the place where a job ran', () => {
     expect(await ranOn(logOf('kubernetes', [...events, other]))).toEqual({ pod: 'runner-2' })
   })
 
-  it('is read from lines with timestamps too', async () => {
+  it("also reads the job's machine from log lines with timestamps", async () => {
     const log = [`Using Docker executor with image alpine ...`, container].map((text, at) => `${stamp(at)}${text}\n`)
     expect(await ranOn(log.join(''))).toEqual({ host: 'ip-10-0-0-1' })
   })
 
-  it('is never what a script prints', async () => {
+  it("never reads the job's machine from the output of a script", async () => {
     const printed = [container, 'Waiting for pod ci/mine to be running, status is Pending']
     expect(await ranOn(logOf('docker', [], printed))).toBeUndefined()
     expect(await ranOn(logOf('docker', [container], ['Running on a via b...']))).toEqual({ host: 'ip-10-0-0-1' })
   })
 
-  it('is redacted, then cut to 253 characters', async () => {
+  it("redacts the name of the job's machine and then cuts it to 253 characters", async () => {
     const token = `glpat-${'Ab3'.repeat(8)}`
     expect((await ranOn(logOf('shell', [`Running on ${token}...`])))?.host).toBe('[REDACTED]')
     expect((await ranOn(logOf('shell', [`Running on ${'h'.repeat(400)}...`])))?.host).toBe('h'.repeat(253))

@@ -1,4 +1,4 @@
-// Reads a log like the daemon, in windows of the sizes that a test chooses.
+// Reads a log like the daemon does, in windows of the sizes that a test chooses.
 import { LogReader, type ReadLine } from '../../../src/platform/job-log/log-reader.ts'
 import { Sections, type JobTimes } from '../../../src/platform/job-log/sections.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -13,7 +13,7 @@ export interface ReadLog {
   readonly lines: readonly ReadLine[]
 }
 
-/** `sizes`: the sizes of the windows in order. The rest of the log is the last window. */
+/** Reads a log. `sizes` are the sizes of the windows in order; the last window is the rest of the log. */
 export function readLog(log: string | Uint8Array, job: JobTimes = jobTimes, sizes: readonly number[] = []): ReadLog {
   const redactText = createTextRedaction([])
   const sections = new Sections(job)
@@ -37,12 +37,12 @@ export function readLog(log: string | Uint8Array, job: JobTimes = jobTimes, size
 const escape = '\u001b'
 export const erase = `\r${escape}[0K`
 
-/** A marker as a runner writes it, `seconds` after the start of the job. */
+/** Returns a section marker as a runner writes it, `seconds` after the start of the job. */
 export function marker(edge: 'start' | 'end', name: string, seconds: number, options = ''): string {
   return `section_${edge}:${jobStart / 1000 + seconds}:${name}${options}${erase}`
 }
 
-/** The timestamp of a line, `ms` after the start of the job. */
+/** Returns the timestamp of a log line, `ms` after the start of the job. */
 export function stamp(ms: number, kind = '00O '): string {
   return `${new Date(jobStart + ms).toISOString().replace('Z', '123Z')} ${kind}`
 }

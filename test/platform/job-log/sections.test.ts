@@ -7,7 +7,7 @@ import type { Section } from '../../../src/model/inside.ts'
 const bold = '\u001b[36;1m'
 const off = '\u001b[0;m'
 
-/** Names, parents and times of sections. The times are in seconds after the start of the job. */
+/** Returns the names, parents and times of sections. The times are in seconds after the start of the job. */
 function seen(sections: readonly Section[]): (readonly [string, number | undefined, number, number])[] {
   return sections.map(({ name, parent, start, end }) => [
     name,
@@ -47,7 +47,7 @@ const stamped = [
 ].join('\n')
 
 describe('the sections of a log', () => {
-  it('are found by their markers in lines without timestamps, even two in one line', () => {
+  it('finds sections by their markers in lines without timestamps, even two markers in one line', () => {
     const { sections, lines } = readLog(unstamped)
     expect(seen(sections)).toEqual([
       ['prepare_executor', undefined, 0, 19],
@@ -76,7 +76,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it("have the timestamp of the marker's line, in microseconds", () => {
+  it("gives a section the timestamp of its marker's line, in microseconds", () => {
     const { sections, lines } = readLog(stamped)
     expect(sections).toMatchObject([
       { name: 'prepare_executor', title: 'Preparing the "docker" executor', clock: 'line' },
@@ -90,7 +90,7 @@ describe('the sections of a log', () => {
     expect(lines.find(({ text }) => text === 'a warning')?.stamp?.stream).toBe('stderr')
   })
 
-  it('do not depend on how the bytes of a log are cut', () => {
+  it("finds the same sections however the log's bytes are divided", () => {
     const word = fc.constantFrom(
       ...['section_', 'start:', 'end:', '1768988841:', 'a', 'b.c', '\r', '\u001b[0K', '\n', 'ä', '\u001b[3', '1m'],
       ...[marker('start', 'a', 1), marker('end', 'a', 2), marker('start', 'step_script', 3), `\n${stamp(9)}`],
@@ -110,14 +110,14 @@ describe('the sections of a log', () => {
       expect(readLog(log, jobTimes, Array<number>(length).fill(1))).toEqual(readLog(log))
   })
 
-  it('are found without the CR, but not in a marker that a script prints', () => {
+  it('finds sections whose markers have no CR, but not in a marker that a script prints', () => {
     const lost = `section_start:${jobStart / 1000}:a\u001b[0KTitle\nsection_end:${jobStart / 1000 + 1}:a\u001b[0K\n`
     expect(seen(readLog(lost).sections)).toEqual([['a', undefined, 0, 1]])
     const reported = `$ echo -e "section_start:${jobStart / 1000}:a\\r\\e[0KTitle"\nsection_start:${jobStart / 1000}:b\nx\n`
     expect(readLog(reported).sections).toEqual([])
   })
 
-  it.each(['\n', '\n\n'])('are found if the CR became %j', end => {
+  it.each(['\n', '\n\n'])('finds sections if the CR of their markers became %j', end => {
     const marks = [0, 2].map((at, n) => `section_${n === 0 ? 'start' : 'end'}:${jobStart / 1000 + at}:a${end}\u001b[0K`)
     const log = `before\n${marks[0]}Title\nwithin\n${marks[1]}after\nsection_start:1:b\n\nnext\n`
     for (const sizes of [[], Array<number>(log.length).fill(1)]) {
@@ -133,7 +133,7 @@ describe('the sections of a log', () => {
     expect(seen(readLog(stamped.join('')).sections)).toEqual([['a', undefined, 0.000123046875, 2.000123046875]])
   })
 
-  it('have names and titles that are redacted before they are cut', () => {
+  it('redacts the names and titles of sections before it cuts them', () => {
     const secret = `glpat-${'abcdefghij'.repeat(2)}`
     for (const before of [100, 120, 127, 4_080]) {
       const title = `${'x'.repeat(before - 1)} ${secret} end`
@@ -145,7 +145,7 @@ describe('the sections of a log', () => {
     expect(readLog(`${marker('start', 'a', 0)}${many}\n`).sections[0]?.title).not.toContain('glpat')
   })
 
-  it('accept markers in ms, µs and ns, and use the previous time for a time outside of the job', () => {
+  it('accepts section markers in ms, µs and ns, and uses the previous time for a time outside of the job', () => {
     const at = jobStart / 1000 + 10
     const log = ['000', '000000', '000000000']
       .map(zeros => `section_start:${at}${zeros}:a${zeros.length}${erase}\n`)
@@ -158,7 +158,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it('may overlap, stay open, be closed twice and have the same name again', () => {
+  it('accepts sections that overlap, stay open, are closed twice, or repeat the name of another section', () => {
     const overlapping = [marker('start', 'a', 1), marker('start', 'b', 2), marker('end', 'a', 3), marker('end', 'b', 4)]
     expect(seen(readLog(overlapping.join('\n')).sections)).toEqual([
       ['a', undefined, 1, 3],
@@ -175,7 +175,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it('are limited to 200, with places reserved for the runner; further ones are counted', () => {
+  it("limits the sections of a log to 200, reserves some of them for the runner's sections, and counts further ones", () => {
     const many = Array.from(
       { length: 10_000 },
       (_, n) => `${marker('start', `s${n}`, 1)}\n${marker('end', `s${n}`, 2)}`,
@@ -195,7 +195,7 @@ describe('the sections of a log', () => {
   })
 
   it.each([0, 20, 30, 40])(
-    'reserve at least 30 of the 200 places for the runner, of whose sections %i come first',
+    'includes at least 30 sections of the runner among the 200 if %i of them come first',
     before => {
       const early = Array.from({ length: before }, (_, n) => marker('start', 'get_sources', n))
       const custom = Array.from({ length: 300 }, (_, n) => marker('start', `s${n}`, 41))
@@ -208,7 +208,7 @@ describe('the sections of a log', () => {
     },
   )
 
-  it('are moved into the times of the job, and report the shift', () => {
+  it('moves sections into the time of their job, and reports the shift', () => {
     const { sections } = readLog(
       [marker('start', 'a', -5), marker('end', 'a', 3), marker('start', 'b', 60.5)].join('\n'),
     )
@@ -216,7 +216,7 @@ describe('the sections of a log', () => {
     expect(sections[0]?.clockShift).toBe(5_000)
   })
 
-  it("mark the script's section and the innermost open one as failed if the script failed", () => {
+  it("marks the script's section and the innermost open section as failed if the script failed", () => {
     const log = [
       ...[marker('start', 'step_script', 1), marker('start', 'outer', 2), marker('start', 'inner', 3)],
       ...[marker('end', 'step_script', 9), marker('start', 'after_script', 10), marker('end', 'after_script', 11)],
@@ -228,13 +228,13 @@ describe('the sections of a log', () => {
     expect(failed(false)).toEqual([])
   })
 
-  it('have no title if the title is a command', () => {
+  it('gives a section no title if the text of the title is a command', () => {
     const log = `${marker('start', 'step_script', 0)}\n${marker('start', 'section_script_step_1', 1, '[hide_duration=true,collapsed=true]')}$ curl -u me:secret\n`
     const step = readLog(log).sections[1]
     expect([step?.kind, step?.title]).toEqual(['script', undefined])
   })
 
-  it('are found in binary logs, in logs that end within an escape sequence, and in lines of megabytes', () => {
+  it('finds sections in binary logs, in logs that end within an escape sequence, and in lines of megabytes', () => {
     const damaged = Buffer.concat([
       Buffer.from(marker('start', 'a', 1)),
       Buffer.from([0xff, 0xfe, 0xc3, 0x28]),
@@ -249,7 +249,7 @@ describe('the sections of a log', () => {
     expect(lines[0]?.text.length).toBeLessThan(100_000)
   })
 
-  it('keep only the last state of a progress bar', () => {
+  it('keeps only the last state of a progress bar in the log', () => {
     const bar = `10%\r20%\r\u001b[32m100%\u001b[0m\r\n${'..'.repeat(30_000)}\rdone\n`
     expect(readLog(bar).lines.map(({ text }) => text)).toEqual(['100%', 'done'])
     const cut = [`${stamp(0)}10%\r`, `${stamp(1, '00O+')}20%\r`, `${stamp(2, '00O+')}100%`, ''].join('\n')

@@ -16,13 +16,13 @@ import type { ServerResponse } from 'node:http'
 const job = { projectId: 3, id: 70, start: 0, end: 60_000, isScriptFailure: false }
 const escape = '\u001b'
 
-describe('a log that a page shows', () => {
+describe('a job log that a page shows', () => {
   let platform: PlatformServer
   let client: PlatformClient
   let now = 0
-  /** The priorities for which requests were granted. */
+  /** The priorities of the requests that were granted. */
   let asked: string[]
-  /** True to use up the budget before the next request. */
+  /** Whether the API budget is used up before the next request. */
   let isUsedUp: boolean
 
   beforeEach(async () => {
@@ -58,12 +58,12 @@ describe('a log that a page shows', () => {
   const textsOf = (read: ShownLog): unknown =>
     read.as === 'log' ? read.lines.map(({ runs }) => runs.map(({ text }) => text).join('')) : read
 
-  it('is requested before polls and backfills', async () => {
+  it('requests a log for a page before polls and backfills', async () => {
     expect(textsOf(await showing()(job))).toEqual(['one', 'two'])
     expect(asked).toEqual(['page'])
   })
 
-  it('is refused after a timeout if the platform stops sending', async () => {
+  it('reports a timeout if the platform stops sending the log', async () => {
     platform.reply = (_, response) => {
       response.writeHead(200)
       response.write('one\n')
@@ -75,13 +75,13 @@ describe('a log that a page shows', () => {
     expect(textsOf(await showing()(job))).toEqual(['now'])
   })
 
-  it('is refused without a request if the API budget is used up', async () => {
+  it('refuses to show a log, without a request to the platform, if the API budget is used up', async () => {
     isUsedUp = true
     expect(await showing({ timeoutMs: 100 })(job)).toMatchObject({ as: 'refused' })
     expect(platform.asked).toEqual([])
   })
 
-  it('is refused with a request to reload while two other logs are being fetched', async () => {
+  it('refuses to show a log, and advises to reload, while two other logs are being fetched', async () => {
     const held: ServerResponse[] = []
     platform.reply = (_, response) => held.push(response)
     const show = showing()
@@ -97,18 +97,18 @@ describe('a log that a page shows', () => {
     expect(textsOf(await show({ ...job, id: 72 }))).toEqual(['mine'])
   })
 
-  it('is refused above a number of logs per minute, which leaves budget for other requests', async () => {
+  it('refuses to show more than a maximum number of logs per minute, so that API budget is left for other requests', async () => {
     const show = showing({ maxPerMinute: 2 })
     for (const as of ['log', 'log', 'refused', 'refused']) expect(await show(job)).toMatchObject({ as })
     expect(platform.asked).toHaveLength(2)
     now += 60_000
     expect(await show(job)).toMatchObject({ as: 'log' })
-    // A clock that was set back refuses nobody.
+    // After the clock was set back, no request is refused.
     now -= 3_600_000
     expect(await show(job)).toMatchObject({ as: 'log' })
   })
 
-  it('is shown with its beginning and the end of what is read', async () => {
+  it('shows the beginning of a log and the end of the part that is read', async () => {
     const line = `${escape}[32m${'x'.repeat(95)}${escape}[0m\n`
     platform.reply = answer(200, line.repeat(40_000))
     const read = await showing({ readMax: line.length * 30_000 })(job)
@@ -119,7 +119,7 @@ describe('a log that a page shows', () => {
     expect(read.lines.at(-1)).toMatchObject({ number: 30_000, runs: [{ colour: 2 }] })
   })
 
-  it('is redacted even if a secret has two colours or a key spans several lines', async () => {
+  it('redacts a log even if a secret has two colours or a private key spans several lines', async () => {
     const key = ['-----BEGIN RSA PRIVATE KEY-----', 'bm90IGEga2V5', '-----END RSA PRIVATE KEY-----']
     platform.reply = answer(200, [`glpat-${escape}[31mAbCdEfGhIj0123456789${escape}[0m`, ...key, 'end', ''].join('\n'))
     const hidden = ['[REDACTED]', '[REDACTED]', '[REDACTED]', '[REDACTED]', 'end']
@@ -141,7 +141,7 @@ it.each([
   [`${escape}[48;5;1mground${escape}[39m`, [{ text: 'ground' }]],
   [`${escape}[2Kcleared${escape}[3`, [{ text: 'cleared' }]],
   [`${escape}]8;;${escape}[31mx${escape}\\link`, undefined],
-])('parses the colours of %j', (raw, runs) => {
+])('parses the colours of the log line %j', (raw, runs) => {
   if (runs !== undefined) expect(runsOf(raw)).toEqual(runs)
   expect(
     runsOf(raw)

@@ -1,4 +1,5 @@
-// Tests that the texts of a test report are redacted before they are cut, and in turns of the event loop, so that a report never blocks other work.
+// Tests that the texts of a test report are redacted before they are cut. They are redacted in turns of the event loop, so that a report never blocks
+// other work.
 import { expect, it } from 'vitest'
 import { createTextRedaction, inTurns, redactedTo, redactedValue } from '../../../src/lib/text-redaction.ts'
 import { readJunit, cleanTests } from '../../../src/platform/reports/read-tests.ts'
@@ -10,7 +11,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text)
 }
 
-it('leaves no part of a secret at the end of names, messages and stack traces', async () => {
+it("leaves no part of a secret at the end of a test's name, message or stack trace", async () => {
   const cut = (limit: number): string => `${'x'.repeat(limit - 10)} ${secret}`
   const failure = `<failure message="${cut(300)}" type="${cut(300)}">${cut(300)}</failure>`
   const report = `<testsuite name="${cut(1_024)}"><testcase name="${cut(1_024)}">${failure}</testcase></testsuite>`
@@ -22,7 +23,7 @@ it('leaves no part of a secret at the end of names, messages and stack traces', 
   expect(clean).toContain('x [REDACTED"')
 })
 
-it('removes the end of a text that was cut before, even if redaction shortened the rest', () => {
+it('removes the end of a text that was already cut, even if redaction shortened the rest', () => {
   const text = `${secret} `.repeat(200).slice(0, 128 + 2_048)
   expect(redactedTo(128, text, redactText)).not.toContain('glpat')
   expect(redactedTo(128, 'short', redactText)).toBe('short')
@@ -34,7 +35,7 @@ it('redacts a value by its key, even if the key is a secret itself', () => {
   expect(redactedValue(secret, 'kettle', redactText)).toBe('[REDACTED]')
 })
 
-it('lets other work run after at most 16 KiB of text', async () => {
+it('lets other work run after redacting at most 16 KiB of text', async () => {
   const slices = [0]
   const counting = inTurns(text => {
     slices.push((slices.pop() ?? 0) + text.length)

@@ -1,4 +1,4 @@
-// Tests the reader of JUnit reports: it understands every dialect, and no uploaded file harms it.
+// Tests the reader of JUnit reports. It supports every dialect, and no uploaded file harms it.
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -27,7 +27,7 @@ async function totalsOf(text: string) {
   return [total, passed, failed, errored, skipped, flaky]
 }
 
-describe('a report of a test framework', () => {
+describe('the JUnit report of a test framework', () => {
   it('counts every case by its most severe result', async () => {
     expect(await totalsOf(pytest)).toEqual([4, 1, 1, 1, 1, 0])
     expect(await totalsOf(jest)).toEqual([2, 1, 1, 0, 0, 0])
@@ -38,7 +38,7 @@ describe('a report of a test framework', () => {
     expect(await totalsOf(weighty)).toEqual([1, 0, 1, 0, 0, 0])
   })
 
-  it('counts a test as flaky if it failed and passed, not if each of its reruns failed', async () => {
+  it('counts a test as flaky if it failed and passed, but not if all of its reruns failed', async () => {
     expect(await totalsOf(surefire)).toEqual([3, 2, 1, 0, 0, 1])
     const flakyIn = async (text: string) => (await read(text)).report.flaky.map(({ name }) => name)
     expect(await flakyIn(surefire)).toEqual(['com.example.OrderTest.retries'])
@@ -47,7 +47,7 @@ describe('a report of a test framework', () => {
     expect(await flakyIn(both)).toEqual(['it.Hooks.createsHook'])
   })
 
-  it('has a flaky test for each case in which a run failed and which passed, whatever its elements', async () => {
+  it('reports a flaky test for each case that passed after a failed run, whichever elements mark the runs', async () => {
     const reruns = ['flakyFailure', 'flakyError', 'rerunFailure', 'rerunError']
     const elements = fc.shuffledSubarray([...reruns, 'failure', 'error', 'skipped', 'system-out'])
     await fc.assert(
@@ -63,7 +63,7 @@ describe('a report of a test framework', () => {
     )
   })
 
-  it('names a failure with its suite, file, line, type, message and stack', async () => {
+  it('reports a failure with its suite, file, line, type, message and stack', async () => {
     const { report } = await read(surefire)
     expect(report.failures).toEqual([
       {
@@ -90,7 +90,7 @@ describe('a report of a test framework', () => {
     ])
   })
 
-  it('becomes a suite for each element with cases, nested or not', async () => {
+  it('reports a suite for each element that contains cases, nested or not', async () => {
     expect((await read(phpunit)).report.suites).toMatchObject([
       { name: 'App\\Tests\\PriceTest', seconds: 0.5, failed: false },
       { name: 'App\\Tests\\TaxTest', seconds: 0.25, failed: false },
@@ -101,13 +101,13 @@ describe('a report of a test framework', () => {
     ])
   })
 
-  it('is read to its end if it consists of several documents with their own roots', async () => {
+  it('reads a JUnit report to its end if it consists of several XML documents with their own roots', async () => {
     expect(await totalsOf(pytest + surefire + '\n' + jest)).toEqual([9, 4, 3, 1, 1, 1])
     const members = Buffer.concat([gzipSync(pytest), gzipSync(jest)])
     expect((await read(members)).report.totals.total).toBe(6)
   })
 
-  it('is read on after an unfinished document', async () => {
+  it('continues to read a JUnit report after an unfinished XML document', async () => {
     const { report } = await read(
       pytest.slice(0, pytest.indexOf('<testcase classname="tests.test_cart" name="test_later"')) + jest,
     )
@@ -115,7 +115,7 @@ describe('a report of a test framework', () => {
     expect(report.fault?.reason).toBe('truncated')
   })
 
-  it('is decoded with its declared encoding', async () => {
+  it('decodes a JUnit report with the encoding that it declares', async () => {
     const text =
       '<?xml version="1.0" encoding="ISO-8859-1"?><testsuite><testcase name="größer"><failure message="ä"/></testcase></testsuite>'
     expect((await read(gzipSync(Buffer.from(text, 'latin1')))).report.failures).toMatchObject([
@@ -125,19 +125,19 @@ describe('a report of a test framework', () => {
     expect((await read(gzipSync(wide))).report.failures).toMatchObject([{ name: 'größer' }])
   })
 
-  it('has its times read in any locale', () => {
+  it('reads durations in a JUnit report in the notation of any locale', () => {
     const spelled = ['0.103', '0,103', '1,234.5', '1.234,5', '1,234,567', '1e-05', ' 2 ', '0.', '.5']
     expect(spelled.map(readSeconds)).toEqual([0.103, 0.103, 1234.5, 1234.5, 1_234_567, 0.00001, 2, 0, 0.5])
     expect(['', 'NaN', '-1', '1:02', 'Infinity', '5 s'].map(readSeconds)).toEqual(Array(6).fill(undefined))
   })
 })
 
-describe('cases of the same name in a suite', () => {
+describe('test cases of the same name in a suite', () => {
   const caseOf = (result: string, attributes = 'name="x" classname="C"') =>
     `<testcase ${attributes}>${result === 'pass' ? '' : `<${result} message="${result}"/>`}</testcase>`
   const suiteOf = (cases: readonly string[], attributes = '') =>
     `<testsuite name="s" ${attributes}>${cases.join('')}</testsuite>`
-  /** A suite of cases of the same name. Each is given by its attribute and its result: `attempt=1 failure`. */
+  /** Returns a suite of cases of the same name. Each case is given by its attribute and its result, as in `attempt=1 failure`. */
   const runsOf = (...cases: readonly string[]) =>
     suiteOf(
       cases.map(one => {
@@ -146,7 +146,7 @@ describe('cases of the same name in a suite', () => {
       }),
     )
 
-  it('count separately, so that a passed test never hides a failed one', async () => {
+  it('counts cases of the same name as separate tests, so that a passed test never hides a failed one', async () => {
     expect(await totalsOf(suiteOf(['pass', 'pass', 'failure'].map(one => caseOf(one))))).toEqual([3, 2, 1, 0, 0, 0])
     expect(await totalsOf(repeated)).toEqual([6, 3, 3, 0, 0, 0])
     const { report } = await read(suiteOf(['failure', 'pass', 'error'].map(one => caseOf(one))))
@@ -162,12 +162,12 @@ describe('cases of the same name in a suite', () => {
     })
   })
 
-  it('count separately if they have no name', async () => {
+  it('counts cases without a name as separate tests', async () => {
     const nameless = suiteOf(['pass', 'failure', 'pass', 'skipped'].map(one => caseOf(one, '')))
     expect(await totalsOf(nameless)).toEqual([4, 2, 1, 0, 1, 0])
   })
 
-  it('count separately, whatever their results', async () => {
+  it('counts cases of the same name as separate tests, whatever their results are', async () => {
     const results = fc.array(fc.constantFrom('pass', 'failure', 'error', 'skipped'), { maxLength: 90 })
     await fc.assert(
       fc.asyncProperty(results, async all => {
@@ -184,7 +184,7 @@ describe('cases of the same name in a suite', () => {
     )
   })
 
-  it('are identified in other reports by name and ordinal, and the first by its name alone', async () => {
+  it('recognises cases of the same name in other reports by name and ordinal, and the first case by its name alone', async () => {
     const of = async (...all: readonly string[]) => (await read(suiteOf(all.map(one => caseOf(one))))).outcomes
     const [alone, three, red] = [
       await of('pass'),
@@ -196,52 +196,55 @@ describe('cases of the same name in a suite', () => {
     expect([...red.passed]).toEqual([...three.passed].slice(0, 2))
   })
 
-  it.each(['attempt', 'retry', 'rerun'])('are runs of one test if %s says so', async attribute => {
-    const [first, second, third] = attribute === 'attempt' ? [1, 2, 3] : [0, 1, 2]
-    const run = (number: number | undefined, result: string) => `${attribute}=${number} ${result}`
-    expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 1])
-    expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'skipped')))).toEqual([1, 0, 1, 0, 0, 0])
-    // The result of the last run decides.
-    expect(await totalsOf(runsOf(run(first, 'pass'), run(second, 'pass'), run(third, 'failure')))).toEqual([
-      ...[1, 0, 1, 0, 0, 1],
-    ])
-    expect(await totalsOf(runsOf(run(first, 'skipped'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 0])
-    // These are two tests of one name, each with a second run.
-    const two = runsOf(run(first, 'failure'), run(second, 'pass'), run(first, 'error'), run(second, 'error'))
-    expect(await totalsOf(two)).toEqual([2, 1, 0, 1, 0, 1])
-    // No run passed.
-    const none = runsOf(run(first, 'failure'), run(second, 'error'), run(third, 'failure'))
-    expect(await totalsOf(none)).toEqual([1, 0, 1, 0, 0, 0])
-    expect((await read(two)).report.failures).toMatchObject([{ name: 'C.x', ordinal: 2, result: 'error' }])
-  })
+  it.each(['attempt', 'retry', 'rerun'])(
+    'counts cases of the same name as runs of one test if their attribute "%s" numbers the runs',
+    async attribute => {
+      const [first, second, third] = attribute === 'attempt' ? [1, 2, 3] : [0, 1, 2]
+      const run = (number: number | undefined, result: string) => `${attribute}=${number} ${result}`
+      expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 1])
+      expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'skipped')))).toEqual([1, 0, 1, 0, 0, 0])
+      // The result of the last run is the result of the test.
+      expect(await totalsOf(runsOf(run(first, 'pass'), run(second, 'pass'), run(third, 'failure')))).toEqual([
+        ...[1, 0, 1, 0, 0, 1],
+      ])
+      expect(await totalsOf(runsOf(run(first, 'skipped'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 0])
+      // These are two tests of one name, each with a second run.
+      const two = runsOf(run(first, 'failure'), run(second, 'pass'), run(first, 'error'), run(second, 'error'))
+      expect(await totalsOf(two)).toEqual([2, 1, 0, 1, 0, 1])
+      // In this suite no run of the test passed.
+      const none = runsOf(run(first, 'failure'), run(second, 'error'), run(third, 'failure'))
+      expect(await totalsOf(none)).toEqual([1, 0, 1, 0, 0, 0])
+      expect((await read(two)).report.failures).toMatchObject([{ name: 'C.x', ordinal: 2, result: 'error' }])
+    },
+  )
 
-  it('are runs of one test if only the later ones have the attribute', async () => {
+  it('counts cases of the same name as runs of one test if only the later cases have the attribute for reruns', async () => {
     expect(await totalsOf(runsOf('a=b failure', 'rerun=true pass'))).toEqual([1, 1, 0, 0, 0, 1])
     expect(await totalsOf(runsOf('a=b failure', 'retry=1 error', 'retry=2 pass'))).toEqual([1, 1, 0, 0, 0, 1])
   })
 
-  it('are separate tests if that attribute is the same for all', async () => {
+  it('counts cases of the same name as separate tests if the attribute that numbers runs is the same for all', async () => {
     for (const attribute of ['retry=2', 'attempt=1', 'rerun=false', 'retry=always'])
       expect(await totalsOf(runsOf(`${attribute} pass`, `${attribute} pass`, `${attribute} failure`))).toEqual([
         ...[3, 2, 1, 0, 0, 0],
       ])
   })
 
-  it('are separate tests if they are in different files or lines', async () => {
+  it('counts cases of the same name as separate tests if they are in different files or lines', async () => {
     const at = (line: number, retry: number, result: string) =>
       caseOf(result, `name="x" classname="C" file="a.js" line="${line}" retry="${retry}"`)
     expect(await totalsOf(suiteOf([at(1, 0, 'failure'), at(9, 1, 'pass')]))).toEqual([2, 1, 1, 0, 0, 0])
     expect(await totalsOf(suiteOf([at(1, 0, 'failure'), at(1, 1, 'pass')]))).toEqual([1, 1, 0, 0, 0, 1])
   })
 
-  it('are runs of one test if the suite counts them as one', async () => {
+  it('counts cases of the same name as runs of one test if the suite counts them as one', async () => {
     expect(await totalsOf(pytestTeardown)).toEqual([2, 1, 1, 0, 0, 0])
     expect((await read(pytestTeardown)).report.failures).toMatchObject([{ message: 'assert 1 == 2' }])
     const [a, b] = [caseOf('failure'), caseOf('pass', 'name="y"')]
     expect(await totalsOf(suiteOf([a, b, caseOf('pass')], 'tests="2"'))).toEqual([2, 2, 0, 0, 0, 1])
   })
 
-  it('are the call and the teardown of one run if the second is an error of the teardown', async () => {
+  it('treats two cases as the call and the teardown of one run if the second is an error of the teardown', async () => {
     const text = readFileSync('test/fixtures/reports/pytest-call-and-teardown.xml', 'utf8')
     expect(await totalsOf(text)).toEqual([2, 1, 1, 0, 0, 0])
     const teardown =
@@ -249,7 +252,7 @@ describe('cases of the same name in a suite', () => {
     const other = caseOf('pass', 'name="y"')
     const passes = suiteOf([caseOf('pass'), teardown, other], 'tests="2"')
     expect(await totalsOf(passes)).toEqual([2, 1, 0, 1, 0, 0])
-    // Before its release 6 pytest wrote other words.
+    // Before release 6, pytest wrote another message for a failed teardown.
     const older = suiteOf(
       [caseOf('pass'), teardown.replace('failed on teardown', 'test teardown failure'), other],
       'tests="2"',
@@ -261,15 +264,15 @@ describe('cases of the same name in a suite', () => {
     ])
   })
 
-  it('count separately if the count of the suite says so or is implausible', async () => {
+  it('counts cases of the same name as separate tests if the suite counts them separately or its count is implausible', async () => {
     const three = ['pass', 'pass', 'failure'].map(one => caseOf(one))
     for (const tests of ['3', '2', '4', '0', '', 'x'])
       expect(await totalsOf(suiteOf(three, `tests="${tests}"`))).toEqual([3, 2, 1, 0, 0, 0])
-    // The count includes the tests of nested suites.
+    // This suite's count includes the tests of nested suites.
     expect(await totalsOf(suiteOf([...three, suiteOf([])], 'tests="1"'))).toEqual([3, 2, 1, 0, 0, 0])
   })
 
-  it('share the limit of 100 failures, of which passed reruns free some', async () => {
+  it('limits the failures of a report to 100, not counting those whose rerun passed', async () => {
     const failing = (name: string, run: number, result: string) => caseOf(result, `name="${name}" attempt="${run}"`)
     const retried = Array.from({ length: 150 }, (_, n) => [failing(`r${n}`, 1, 'failure'), failing(`r${n}`, 2, 'pass')])
     const lost = Array.from({ length: 130 }, (_, n) => failing(`f${n}`, 1, 'failure'))
@@ -278,7 +281,7 @@ describe('cases of the same name in a suite', () => {
   })
 })
 
-describe('a suite that failed itself', () => {
+describe('a test suite that failed itself', () => {
   const failuresIn = async (text: string) =>
     (await read(text)).report.failures.map(({ suite, name, ordinal, result, message }) => [
       suite,
@@ -288,7 +291,7 @@ describe('a suite that failed itself', () => {
       message,
     ])
 
-  it('is a failed case of its name, besides its cases', async () => {
+  it("counts a failed suite as a failed case with the suite's name, in addition to its cases", async () => {
     const text = readFileSync('test/fixtures/reports/suite-level-error.xml', 'utf8')
     expect(await totalsOf(text)).toEqual([3, 1, 1, 1, 0, 0])
     expect(await failuresIn(text)).toEqual([
@@ -302,7 +305,7 @@ describe('a suite that failed itself', () => {
     ])
   })
 
-  it('is one for each of its elements, at any depth, and at the root', async () => {
+  it('counts a failed case for each error element of a suite, at any depth and at the root', async () => {
     const nested = `<testsuites name="all"><error message="root"/><testsuite name="outer"><testsuite name="inner" file="a.php">
       <failure message="one">stack</failure><error/><testcase name="a"/></testsuite><failure message="two"/></testsuite></testsuites>`
     expect(await totalsOf(nested)).toEqual([5, 1, 2, 2, 0, 0])
@@ -314,19 +317,19 @@ describe('a suite that failed itself', () => {
     ])
   })
 
-  it('has the name of its file, or of the suite around it, if it has none', async () => {
+  it('names a failed suite without a name after its file or the enclosing suite', async () => {
     const nameless = `<testsuite name="outer"><testsuite file="a.js"><error/></testsuite><testsuite><error/></testsuite></testsuite>`
     expect((await failuresIn(nameless)).map(([, name]) => name)).toEqual(['a.js', 'outer'])
     expect((await failuresIn('<testsuites><failure/></testsuites>')).map(([, name]) => name)).toEqual(['test suite'])
   })
 
-  it('is not made of what it prints, or of what is within other elements', async () => {
+  it('does not recognise a failed suite from its output, or from the content of other elements', async () => {
     const text = `<testsuite name="s" errors="0"><properties><property name="failure"/><error/></properties><skipped/>
       <system-out><failure/></system-out><system-err>an error</system-err><testcase name="a"/></testsuite>`
     expect(await totalsOf(text)).toEqual([1, 1, 0, 0, 0, 0])
   })
 
-  it('does not change which of its cases are runs of one test', async () => {
+  it('counts the runs of a test independently of a failure of the suite itself', async () => {
     const withError = pytestTeardown.replace(
       '</testsuite>',
       '<error message="session"/><error message="again"/></testsuite>',
@@ -336,7 +339,7 @@ describe('a suite that failed itself', () => {
     expect(await totalsOf(two)).toEqual([3, 2, 0, 1, 0, 0])
   })
 
-  it('says so if it declares more failures and errors than it has', async () => {
+  it('reports a mismatch if a suite declares more failures and errors than it contains', async () => {
     const faultOf = async (text: string) => (await read(text)).report.fault
     const suiteOf = (declared: string, cases: string) =>
       `<testsuites ${declared}><testsuite name="s">${cases}</testsuite></testsuites>`
@@ -350,7 +353,7 @@ describe('a suite that failed itself', () => {
     expect((await faultOf(`<testsuite failures="1"><testcase name="a"/></testsuite>`))?.reason).toBe('mismatch')
     const inner = `<testsuites failures="1"><testsuite failures="0">${failed}</testsuite><testsuite errors="1"><testcase name="b"/></testsuite></testsuites>`
     expect((await faultOf(inner))?.reason).toBe('mismatch')
-    // What is called a failure may be an error elsewhere, and some count each run or each assertion.
+    // One framework's failure may be another one's error, and some frameworks count each run or each assertion.
     const again = '<testcase name="b"><error/><rerunError/><rerunError/></testcase>'
     for (const fine of [
       suiteOf('failures="0" errors="1"', failed),
@@ -365,10 +368,10 @@ describe('a suite that failed itself', () => {
   })
 })
 
-describe('an uploaded file', () => {
+describe('an uploaded JUnit report', () => {
   const reasonOf = async (text: string | Uint8Array, caps = reportCaps) => (await read(text, caps)).report.fault?.reason
 
-  it('has a distinct error if it is not a report', async () => {
+  it('reports why an uploaded file is not a JUnit report', async () => {
     expect(await reasonOf(Buffer.alloc(0))).toBe('empty')
     expect(await reasonOf(gzipSync(''))).toBe('not_xml')
     expect(await reasonOf(Buffer.from('PK\x03\x04 an archive'))).toBe('archive')
@@ -379,7 +382,7 @@ describe('an uploaded file', () => {
     expect(await reasonOf(Buffer.from(pytest))).toBeUndefined()
   })
 
-  it('is read up to the place where it was cut off or damaged', async () => {
+  it('reads a JUnit report up to the position at which it was cut off or damaged', async () => {
     const long = `<testsuite name="s">${Array.from({ length: 20_000 }, (_, n) => `<testcase name="case ${n * 7919}" time="0.001"/>`).join('')}</testsuite>`
     const whole = gzipSync(long)
     const cut = await read(whole.subarray(0, whole.length >> 1))
@@ -396,7 +399,7 @@ describe('an uploaded file', () => {
     )
   })
 
-  it('is refused if it declares entities, which are never expanded', async () => {
+  it('refuses a JUnit report that declares XML entities, which are never expanded', async () => {
     const lol = Array.from({ length: 9 }, (_, n) => `<!ENTITY lol${n + 1} "${`&lol${n};`.repeat(10)}">`).join('')
     const bomb = `<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol0 "lol">${lol}]><testsuite><testcase name="&lol9;"/></testsuite>`
     const { report } = await read(bomb)
@@ -410,7 +413,7 @@ describe('an uploaded file', () => {
     ).toBeUndefined()
   })
 
-  it('is read without its invalid XML, which is reported', async () => {
+  it('skips invalid XML in a JUnit report, and reports it as an error', async () => {
     const { report } = await read(
       '<testsuite><testcase name="a & b"><failure message="x &nbsp; \u001b[31m">1 < 2</failure></testcase><testcase name="c"/></testsuite>',
     )
@@ -420,7 +423,7 @@ describe('an uploaded file', () => {
     expect(tail.report).toMatchObject({ totals: { total: 4 }, fault: { reason: 'malformed' } })
   })
 
-  it('is read up to its limits', async () => {
+  it('reads a JUnit report up to the limits for reports', async () => {
     const caps = { packed: 100_000, unpacked: 200_000, depth: 20, cases: 1_000 }
     expect(await reasonOf(gzipSync(`<testsuite>${' '.repeat(300_000)}</testsuite>`), caps)).toBe('too_large')
     const noise = `<testsuite>${'no two bytes are saved of this. '.repeat(4_000)}</testsuite>`
@@ -437,7 +440,7 @@ describe('an uploaded file', () => {
     expect(report.dropped.cases).toBe(2_000)
   })
 
-  it('is read up to 100,000 cases; further ones are counted', async () => {
+  it('reads up to 100,000 cases of a JUnit report, and counts further ones', async () => {
     const cases = isFull ? 500_000 : 120_000
     async function* source() {
       yield gzipSync(
@@ -451,7 +454,7 @@ describe('an uploaded file', () => {
     expect(report.fault).toMatchObject({ reason: 'too_many', detail: expect.stringContaining(String(cases)) as string })
   })
 
-  it('yields 100 failures with shortened messages, and counts the others', async () => {
+  it('returns 100 test failures with shortened messages, and counts the others', async () => {
     const failing = `<testcase name="N"><failure message="${'m'.repeat(9_000)}">${'s'.repeat(90_000)}</failure></testcase>`
     const { report } = await read(
       `<testsuite>${Array.from({ length: 130 }, (_, n) => failing.replace('N', String(n))).join('')}</testsuite>`,
@@ -462,7 +465,7 @@ describe('an uploaded file', () => {
     for (const { message, stack } of report.failures) expect([message?.length, stack?.length]).toEqual([4_096, 4_096])
   })
 
-  it('passes on errors of its source', async () => {
+  it("passes on read errors of a report's source", async () => {
     async function* source() {
       yield gzipSync(pytest).subarray(0, 100)
       throw new Error('connection reset')
@@ -471,7 +474,7 @@ describe('an uploaded file', () => {
   })
 })
 
-describe('a report that is cut into windows', () => {
+describe('a JUnit report that is read in windows', () => {
   const whole = Buffer.concat([gzipSync(pytest), gzipSync(surefire + repeated), gzipSync(googletest + phpunit)])
   const broken = gzipSync(`${pytest}<testsuite><testcase name="ü"><failure>é`)
 
@@ -484,7 +487,7 @@ describe('a report that is cut into windows', () => {
     yield bytes.subarray(from)
   }
 
-  it('yields the same result', async () => {
+  it('reads the same result from a report in windows as from the whole report', async () => {
     const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
     for (const bytes of [whole, Buffer.from(pytest + surefire), broken.subarray(0, -9), whole.subarray(0, -300)]) {
       const expected = await read(bytes)

@@ -1,4 +1,5 @@
-// Tests the reports of jobs other than test reports: valid ones are read whole, invalid ones never yield wrong numbers, and all are limited.
+// Tests the reports of jobs other than test reports. Valid reports are read completely, invalid ones never yield wrong numbers, and all reports are
+// limited.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +8,7 @@ import { readDotenv, readFindings } from '../../../src/platform/reports/read-rep
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { metricLimits, readMetrics } from '../../../src/platform/reports/open-metrics.ts'
 
-/** Yields the bytes in pieces, like a connection. */
+/** Yields the bytes in pieces, like a network connection. */
 async function* inPieces(bytes: Uint8Array, size = 1_000): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
@@ -24,7 +25,7 @@ const totalsOf = async (text: string) => (await readCoverage(zipped(text))).repo
 const zipped = (text: string, size?: number) => inPieces(gzipSync(text), size)
 
 describe('a metrics report', () => {
-  it('yields its samples with their labels, and ignores all other lines', async () => {
+  it('reads the samples of a metrics report with their labels, and ignores all other lines', async () => {
     const { metrics, dropped, fault } = await readMetricsOf(
       zipped(`# TYPE build_size_bytes gauge
 # HELP build_size_bytes Size of the bundle.
@@ -51,7 +52,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     expect(dropped).toBe(4)
   })
 
-  it('is cut at the limit of series; further ones are counted', async () => {
+  it('reads a metrics report up to the maximum number of series, and counts further ones', async () => {
     const lines = Array.from({ length: 100_000 }, (_, n) => `series{number="${n}"} ${n}`)
     const { metrics, dropped, fault } = await readMetricsOf(zipped(lines.join('\n'), 65_536))
     expect(fault).toBeUndefined()
@@ -59,13 +60,13 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     expect(dropped).toBe(100_000 - metricLimits.series)
   })
 
-  it('is cut at the limit of names', async () => {
+  it('reads a metrics report up to the maximum number of metric names', async () => {
     const lines = Array.from({ length: 300 }, (_, n) => `name_${n} ${n}`)
     const { metrics, dropped } = await readMetricsOf(zipped(lines.join('\n')))
     expect([metrics.length, dropped]).toEqual([metricLimits.names, 300 - metricLimits.names])
   })
 
-  it('yields its earlier samples, with a reason, if it cannot be read further', async () => {
+  it('returns the samples before the first error in a metrics report, with a reason', async () => {
     const whole = gzipSync(Array.from({ length: 400 }, (_, n) => `series{at="${(n * 7919) % 1000}"} ${n}`).join('\n'))
     const cut = await readMetricsOf(inPieces(whole.subarray(0, whole.length - 20)))
     expect(cut.fault?.reason).toBe('truncated')
@@ -81,7 +82,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
 })
 
 describe('a dotenv report', () => {
-  it('yields only the allowed keys', async () => {
+  it('reads only the allowed keys of a dotenv report', async () => {
     const { values, dropped, fault } = await readDotenvOf(
       zipped('VERSION=1.2.3\r\n URL = https://x.example/?a=b \nPASSWORD=hunter2\nno assignment\n=x\nVERSION=1.2.4'),
       key => key !== 'PASSWORD',
@@ -91,7 +92,7 @@ describe('a dotenv report', () => {
     expect(dropped).toBe(0)
   })
 
-  it('yields at most a hundred keys', async () => {
+  it('reads at most a hundred keys of a dotenv report', async () => {
     const lines = Array.from({ length: 1_000 }, (_, n) => `KEY_${n}=${n}`)
     const { values, dropped } = await readDotenvOf(zipped(lines.join('\n')), () => true)
     expect([Object.keys(values).length, dropped]).toEqual([100, 900])
@@ -103,7 +104,7 @@ const cobertura = (lines: string) => `<?xml version="1.0" ?>
 <coverage ${lines} version="6.5"><packages><package><classes/></package></packages></coverage>`
 
 describe('a coverage report', () => {
-  it('has the totals of its root if it is from Cobertura, added up over several documents', async () => {
+  it("reads Cobertura's totals from the root element, and adds them up over several documents", async () => {
     const one = cobertura(
       'line-rate="0.9" lines-covered="90" lines-valid="100" branches-covered="1" branches-valid="4"',
     )
@@ -115,14 +116,14 @@ describe('a coverage report', () => {
     expect(await totalsOf(cobertura('line-rate="0.5" branch-rate="0.25"'))).toEqual({ lines: 50, branches: 25 })
   })
 
-  it('has the totals below its root if it is from JaCoCo', async () => {
+  it("reads JaCoCo's totals from the elements below the root", async () => {
     const jacoco = `<?xml version="1.0"?><!DOCTYPE report PUBLIC "-//JACOCO//DTD Report 1.1//EN" "report.dtd"><report name="app">
       <package name="a"><counter type="LINE" missed="9" covered="1"/></package>
       <counter type="LINE" missed="25" covered="75"/><counter type="BRANCH" missed="1" covered="1"/></report>`
     expect(await totalsOf(jacoco)).toEqual({ lines: 75, branches: 50 })
   })
 
-  it('is read with or without a namespace prefix', async () => {
+  it('reads a coverage report with or without an XML namespace prefix', async () => {
     const jacoco = `<j:report xmlns:j="urn:j"><j:counter type="LINE" missed="1" covered="3"/></j:report>`
     expect(await totalsOf(jacoco)).toEqual({ lines: 75, branches: undefined })
     const root = '<c:coverage xmlns:c="urn:c" lines-covered="1" lines-valid="4"/>'
@@ -130,7 +131,7 @@ describe('a coverage report', () => {
     expect((await readCoverage(zipped('<coverage:other xmlns:coverage="urn:c"/>'))).fault?.reason).toBe('foreign')
   })
 
-  it('has no totals if it cannot be read to its end', async () => {
+  it('returns no coverage totals if the report cannot be read to its end', async () => {
     const reason = async (text: string) => (await readCoverage(zipped(text))).fault?.reason
     expect(await reason('this is not XML')).toBe('not_xml')
     expect(await reason('<testsuites/>')).toBe('foreign')
@@ -151,7 +152,7 @@ describe('a report of findings', () => {
     return fault?.reason ?? Object.fromEntries((read?.findings ?? []).map(({ severity, count }) => [severity, count]))
   }
 
-  it('is counted by severity, whatever else it contains and however its bytes are cut', async () => {
+  it('counts findings by severity, whatever else their report contains and however its bytes are divided', async () => {
     const quality = [
       { description: 'a "severity": "x" \\', severity: 'major', location: { severity: 'no' }, tags: ['severity'] },
       { severity: 'minor' },
@@ -182,7 +183,7 @@ describe('a report of findings', () => {
     expect(await counted('sarif', { runs: [] })).toEqual({})
   })
 
-  it('counts nothing if it is of another kind or cut off', async () => {
+  it('counts no findings if the report is of another kind or cut off', async () => {
     expect(await counted('codequality', { vulnerabilities: [] })).toBe('foreign')
     expect(await counted('sast', [{ severity: 'High' }])).toBe('foreign')
     const reason = async (text: string) => (await readFindings(zipped(text), 'sast')).fault?.reason
@@ -195,7 +196,7 @@ describe('a report of findings', () => {
     expect(await reason(`[${' '.repeat(17 * 1024 * 1024)}]`)).toBe('too_large')
   })
 
-  it('is read after other large ones, but not after one that is slow to arrive', async () => {
+  it('reads a report of findings after other large reports, but does not wait for one that arrives slowly', async () => {
     const slow = Promise.withResolvers<undefined>()
     let read = 0
     const blank = Buffer.from(' '.repeat(64 * 1024))
@@ -209,7 +210,7 @@ describe('a report of findings', () => {
     const small = await readFindings(zipped('{"vulnerabilities": [{"severity": "Low"}]}'), 'sast')
     expect(small.report?.findings).toEqual([{ type: 'sast', severity: 'low', count: 1 }])
     for (let turn = 0; turn < 1_000; turn += 1) await nextTurn()
-    // One is read as far as it arrived, of the other one 1 MiB.
+    // One report is read as far as it arrived. Of the other one, 1 MiB is read.
     expect(read / blank.length).toBeGreaterThanOrEqual(40 + 15)
     expect(read / blank.length).toBeLessThanOrEqual(40 + 16)
     slow.resolve(undefined)
@@ -217,7 +218,7 @@ describe('a report of findings', () => {
       expect(report?.findings).toEqual([{ type: 'sast', severity: 'high', count: 1 }])
   })
 
-  it('leaves no connection open if it is refused by its first bytes', async () => {
+  it('leaves no connection open if a report is refused because of its first bytes', async () => {
     let isOpen = true
     async function* source(): AsyncGenerator<Uint8Array> {
       try {
@@ -230,7 +231,7 @@ describe('a report of findings', () => {
     expect(isOpen).toBe(false)
   })
 
-  it('may have any number of commas and brackets in its texts', async () => {
+  it('accepts any number of commas and brackets in the texts of a report of findings', async () => {
     const text = `"\\${'[{,'.repeat(600_000)}`
     expect(await counted('sast', { vulnerabilities: [{ severity: 'High', text }, { severity: 'Low' }] })).toEqual({
       high: 1,
@@ -241,7 +242,7 @@ describe('a report of findings', () => {
     expect(fault?.reason).toBe('too_many')
   })
 
-  it('may be several files in a row', async () => {
+  it('reads a report of findings that consists of several files in a row', async () => {
     const one = '{"vulnerabilities": [{"severity": "High"}]}'
     const { report } = await readFindings(zipped(`${one}\n${one}${one}`), 'sast')
     expect(report?.findings).toEqual([{ type: 'sast', severity: 'high', count: 3 }])

@@ -1,4 +1,4 @@
-// Tests the levels of SARIF results: a result without a level has that of its rule, wherever the rule is and however the result names it.
+// Tests the levels of SARIF results. A result without a level has the level of its rule, wherever the rule is and however the result names it.
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -24,11 +24,11 @@ const rule = (id: string, level?: string, more: object = {}) => ({
   ...more,
 })
 const driver = { name: 'scanner', guid: 'd-1', rules: [rule('a', 'error'), rule('b', 'note'), rule('plain')] }
-/** The levels of these results, of a tool with the rules above. */
+/** Returns the levels of these results. Their tool has the rules above. */
 const ofResults = async (...results: readonly object[]) => levelsOf({ tool: { driver }, results })
 
-describe('a SARIF result', () => {
-  it('has the level of its rule if it has none', async () => {
+describe('the level of a SARIF result', () => {
+  it("uses the rule's level for a SARIF result without a level", async () => {
     const text = readFileSync('test/fixtures/reports/sarif-levels.json', 'utf8')
     for (const size of [1, 7, 1_000]) expect(await levelsIn(text, size)).toEqual({ error: 2, note: 1, warning: 1 })
     expect(await ofResults({ ruleId: 'a', level: null }, { ruleId: 'a', level: 'note' })).toEqual({ error: 1, note: 1 })
@@ -41,7 +41,7 @@ describe('a SARIF result', () => {
     ).toEqual({ warning: 1 })
   })
 
-  it('names a rule or its tool by a GUID in either case', async () => {
+  it('finds the rule or tool of a SARIF result by a GUID in upper or lower case', async () => {
     const rules = [rule('a', 'error', { guid: 'AB-1' })]
     const all = (guid: string, tool: string) => ({
       tool: { driver, extensions: [{ name: 'more', guid: 'EF-2', rules }] },
@@ -50,11 +50,11 @@ describe('a SARIF result', () => {
     expect(await levelsOf(all('ab-1', 'ef-2'), all('AB-1', 'EF-2'), all('Ab-1', 'Ef-2'))).toEqual({ error: 3 })
   })
 
-  it('has the level of its rule if its own is empty', async () => {
+  it("uses the rule's level for a SARIF result with an empty level", async () => {
     expect(await ofResults({ ruleId: 'a', level: '' })).toEqual({ error: 1 })
   })
 
-  it('has no level if it is no failure', async () => {
+  it('reads the level "none" for a SARIF result that is not a failure', async () => {
     const kinds = ['pass', 'open', 'review', 'informational', 'notApplicable'].map(kind => ({ kind, ruleId: 'a' }))
     expect(await ofResults(...kinds, { kind: 'fail', ruleId: 'a' }, { kind: null, ruleId: 'a' })).toEqual({
       none: 5,
@@ -62,7 +62,7 @@ describe('a SARIF result', () => {
     })
   })
 
-  it('may name its rule by number, ID, GUID or a part of it', async () => {
+  it('finds the rule of a SARIF result by index, ID, GUID or a prefix of the ID', async () => {
     expect(await ofResults({ ruleIndex: 0 }, { ruleIndex: 1 }, { ruleIndex: -1, ruleId: 'b' })).toEqual({
       error: 1,
       note: 2,
@@ -83,7 +83,7 @@ describe('a SARIF result', () => {
     ).toEqual({ note: 1, error: 1, none: 1 })
   })
 
-  it('may have a rule of an extension, which it names by number, GUID or name', async () => {
+  it('finds a rule of a tool extension that a SARIF result names by index, GUID or name', async () => {
     const extensions = [
       { name: 'queries', rules: [rule('x', 'note'), rule('a', 'none')] },
       { name: 'more', guid: 'e-2', rules: [rule('a', 'warning'), rule('x', 'error')] },
@@ -94,13 +94,13 @@ describe('a SARIF result', () => {
     expect(await of({ ruleId: 'x', rule: { toolComponent: { guid: 'e-2' } } })).toEqual({ error: 1 })
     expect(await of({ ruleId: 'a/1', rule: { toolComponent: { name: 'queries', index: -1 } } })).toEqual({ none: 1 })
     expect(await of({ ruleId: 'a', rule: { toolComponent: { name: 'scanner' } } })).toEqual({ error: 1 })
-    // Without a component it is a rule of the driver.
+    // A rule without a tool component is a rule of the driver.
     expect(await of({ ruleId: 'x' }, { ruleId: 'a' })).toEqual({ warning: 1, error: 1 })
     expect(await of({ ruleId: 'a', rule: { toolComponent: { index: -1 } } })).toEqual({ error: 1 })
     expect(await of({ ruleId: 'a', rule: { toolComponent: { index: 9 } } })).toEqual({ warning: 1 })
   })
 
-  it('has the level that its invocation gives to the rule', async () => {
+  it('uses the level that the invocation of a SARIF result sets for the rule', async () => {
     const override = (level: string | null, descriptor: object) => ({ configuration: { level }, descriptor })
     const strict = { ruleConfigurationOverrides: [override('warning', { id: 'a' }), override('error', { index: 1 })] }
     const lax = { ruleConfigurationOverrides: [override('none', { id: 'a' }), override(null, { id: 'b' })] }
@@ -114,13 +114,13 @@ describe('a SARIF result', () => {
     expect(
       await of([strict, lax], { ruleIndex: 0, ...by(0) }, { ruleId: 'a', ...by(1) }, { ruleId: 'b', ...by(1) }),
     ).toEqual({ warning: 1, none: 1, note: 1 })
-    // It is not known which invocation it was.
+    // The invocation of this result is unknown, so its rule's default level applies.
     expect(await of([strict, lax], { ruleId: 'a' })).toEqual({ error: 1 })
     const parts = { ruleConfigurationOverrides: [override('none', { id: 'a/b' })] }
     expect(await of([parts], { ruleId: 'a/b/c' }, { ruleId: 'a' })).toEqual({ none: 1, error: 1 })
   })
 
-  it('never has the level of another run', async () => {
+  it('never uses a level from another run of the tool', async () => {
     const run = (level: string, ruleId = 'a') => ({
       results: [{ ruleId }],
       tool: { driver: { rules: [rule('a', level)] } },
@@ -134,7 +134,7 @@ describe('a SARIF result', () => {
     expect(await levelsIn(documents.join('\n'))).toEqual({ note: 1, error: 1 })
   })
 
-  it('names the first component of a name or GUID, and a GUID counts before a name', async () => {
+  it('finds the first tool component with a name or GUID, and prefers the GUID to the name', async () => {
     const tool = (level: string, more: object) => ({ ...more, rules: [rule('a', level)] })
     const extensions = [
       tool('note', { name: 'x' }),
@@ -149,7 +149,7 @@ describe('a SARIF result', () => {
     expect(await of({ name: 'y', guid: 'g-2' })).toEqual({ warning: 1 })
   })
 
-  it('is found in linear time among very many extensions', () => {
+  it('finds the tool component of each SARIF result among very many extensions in linear time', () => {
     const timeOf = (count: number): number => {
       const extensions = Array.from({ length: count }, () => ({}))
       const descriptor = { id: 'b', toolComponent: { index: count - 1 } }
@@ -162,12 +162,12 @@ describe('a SARIF result', () => {
       return process.threadCpuUsage(begun).user / 1_000
     }
     timeOf(4_000)
-    // Eight times as much takes 64 times as long if each result searches the extensions. Below 100 ms the time shows nothing.
+    // If each result searches all extensions, eight times the input takes 64 times as long. Below 100 ms the measured time is not meaningful.
     const [eighth, whole] = [timeOf(4_000), timeOf(32_000)]
     expect(whole < 100 || whole / eighth < 20, `${eighth} ms, then ${whole} ms`).toBe(true)
   })
 
-  it('has the same level, whatever the order of keys and the size of pieces', async () => {
+  it('reads the same levels for any order of keys and any size of pieces', async () => {
     const levels = ['none', 'note', 'warning', 'error'] as const
     const run = fc.record({
       rules: fc.array(fc.constantFrom(...levels), { maxLength: 4 }),

@@ -1,4 +1,4 @@
-// Tests the API budget: it never grants more than its limit, and serves urgent requests first.
+// Tests the API budget. It never grants more requests than its limit, and serves urgent requests first.
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { leapingClock } from './platform-server.ts'
@@ -10,7 +10,7 @@ const minute = 60_000
 const perMinute = fc.integer({ min: 1, max: 400 })
 const priority = fc.constantFrom(...priorities)
 
-/** The times of all granted requests if each caller asks as often as possible, with pauses in between. */
+/** Returns the times of all granted requests if each caller asks as often as possible, with pauses in between. */
 function grantedAt(limit: number, pauses: readonly number[], who: readonly (typeof priorities)[number][]): number[] {
   const rules = { perMinute: limit }
   let state = freshBudget(rules, 0)
@@ -29,8 +29,8 @@ function grantedAt(limit: number, pauses: readonly number[], who: readonly (type
   return granted
 }
 
-describe('the budget', () => {
-  it('grants at most the limit in any minute, for any callers and pauses', () => {
+describe('the API budget', () => {
+  it('grants at most the limit of requests in any minute, for any callers and pauses', () => {
     const pauses = fc.array(fc.oneof(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: minute })), {
       maxLength: 60,
     })
@@ -46,7 +46,7 @@ describe('the budget', () => {
     )
   })
 
-  it('never makes a higher priority wait longer than a lower one', () => {
+  it('never makes a higher priority wait longer than a lower priority', () => {
     const state: fc.Arbitrary<BudgetState> = fc.record(
       {
         tokens: fc.double({ min: 0, max: 60, noNaN: true }),
@@ -66,7 +66,7 @@ describe('the budget', () => {
     )
   })
 
-  it('serves enrichment at once during a backfill, from 15 requests a minute on', () => {
+  it('serves enrichment at once during a backfill if the limit is at least 15 requests a minute', () => {
     fc.assert(
       fc.property(fc.integer({ min: 15, max: 400 }), fc.integer({ min: 1, max: 200 }), (limit, rounds) => {
         const rules = { perMinute: limit }
@@ -82,7 +82,7 @@ describe('the budget', () => {
     )
   })
 
-  it('serves a page within seconds during polling and backfills, after enrichment', () => {
+  it('serves a page within seconds during polling and backfills, but after enrichment', () => {
     fc.assert(
       fc.property(fc.integer({ min: 30, max: 400 }), fc.integer({ min: 1, max: 200 }), (limit, rounds) => {
         const rules = { perMinute: limit }
@@ -98,7 +98,7 @@ describe('the budget', () => {
     )
   })
 
-  it('gives a tiny budget only to the higher priority while both wait', () => {
+  it('grants a tiny budget only to the higher priority while both are waiting', () => {
     const rules = { perMinute: 1 }
     let state = freshBudget(rules, 0)
     const served: string[] = []
@@ -109,12 +109,12 @@ describe('the budget', () => {
         if (waitMs === 0) served.push(one)
       }
     }
-    // The first request came alone. After it enrichment is waiting, too.
+    // The first request came when no other was waiting. After it, enrichment is always waiting.
     expect(served.slice(1)).toEqual(served.slice(1).map(() => 'enrich'))
     expect(served.length).toBeGreaterThan(4)
   })
 
-  it('grants a request after the announced wait if there are no others', () => {
+  it('grants a request after the wait that it announced if there are no other requests', () => {
     const tokens = fc.double({ min: 0, max: 60, noNaN: true })
     fc.assert(
       fc.property(perMinute, tokens, fc.integer({ min: 0, max: minute }), priority, (limit, left, now, who) => {
@@ -134,7 +134,7 @@ describe('the budget', () => {
     expect(snapshotOf(rules, state, 2_000)).toEqual({ perMinute: 300, available: 0, pausedFor: 6_000 })
   })
 
-  it('keeps the longer of two pauses, whichever is reported first', () => {
+  it('applies the longer of two pauses, whichever is reported first', () => {
     const rules = { perMinute: 300 }
     const short = { pause: 1_000 }
     const long = { pause: 9_000 }
@@ -142,7 +142,7 @@ describe('the budget', () => {
     expect(observe(observe(fresh, short, 0), long, 0)).toEqual(observe(observe(fresh, long, 0), short, 0))
   })
 
-  it("grants no more than the platform's remaining limit, and reserves the last of it for high priorities", () => {
+  it("grants no more requests than the platform's remaining limit, and reserves the last of them for high priorities", () => {
     const rules = { perMinute: 300 }
     let state = observe(freshBudget(rules, 0), { remaining: 20, resetIn: 30_000 }, 0)
     let granted = 0
@@ -162,7 +162,7 @@ describe('the budget', () => {
     expect(grant(rules, state, 30_000, 'backfill').waitMs).toBe(0)
   })
 
-  it('is not raised by a late answer', () => {
+  it('does not raise the budget because of a late answer', () => {
     const rules = { perMinute: 300 }
     const tight = observe(freshBudget(rules, 0), { remaining: 3, resetIn: 30_000 }, 0)
     expect(observe(tight, { remaining: 40, resetIn: 30_000 }, 10).announced?.remaining).toBe(3)
@@ -178,7 +178,7 @@ describe('the budget', () => {
   })
 })
 
-describe('a budget in memory', () => {
+describe('an API budget in memory', () => {
   it('makes callers wait for their turn, and serves all of them', async () => {
     const clock = leapingClock()
     const start = clock.now()

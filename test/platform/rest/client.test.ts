@@ -1,4 +1,4 @@
-// Tests the calls of the client: the requests they send, and the results they make of the answers.
+// Tests the calls of the platform client: the requests that they send, and the results that they return.
 import { describe, expect, it } from 'vitest'
 import { listen } from '../../support/after-test.ts'
 import { readFileSync } from 'node:fs'
@@ -14,8 +14,8 @@ import { directDispatcher } from '../../../src/platform/rest/http.ts'
 
 const at = Date.UTC(2025, 2, 11, 7, 30)
 
-describe('pipelines', () => {
-  it('are listed for a project by their last change, oldest first', async () => {
+describe('pipelines from the platform client', () => {
+  it('lists the pipelines of a project in the order of their last change, the oldest first', async () => {
     await using platform = await startPlatform(json(fixture('project-pipelines.json')))
     await using test = clientOf(platform.url)
     const query = { updatedAfter: at, source: 'parent_pipeline' }
@@ -35,7 +35,7 @@ describe('pipelines', () => {
     expect(found[0]).not.toHaveProperty('mergeRequest')
   })
 
-  it("are listed for the token's user in all projects, with project and merge request", async () => {
+  it("lists the pipelines of the token's user in all projects, with their project and merge request", async () => {
     await using platform = await startPlatform(json(fixture('own-pipelines.json')))
     await using test = clientOf(platform.url)
     const [found] = (await allOf(test.client.ownPipelines({ createdAfter: at }, poll))).items
@@ -47,7 +47,7 @@ describe('pipelines', () => {
     })
   })
 
-  it('are read with the jobs of all attempts and the bridges', async () => {
+  it('reads a pipeline with its bridges and the jobs of all attempts', async () => {
     await using platform = await startPlatform((asked, response) => {
       const name = { jobs: 'jobs', bridges: 'bridges' }[asked.path.split('/').at(-1) ?? ''] ?? 'pipeline'
       json(fixture(`${name}-retried.json`))(asked, response)
@@ -67,7 +67,7 @@ describe('pipelines', () => {
     ])
   })
 
-  it('yield their traceparent and the variables that are allowed by name, and no other', async () => {
+  it("reads a pipeline's traceparent and the variables that are allowed by name, and no other variables", async () => {
     await using platform = await startPlatform(json(fixture('variables.json')))
     const wanted = createWantedFacts({ labels: [], variables: ['OTHER', 'other'] }, text => text)
     await using test = clientOf(platform.url, { wanted })
@@ -86,8 +86,8 @@ describe('pipelines', () => {
   })
 })
 
-describe('projects', () => {
-  it('are listed for a group and its subgroups, by activity', async () => {
+describe('projects from the platform client', () => {
+  it('lists the projects of a group and its subgroups in the order of their last activity', async () => {
     await using platform = await startPlatform(json(fixture('group-projects.json')))
     await using test = clientOf(platform.url)
     const found = (await allOf(test.client.projects({ group: 'harbour' }, { activeAfter: at }, poll))).items
@@ -114,8 +114,8 @@ describe('projects', () => {
   })
 })
 
-describe('hooks', () => {
-  it('have false for a null boolean and undefined for a missing one', async () => {
+describe('hooks from the platform client', () => {
+  it('reads a null boolean of a hook as false, and a missing one as undefined', async () => {
     await using platform = await startPlatform(json([{ id: 1, url: 'https://a.example', token_present: null }]))
     await using test = clientOf(platform.url)
     const { items } = await test.client.hooks({ project: 4711 }, poll)
@@ -123,7 +123,7 @@ describe('hooks', () => {
     expect(items[0]).not.toHaveProperty('signingTokenPresent')
   })
 
-  it('are listed for a project or a group, with their events and whether they are disabled', async () => {
+  it('lists the hooks of a project or a group, with their events and whether they are disabled', async () => {
     await using platform = await startPlatform(json(fixture('hooks.json')))
     await using test = clientOf(platform.url)
     const expected = [
@@ -149,7 +149,7 @@ describe('hooks', () => {
     ])
   })
 
-  it('list their deliveries with the payload, unless it was too large to be recorded', async () => {
+  it('lists the deliveries of a hook with their payloads, unless a payload was too large to be recorded', async () => {
     await using platform = await startPlatform(json(fixture('hook-deliveries.json')))
     await using test = clientOf(platform.url)
     const owner = { project: 4711 }
@@ -177,8 +177,8 @@ describe('hooks', () => {
   })
 })
 
-describe('the client', () => {
-  it('sends every value of a query unchanged, and omits those that are undefined', async () => {
+describe('the platform client', () => {
+  it('sends every value of a query unchanged, and omits undefined values', async () => {
     await using platform = await startPlatform(json({}))
     await using test = clientOf(platform.url)
     const query = {
@@ -194,7 +194,7 @@ describe('the client', () => {
     expect(Object.fromEntries(platform.asked[0]!.query)).toEqual({ ...sent, no: 'false', count: '3' })
   })
 
-  it('finds the API below a relative root', async () => {
+  it('finds the API below a relative URL root', async () => {
     await using platform = await startPlatform(json(fixture('pipeline-retried.json')))
     await using test = clientOf(`${platform.url}/git/`)
     expect(test.client.instance).toBe(`${platform.url}/git`)
@@ -204,12 +204,12 @@ describe('the client', () => {
     expect(await rejection(test.client.pipeline(1, 2, poll))).toMatchObject({ endpoint: 'GET /projects/1/pipelines/2' })
   })
 
-  it('refuses an invalid URL', () => {
+  it('refuses an invalid URL of the platform', () => {
     expect(() => clientOf('git.example.com')).toThrow(ConfigError)
     expect(() => clientOf('ftp://git.example.com')).toThrow(/PIPESPAN_PLATFORM_URL is not an http\(s\) address/)
   })
 
-  it('reuses its connections', async () => {
+  it('reuses its connections to the platform', async () => {
     const ports = new Set<number | undefined>()
     await using platform = await startPlatform((asked, response) => {
       ports.add(response.socket?.remotePort)
@@ -221,7 +221,7 @@ describe('the client', () => {
     expect(ports.size).toBeLessThanOrEqual(2)
   })
 
-  it('uses the given proxy with the trusted authorities, and closes it', async () => {
+  it('uses the given proxy with the trusted certificate authorities, and closes it', async () => {
     await using platform = await startPlatform(json(fixture('pipeline-retried.json')))
     const made: unknown[] = []
     const { client } = clientOf(platform.url, {
@@ -242,7 +242,7 @@ describe('the client', () => {
     expect(way.destroyed).toBe(true)
   })
 
-  it('trusts the configured authority, and names the remedy if it is missing', async () => {
+  it('trusts the configured certificate authority, and reports the remedy if it is missing', async () => {
     const [key, cert] = ['key', 'crt'].map(kind =>
       readFileSync(new URL(`../../fixtures/tls/localhost.${kind}`, import.meta.url), 'utf8'),
     )
@@ -261,18 +261,18 @@ describe('the client', () => {
   })
 })
 
-describe('the path segment of a project or group', () => {
-  it('is its number or its encoded path', () => {
+describe('the path segment of a project or group in the API', () => {
+  it('addresses a project or group by its number or its encoded path', () => {
     expect(segmentOf(4711)).toBe('4711')
     expect(segmentOf('harbour/tools/crane')).toBe('harbour%2Ftools%2Fcrane')
     expect(segmentOf('/harbour/crane+1/')).toBe('harbour%2Fcrane%2B1')
   })
 
-  it.each(['', '/', '.', '..'])('cannot be made of %j, which would address something else', id => {
+  it.each(['', '/', '.', '..'])('refuses the project path %j, because it would address another resource', id => {
     expect(() => segmentOf(id)).toThrow(PlatformError)
   })
 
-  it.each([-1, 1.5, Number.NaN, 2 ** 60])('cannot be made of %d', id => {
+  it.each([-1, 1.5, Number.NaN, 2 ** 60])('refuses the project number %d', id => {
     expect(() => segmentOf(id)).toThrow(PlatformError)
   })
 })

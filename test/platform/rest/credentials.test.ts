@@ -11,12 +11,12 @@ const project = (fixture('group-projects.json') as unknown[])[0]
 
 const tls = new URL('../../fixtures/tls/', import.meta.url)
 
-describe('the token', () => {
+describe('the token of the platform client', () => {
   it.each([
     ['private', { 'private-token': token }],
     ['bearer', { authorization: `Bearer ${token}` }],
     ['job', { 'job-token': token }],
-  ] as const)('is sent in the header of its type: %s', async (tokenType, expected) => {
+  ] as const)('sends the token in the header for its token type: %s', async (tokenType, expected) => {
     await using platform = await startPlatform(json(project))
     await using test = clientOf(platform.url, { tokenType })
     await test.client.project(4711, poll)
@@ -26,7 +26,7 @@ describe('the token', () => {
     for (const name of others) expect(headers).not.toHaveProperty(name)
   })
 
-  it("is read again for every request, without the line break at the file's end", async () => {
+  it("reads the token from its file for every request, without the line break at the file's end", async () => {
     await using platform = await startPlatform(json(project))
     const tokens = ['first\n', 'second\n', '\n', undefined]
     await using test = clientOf(platform.url, { token: () => tokens[platform.asked.length] })
@@ -39,14 +39,14 @@ describe('the token', () => {
     ])
   })
 
-  it('is sent at once if it was renewed during a request', async () => {
+  it('sends a renewed token at once if it was renewed while a request was refused', async () => {
     await using platform = await startPlatform(inTurn(answer(401, '{"message":"401 Unauthorized"}'), json(project)))
     await using test = clientOf(platform.url, { token: () => (platform.asked.length === 0 ? 'old' : 'new') })
     await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
     expect(platform.asked.map(({ headers }) => headers['private-token'])).toEqual(['old', 'new'])
   })
 
-  it('is not sent again after a refusal', async () => {
+  it('does not send the token again after the platform has refused it', async () => {
     await using platform = await startPlatform(answer(401, '{"message":"401 Unauthorized"}'))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))
@@ -58,7 +58,7 @@ describe('the token', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('is never sent and never shown if it is invalid in a header', async () => {
+  it('neither sends nor shows a token that is invalid in a header', async () => {
     await using platform = await startPlatform(json(project))
     await using test = clientOf(platform.url, { token: () => 'two\nlines' })
     const error = await rejection(test.client.project(4711, poll))
@@ -67,7 +67,7 @@ describe('the token', () => {
     expect(platform.asked).toHaveLength(0)
   })
 
-  it('is never sent to another host, neither by a redirect nor for a next page', async () => {
+  it('never sends the token to another host, neither for a redirect nor for a next page', async () => {
     await using foreign = await startPlatform(json([]))
     await using platform = await startPlatform(answer(301, '', { location: `${foreign.url}/api/v4/projects/1` }))
     await using test = clientOf(platform.url)
@@ -82,7 +82,7 @@ describe('the token', () => {
     expect(foreign.asked).toHaveLength(0)
   })
 
-  it('stays behind if a stream is redirected to another host, which is refused if the connection is less secure', async () => {
+  it("follows a stream's redirect to another host without the token, but not to a less secure connection", async () => {
     await using storage = await startPlatform(answer(200, 'done'))
     const [key, cert] = ['key', 'crt'].map(end => readFileSync(new URL(`localhost.${end}`, tls), 'utf8'))
     const secure = createServer({ key, cert }, (_, response) =>
@@ -101,7 +101,7 @@ describe('the token', () => {
   })
 
   it.each(['//evil.example', 'https://evil.example/api/v4/pipelines', '/\\evil.example', '@evil.example'])(
-    'is not sent to a stored next page on another host: %s',
+    'does not send the token to a stored address of a next page on another host: %s',
     async from => {
       await using platform = await startPlatform(json([]))
       await using test = clientOf(platform.url)
@@ -110,7 +110,7 @@ describe('the token', () => {
     },
   )
 
-  it('never appears in an error or a log, even if the platform repeats it', async () => {
+  it('never shows the token in an error or a log, even if the platform repeats it', async () => {
     const echo = `you sent ${token} and ${encodeURIComponent(token)}`
     const replies = [
       answer(400, JSON.stringify({ message: { token: [echo] } })),

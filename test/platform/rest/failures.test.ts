@@ -1,4 +1,4 @@
-// Tests failures between the client and the platform: which requests are repeated, and what the errors say.
+// Tests failures between the client and the platform: which requests are repeated, and what the error messages contain.
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
@@ -24,7 +24,7 @@ const cutOff: Reply = (_asked, response) => {
   setTimeout(() => response.destroy(), 5)
 }
 
-describe('a request', () => {
+describe('a request to the platform', () => {
   it.each([
     ['a 500', answer(500, '')],
     ['a 502 with a page of a proxy', answer(502, '<html><title>502 Bad Gateway</title></html>', html)],
@@ -32,7 +32,7 @@ describe('a request', () => {
     ['a connection that is reset', reset],
     ['an answer that breaks off', cutOff],
     ['JSON that is cut off', answer(200, '{"id": 4711, "name": "Cra', isJson)],
-  ])('is repeated after %s, with a pause', async (_what, reply) => {
+  ])('repeats a request with a pause after %s', async (_what, reply) => {
     await using platform = await startPlatform(inTurn(reply, reply, json(project)))
     await using test = clientOf(platform.url)
     await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
@@ -42,7 +42,7 @@ describe('a request', () => {
     expect(second).toBeGreaterThanOrEqual(1_000)
   })
 
-  it('is repeated a limited number of times', async () => {
+  it('repeats a request a limited number of times', async () => {
     await using platform = await startPlatform(answer(502, '<html><title>Bad Gateway</title>', html))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))
@@ -51,14 +51,14 @@ describe('a request', () => {
     expect(platform.asked).toHaveLength(4)
   })
 
-  it.each([400, 401, 403, 404, 405, 414, 422])('is not repeated after a %d', async status => {
+  it.each([400, 401, 403, 404, 405, 414, 422])('does not repeat a request after the status %d', async status => {
     await using platform = await startPlatform(answer(status, '{"message":"no"}', isJson))
     await using test = clientOf(platform.url)
     expect(await rejection(test.client.project(4711, poll))).toMatchObject({ status, detail: 'no', passing: false })
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('fails with the reason and a remedy if the platform cannot be reached', async () => {
+  it('reports a reason and a remedy if the platform cannot be reached', async () => {
     // Port 1 is used, because another process may have taken a port that was free a moment ago.
     await using test = clientOf('http://127.0.0.1:1')
     const error = await rejection(test.client.project(4711, poll))
@@ -68,7 +68,7 @@ describe('a request', () => {
     )
   })
 
-  it('is aborted and repeated after its timeout', async () => {
+  it('aborts and repeats a request after its timeout', async () => {
     const silent: Reply = (_asked, response) => response.flushHeaders()
     await using platform = await startPlatform(inTurn(silent, json(project)))
     const timeouts = { connect: 1_000, answer: 50 }
@@ -82,7 +82,7 @@ describe('a request', () => {
     expect(error).toMatchObject({ kind: 'timeout', detail: 'no answer within 50 ms' })
   })
 
-  it('is aborted as a stream if it is not complete in time, with a temporary error', async () => {
+  it('aborts a stream that is not complete in time, with a temporary error', async () => {
     await using platform = await startPlatform((_asked, response) => {
       const timer = setInterval(() => response.write('x'), 5)
       response.on('close', () => clearInterval(timer))
@@ -92,14 +92,14 @@ describe('a request', () => {
     expect(await rejection(log)).toMatchObject({ kind: 'slow', passing: true, detail: 'incomplete after 2 s' })
   })
 
-  it('is not aborted as a stream because the caller reads slowly', async () => {
+  it('does not abort a stream that the caller reads slowly', async () => {
     const size = 4 * 1024 * 1024
     await using platform = await startPlatform((_asked, response) => response.end(Buffer.alloc(size)))
     await using test = clientOf(platform.url, { timeouts: { connect: 1_000, answer: 900, stream: 1_000 } })
     const read = test.client.jobArtifact(3, 1, { type: 'dotenv' }, { priority: 'inside' }, async body => {
       let bytes = 0
       for await (const chunk of body) {
-        // Longer than the whole stream may take.
+        // This pause is longer than the timeout of the whole stream.
         if (bytes === 0) await pause(1_100)
         bytes += chunk.length
       }
@@ -108,14 +108,14 @@ describe('a request', () => {
     await expect(read).resolves.toBe(size)
   })
 
-  it("ends when its signal is aborted, with the signal's reason", async () => {
+  it("ends a request when its abort signal is aborted, with the signal's reason", async () => {
     const leaving = new AbortController()
     await using platform = await startPlatform(() => leaving.abort(new Error('shutting down')))
     await using test = clientOf(platform.url)
     await expect(test.client.project(4711, { ...poll, signal: leaving.signal })).rejects.toThrow('shutting down')
   })
 
-  it('ends when the client is closed, whether queued or in flight', async () => {
+  it('ends a request when the client is closed, whether the request is queued or in flight', async () => {
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<true>()
     await using platform = await startPlatform(() => arrive(true))
     await using test = clientOf(platform.url, { concurrency: 1 })
@@ -126,7 +126,7 @@ describe('a request', () => {
     await expect(test.client.project(4, poll)).rejects.toThrow('closed')
   })
 
-  it.each(['[]', '{}', '1'])('fails without parsing an answer that has more values than any page: %s', async value => {
+  it.each(['[]', '{}', '1'])('refuses to parse an answer that contains more values than any page: %s', async value => {
     await using platform = await startPlatform((_asked, response) => {
       response.writeHead(200, isJson).end(`[${`${value},`.repeat(600_000)}1]`)
     })
@@ -137,7 +137,7 @@ describe('a request', () => {
     })
   })
 
-  it('fails when an endless answer reaches the size limit', async () => {
+  it('ends a request with an error when an endless answer reaches the size limit', async () => {
     const { promise: gone, resolve: leave } = Promise.withResolvers<true>()
     await using platform = await startPlatform((_asked, response) => {
       response.writeHead(200, isJson).on('close', () => leave(true))
@@ -155,7 +155,7 @@ describe('a request', () => {
   })
 })
 
-it('reads only the beginning of an error', async () => {
+it("reads only the beginning of an error's body", async () => {
   await using platform = await startPlatform(
     answer(403, `{"message":"no","more":"${'x'.repeat(40 * 1024 * 1024)}"}`, isJson),
   )
@@ -166,7 +166,7 @@ it('reads only the beginning of an error', async () => {
   })
 })
 
-describe('an unusable answer', () => {
+describe('an unusable answer of the platform', () => {
   it.each<[string, Reply, RegExp]>([
     [
       'a login page',
@@ -188,7 +188,7 @@ describe('an unusable answer', () => {
     ['a redirect to a login page', answer(302, '', { location: '/users/sign_in' }), /\(302 at/],
     ['a redirect without a target', answer(301, ''), /\(301 at/],
     ['a page that says 404', answer(404, '<html><title>Not here</title>', html), /A web page answered.*"Not here"/],
-  ])('is recognised as not from the API: %s', async (_what, reply, message) => {
+  ])('recognises an answer that does not come from the API: %s', async (_what, reply, message) => {
     await using platform = await startPlatform(reply)
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))
@@ -197,14 +197,14 @@ describe('an unusable answer', () => {
     expect(error.message).toMatch(/Check PIPESPAN_PLATFORM_URL: .*login page/)
   })
 
-  it('is reported with the names of its invalid fields and without values', async () => {
+  it('reports an invalid answer with the names of its invalid fields, without their values', async () => {
     await using platform = await startPlatform(json({ id: 'seven', name: 'Crane' }))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.pipeline(4711, 7, poll))
     expect(error).toMatchObject({ kind: 'unexpected-answer', detail: 'not as documented: id, status' })
   })
 
-  it('is recognised if it is an object instead of a list', async () => {
+  it('recognises an answer that is an object instead of a list', async () => {
     await using platform = await startPlatform(json({ message: 'hello' }))
     await using test = clientOf(platform.url)
     const error = await rejection(allOf(test.client.pipelineJobs(4711, 7, poll)))
@@ -212,7 +212,7 @@ describe('an unusable answer', () => {
   })
 })
 
-describe("the platform's message of an error", () => {
+describe("the platform's error message", () => {
   it.each([
     ['{"message":"404 Project Not Found"}', '404 Project Not Found'],
     [
@@ -230,17 +230,17 @@ describe("the platform's message of an error", () => {
     ['', undefined],
     ['null', undefined],
     ['{}', undefined],
-  ])('is extracted: %s', (body, detail) => {
+  ])("extracts the platform's message from the body of an error: %s", (body, detail) => {
     expect(parseErrorBody({ text: body, type: undefined, secrets: [] }).detail).toBe(detail)
   })
 
-  it('is shortened to one line', () => {
+  it("shortens the platform's error message to one line", () => {
     const { detail } = parseErrorBody({ text: `a\n\nb ${'x'.repeat(10_000)}`, type: undefined, secrets: [] })
     expect(detail).toMatch(/^a b x+…$/)
     expect(detail!.length).toBeLessThan(210)
   })
 
-  it('yields a code if it is a single word', () => {
+  it("reports the platform's error message as a code if it is a single word", () => {
     expect(
       parseErrorBody({ text: '{"error":"insufficient_scope","error_description":"x"}', type: undefined, secrets: [] })
         .code,
@@ -248,7 +248,7 @@ describe("the platform's message of an error", () => {
     expect(parseErrorBody({ text: '{"error":"404 Not Found"}', type: undefined, secrets: [] }).code).toBeUndefined()
   })
 
-  it('tells a missing scope from a missing role', async () => {
+  it('reports whether the token lacks a scope or a role', async () => {
     await using platform = await startPlatform(
       answer(403, '{"error":"insufficient_scope","error_description":"needs more"}'),
     )

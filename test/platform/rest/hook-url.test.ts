@@ -18,20 +18,20 @@ it.each([
   ['https://pipespan.example.com/ci/{path}/hook', ['path'], false],
   ['https://pipespan.example.com/ci/webhooks{none}', ['none'], false],
   ['http://pipespan.example.com/{path}', ['path'], false],
-  // These URLs might belong to anybody.
+  // These URLs might belong to any receiver.
   ['https://{host}/{path}', ['host', 'path'], false],
   ['{url}', ['url'], false],
   ['', ['url'], false],
-])('decides whether %s with the masked parts %j may be our URL: %s', (url, urlVariables, is) => {
+])('decides whether the hook URL %s with the masked parts %j may be ours: %s', (url, urlVariables, is) => {
   expect(maybeAt(url, urlVariables, ours)).toBe(is)
 })
 
-it('compares a template with thousands of masked parts', () => {
+it('compares a URL with thousands of masked parts', () => {
   const url = `https://pipespan.example.com/${'{a}s'.repeat(20_000)}`
   expect(maybeAt(url, ['a'], `https://pipespan.example.com/${'s'.repeat(10_000)}`)).toBe(false)
 })
 
-it('reads the names of masked parts from a list with invalid items', () => {
+it("reads the names of a URL's masked parts from a list with invalid items", () => {
   const url = 'https://pipespan.example.com/{path}'
   const mayBeOurs = (url_variables: unknown) => restHook.parse({ id: 1, url, url_variables }).mayBeAt(ours)
   expect(mayBeOurs([{ key: 7 }, 'text', null, { key: 'path' }])).toBe(true)

@@ -1,4 +1,4 @@
-// Tests lists that a platform does not end: each is read up to a maximum, the rest is counted, and this is logged once for a project.
+// Tests lists that the platform never ends. Each is read up to a maximum number of items, the rest is counted, and this is logged once for a project.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, json, poll, rejection, startPlatform, type Asked, type Reply } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
@@ -13,7 +13,7 @@ function linked(items: readonly unknown[], to: string, headers = {}): Reply {
 
 const pageOf = ({ query }: Asked): number => Number(query.get('page') ?? 1)
 
-/** A list that never ends and has new items on each page. */
+/** Replies with a list that never ends and has new items on each page. */
 function endless(perPage: number): Reply {
   return (asked, response) => {
     const page = pageOf(asked)
@@ -35,36 +35,39 @@ async function world(reply: Reply) {
   }
 }
 
-describe('an endless list', () => {
-  it.each(['jobs', 'bridges'] as const)('is read up to 50,000 %s, and logged once for a project', async list => {
-    await using test = await world(endless(4_000))
-    const pages = (project: number, pipeline: number) =>
-      list === 'jobs'
-        ? test.client.pipelineJobs(project, pipeline, poll)
-        : test.client.pipelineBridges(project, pipeline, poll)
-    const { items, left } = await allOf<{ readonly id: number }>(pages(4711, 7))
-    expect(new Set(items.map(({ id }) => id)).size).toBe(50_000)
-    expect(left).toBe(2_000)
-    expect(test.platform.asked).toHaveLength(13)
-    await allOf<{ readonly id: number }>(pages(4711, 8))
-    expect(test.leftOut).toEqual([
-      [list, 2_000],
-      [list, 2_000],
-    ])
-    expect(test.warnings()).toHaveLength(1)
-    expect(test.warnings()[0]).toContain('has more items than are read')
-    expect(test.warnings()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide the listed thing`)
-    await allOf<{ readonly id: number }>(pages(4712, 9))
-    expect(test.warnings()).toHaveLength(2)
-  })
+describe('an endless list of the platform', () => {
+  it.each(['jobs', 'bridges'] as const)(
+    'reads up to 50,000 %s of an endless list, and logs the excess once for a project',
+    async list => {
+      await using test = await world(endless(4_000))
+      const pages = (project: number, pipeline: number) =>
+        list === 'jobs'
+          ? test.client.pipelineJobs(project, pipeline, poll)
+          : test.client.pipelineBridges(project, pipeline, poll)
+      const { items, left } = await allOf<{ readonly id: number }>(pages(4711, 7))
+      expect(new Set(items.map(({ id }) => id)).size).toBe(50_000)
+      expect(left).toBe(2_000)
+      expect(test.platform.asked).toHaveLength(13)
+      await allOf<{ readonly id: number }>(pages(4711, 8))
+      expect(test.leftOut).toEqual([
+        [list, 2_000],
+        [list, 2_000],
+      ])
+      expect(test.warnings()).toHaveLength(1)
+      expect(test.warnings()[0]).toContain('has more items than are read')
+      expect(test.warnings()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide the listed thing`)
+      await allOf<{ readonly id: number }>(pages(4712, 9))
+      expect(test.warnings()).toHaveLength(2)
+    },
+  )
 
-  it('ends after a thousand empty pages', async () => {
+  it('ends an endless list after a thousand empty pages', async () => {
     await using test = await world(endless(0))
     expect(await allOf(test.client.ownPipelines({}, poll))).toEqual({ items: [], left: 1 })
     expect(test.platform.asked).toHaveLength(1_000)
   })
 
-  it("is read up to the caller's maximum, and reports how many items the platform has", async () => {
+  it("reads a list up to the caller's maximum, and returns how many items are left", async () => {
     await using test = await world((asked, response) => {
       const page = pageOf(asked)
       linked(jobs(page * 100, 100), `page=${page + 1}`, { 'x-total': '730' })(asked, response)
@@ -73,14 +76,14 @@ describe('an endless list', () => {
     expect([items.length, left]).toEqual([250, 480])
   })
 
-  it.each([50_000, 60_000])('is read up to 50,000 items if it is one page of %i', async count => {
+  it.each([50_000, 60_000])('reads up to 50,000 items of a list that is one page of %i items', async count => {
     await using test = await world(json(jobs(1, count)))
     const { items, left } = await allOf(test.client.pipelineJobs(4711, 7, poll))
     expect([items.length, left]).toEqual([50_000, count - 50_000])
   })
 })
 
-describe('a list that repeats itself', () => {
+describe('a list of the platform that repeats itself', () => {
   it.each([
     [
       'its next page is itself',
@@ -98,7 +101,7 @@ describe('a list that repeats itself', () => {
       (): Reply => (asked, response) => linked(jobs(1, 2), `page=${pageOf(asked) + 1}`)(asked, response),
       2,
     ],
-  ])('ends if %s', async (_, reply, requests) => {
+  ])('ends a list that repeats itself if %s', async (_, reply, requests) => {
     await using test = await world(reply())
     const { items, left } = await allOf(test.client.pipelineJobs(4711, 7, poll))
     expect(items.map(({ id }) => id)).toEqual([1, 2])
@@ -114,7 +117,7 @@ describe('a list with more pages than the platform serves', () => {
     'content-type': 'application/json',
   })
 
-  it('yields the pages that were read', async () => {
+  it('returns the pages of a list that were read before the platform refused a further page', async () => {
     await using test = await world((asked, response) => {
       const reply = pageOf(asked) > 2 ? refusal : linked(jobs(pageOf(asked) * 100, 100), `page=${pageOf(asked) + 1}`)
       reply(asked, response)
@@ -125,7 +128,7 @@ describe('a list with more pages than the platform serves', () => {
     expect(test.warnings()[0]).toContain('has more pages than the platform serves')
   })
 
-  it('fails if no page was read', async () => {
+  it('reports an error if no page of a list was read', async () => {
     await using test = await world(refusal)
     expect(await rejection(allOf(test.client.pipelineJobs(4711, 7, poll)))).toMatchObject({ kind: 'refused' })
   })

@@ -1,4 +1,4 @@
-// Tests projects and groups that have moved: the client follows their redirects.
+// Tests requests for projects and groups that have moved. The client follows the redirects.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, fixture, json, poll, rejection, startPlatform, type Reply } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
@@ -6,7 +6,7 @@ import { allOf } from '../../../src/platform/rest/pages.ts'
 const project = (fixture('group-projects.json') as unknown[])[0]
 const old = '/api/v4/projects/harbour%2Fcrane'
 
-/** Answers every address below the old path with a redirect to the new one. */
+/** Answers every request below the old path with a redirect to the new path. */
 const moved =
   (status: number, to: string, withQuery = true): Reply =>
   (asked, response) => {
@@ -19,22 +19,25 @@ const moved =
   }
 
 describe('a project that has moved', () => {
-  it.each([301, 308])('is followed after a %d, with its query and the token', async status => {
-    await using platform = await startPlatform(moved(status, '/api/v4/projects/81'))
-    await using test = clientOf(platform.url)
-    await allOf(test.client.projectPipelines('harbour/crane', { source: 'parent_pipeline' }, poll))
-    await test.client.project('harbour/crane', poll)
-    expect(platform.asked.map(({ path }) => path)).toEqual([
-      `${old}/pipelines`,
-      '/api/v4/projects/81/pipelines',
-      old,
-      '/api/v4/projects/81',
-    ])
-    expect(platform.asked[1]!.query.get('source')).toBe('parent_pipeline')
-    expect(platform.asked.every(({ headers }) => headers['private-token'] !== undefined)).toBe(true)
-  })
+  it.each([301, 308])(
+    'follows the redirect of a moved project with the status %d, with the query and the token',
+    async status => {
+      await using platform = await startPlatform(moved(status, '/api/v4/projects/81'))
+      await using test = clientOf(platform.url)
+      await allOf(test.client.projectPipelines('harbour/crane', { source: 'parent_pipeline' }, poll))
+      await test.client.project('harbour/crane', poll)
+      expect(platform.asked.map(({ path }) => path)).toEqual([
+        `${old}/pipelines`,
+        '/api/v4/projects/81/pipelines',
+        old,
+        '/api/v4/projects/81',
+      ])
+      expect(platform.asked[1]!.query.get('source')).toBe('parent_pipeline')
+      expect(platform.asked.every(({ headers }) => headers['private-token'] !== undefined)).toBe(true)
+    },
+  )
 
-  it('is not followed for a change, and the error names the new path', async () => {
+  it('does not follow the redirect of a request that changes something, and reports the new path', async () => {
     await using platform = await startPlatform(moved(308, '/api/v4/projects/81'))
     await using test = clientOf(platform.url)
     const wish = { pipelineEvents: true, jobEvents: true }
@@ -44,14 +47,14 @@ describe('a project that has moved', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('is requested with the original query if the new address has none', async () => {
+  it("requests a moved project with the original query if the redirect's address has none", async () => {
     await using platform = await startPlatform(moved(301, '/api/v4/projects/81', false))
     await using test = clientOf(platform.url)
     await allOf(test.client.pipelineJobs('harbour/crane', 7, poll))
     expect(platform.asked[1]!.query.get('include_retried')).toBe('true')
   })
 
-  it('ends with an error if its redirects form a circle', async () => {
+  it('reports an error if redirects form a circle', async () => {
     await using platform = await startPlatform((asked, response) => {
       answer(301, '', { location: asked.path.endsWith('/1') ? 'projects/2' : '1' })(asked, response)
     })

@@ -1,4 +1,4 @@
-// Tests the observations that REST answers become.
+// Tests the observations that are made from REST answers.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { fixture } from './platform-server.ts'
@@ -17,10 +17,10 @@ function observedJob(fields: Record<string, unknown>) {
   return normalizeRest({ instance, pipeline, jobs: [restJob.parse({ ...job, ...fields })] }).jobs[0]!
 }
 
-describe('a pipeline that was retried eight days later', () => {
+describe('the REST answer about a pipeline that was retried eight days later', () => {
   const observation = normalizeRest({ instance, pipeline, jobs, bridges })
 
-  it('becomes one observation with everything that REST reports', () => {
+  it('turns the REST answers about a pipeline into one observation with everything that they report', () => {
     expect(observation.key).toEqual({ instance, pipelineId: 88120 })
     expect(observation.origin).toBe('rest')
     expect(observation.pipeline).toEqual({
@@ -52,7 +52,7 @@ describe('a pipeline that was retried eight days later', () => {
     })
   })
 
-  it('has the jobs of both attempts, by id', () => {
+  it('observes the jobs of both attempts of a retried pipeline, by id', () => {
     expect(observation.jobs.map(({ id, facts }) => [id, facts.kind, facts.name, facts.status])).toEqual([
       [700101, 'job', 'image', 'success'],
       [700102, 'job', 'unit', 'failed'],
@@ -95,12 +95,12 @@ describe('a pipeline that was retried eight days later', () => {
     expect(observation.jobs[5]!.facts.coverage).toBe(83.4)
   })
 
-  it('has the pipeline that a bridge triggered, if there is one', () => {
+  it('observes the pipeline that a bridge triggered, if there is one', () => {
     expect(observation.jobs[3]!.facts.downstream).toEqual({ pipelineId: 88977, projectId: 5120 })
     expect(observation.jobs[4]!.facts).not.toHaveProperty('downstream')
   })
 
-  it('has the facts of its project from its URL, completed by other sources', () => {
+  it("reads the facts of a project from the pipeline's URL, and completes them from other sources", () => {
     expect(observation.project).toEqual({
       id: 4711,
       path: 'harbour/tools/crane',
@@ -111,19 +111,19 @@ describe('a pipeline that was retried eight days later', () => {
   })
 })
 
-describe('a pipeline', () => {
-  it('has no stages and no commit if its jobs are unknown', () => {
+describe('the REST answer about a pipeline', () => {
+  it('observes no stages and no commit of a pipeline if its jobs are unknown', () => {
     const { pipeline: observed } = normalizeRest({ instance, pipeline })
     expect(observed!.facts).not.toHaveProperty('stages')
     expect(observed!.facts).not.toHaveProperty('commit')
   })
 
-  it('does not use the commit of another revision', () => {
+  it('does not use a commit of another revision for a pipeline', () => {
     const merged = restPipeline.parse({ ...pipelineJson, sha: 'f'.repeat(40) })
     expect(normalizeRest({ instance, pipeline: merged, jobs }).pipeline!.facts).not.toHaveProperty('commit')
   })
 
-  it('has the facts of other answers', () => {
+  it('completes a pipeline with the facts of other REST answers', () => {
     const besides = {
       sourcePipeline: { pipelineId: 88000, jobId: 5 },
       rootPipelineId: 88000,
@@ -132,7 +132,7 @@ describe('a pipeline', () => {
     expect(normalizeRest({ instance, pipeline, extra: besides }).pipeline!.facts).toMatchObject(besides)
   })
 
-  it('is recognised as one of a merge request by its ref alone', () => {
+  it('recognises a merge request pipeline by its ref alone', () => {
     const kinds = { head: 'detached', merge: 'merged_result', train: 'merge_train' }
     for (const [kind, mergeRequestEvent] of Object.entries(kinds)) {
       const ofRequest = restPipeline.parse({ ...pipelineJson, ref: `refs/merge-requests/17/${kind}` })
@@ -151,7 +151,7 @@ describe('a pipeline', () => {
     }
   })
 
-  it('has its own commit time, or else that of a job of the same revision', () => {
+  it("uses a pipeline's own commit time, or else that of a job of the same revision", () => {
     const committed = (fields: object): unknown =>
       normalizeRest({ instance, pipeline: restPipeline.parse({ ...pipelineJson, ...fields }), jobs }).pipeline!.facts
         .committedAt
@@ -160,19 +160,19 @@ describe('a pipeline', () => {
     expect(committed({ sha: 'f'.repeat(40) })).toBeUndefined()
   })
 
-  it('has the errors of its configuration', () => {
+  it("observes the errors of a pipeline's configuration", () => {
     const refused = restPipeline.parse({ ...pipelineJson, yaml_errors: 'jobs:test config should be a hash' })
     expect(normalizeRest({ instance, pipeline: refused }).pipeline!.facts.yamlErrors).toBe(
       'jobs:test config should be a hash',
     )
   })
 
-  it('keeps a status that this version does not know', () => {
+  it('keeps a pipeline status that this version does not know', () => {
     const odd = restPipeline.parse({ ...pipelineJson, status: 'quarantined' })
     expect(normalizeRest({ instance, pipeline: odd }).pipeline!.facts.status).toBe('quarantined')
   })
 
-  it('is read in spite of wrong types, except in its identity', () => {
+  it('reads a pipeline despite fields of wrong types, unless they identify the pipeline', () => {
     const { id, project_id, status, ...others } = pipelineJson
     const spoilt = Object.fromEntries(Object.keys(others).map(name => [name, { wrong: [name] }]))
     const { pipeline: observed, project } = normalizeRest({
@@ -183,7 +183,7 @@ describe('a pipeline', () => {
     expect(project).toEqual({ id: 4711 })
   })
 
-  it('may be observed by its bridges alone if another source has reported it', () => {
+  it('observes a pipeline by its bridges alone if another source has reported it', () => {
     const project = { id: 4711, name: 'Crane' }
     const observation = normalizeRest({ instance, pipelineId: 88120, project, bridges })
     expect(observation).toMatchObject({ key: { instance, pipelineId: 88120 }, origin: 'rest', project })
@@ -192,7 +192,7 @@ describe('a pipeline', () => {
   })
 })
 
-describe('a job', () => {
+describe('the REST answer about a job', () => {
   it.each([
     [null, undefined],
     [0, 0],
@@ -200,18 +200,18 @@ describe('a job', () => {
     ['98.29', 98.29],
     ['98,29', undefined],
     [-1, undefined],
-  ])('has the coverage %j as %j', (coverage, expected) => {
+  ])("reads a job's coverage %j as %j", (coverage, expected) => {
     expect(observedJob({ coverage }).facts.coverage).toBe(expected)
   })
 
-  it('lists its archive as an artifact, but not its log and reports', () => {
+  it("lists a job's archive as an artifact, but not its log and reports", () => {
     const archive = { file_type: 'archive', filename: 'out.zip', size: 7, file_format: 'zip' }
     const log = { file_type: 'trace', filename: 'job.log', size: 5 }
     expect(observedJob({ artifacts: [log, null, archive] }).facts.artifacts).toEqual({ filename: 'out.zip', size: 7 })
     expect(observedJob({ artifacts: [log] }).facts).not.toHaveProperty('artifacts')
   })
 
-  it('has the sizes of its log and all its valid artifacts', () => {
+  it("reads the sizes of a job's log and of all its valid artifacts", () => {
     const listed = [
       { file_type: 'trace', filename: 'job.log', size: 5_098 },
       { file_type: 'junit', filename: 'junit.xml.gz', size: 700 },
@@ -228,7 +228,7 @@ describe('a job', () => {
     expect(observedJob({ artifacts: undefined }).facts).not.toHaveProperty('artifactSizes')
   })
 
-  it('has false for a null boolean and undefined for a missing one', () => {
+  it('reads a null boolean of a job as false, and a missing one as undefined', () => {
     expect(observedJob({ allow_failure: null }).facts.allowFailure).toBe(false)
     expect(observedJob({ allow_failure: undefined }).facts).not.toHaveProperty('allowFailure')
     expect(observedJob({ runner: { id: 1, active: null, is_shared: null } }).facts.runner).toEqual({
@@ -239,7 +239,7 @@ describe('a job', () => {
     expect(observedJob({ runner: { id: 1, paused: true } }).facts.runner).toEqual({ id: 1, active: false })
   })
 
-  it('has no failure reason unless it failed', () => {
+  it('reads the failure reason of a job only if the job failed', () => {
     expect(observedJob({ failure_reason: 'unknown_failure' }).facts).not.toHaveProperty('failureReason')
   })
 })
@@ -258,7 +258,7 @@ describe('the project of a pipeline', () => {
     ],
     ['https://git.example.com/elsewhere', instance, undefined, undefined],
     [undefined, instance, undefined, undefined],
-  ])('is read from %s below %s: %s', (web_url, base, path, webUrl) => {
+  ])("reads a pipeline's project from the URL %s below the instance %s: %s", (web_url, base, path, webUrl) => {
     const found = projectOfPipeline({ project_id: 1, web_url }, base)
     expect([found.path, found.webUrl]).toEqual([path, webUrl])
   })

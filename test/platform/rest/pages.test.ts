@@ -1,4 +1,4 @@
-// Tests that lists are read page by page, in order, to their end.
+// Tests that the platform's lists are read page by page, in order, to their end.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, fixture, json, poll, startPlatform, type Reply } from './platform-server.ts'
 import { allOf, nextLink } from '../../../src/platform/rest/pages.ts'
@@ -6,7 +6,7 @@ import { allOf, nextLink } from '../../../src/platform/rest/pages.ts'
 const [item] = fixture('project-pipelines.json') as [Record<string, unknown>]
 const items = (...ids: number[]) => ids.map(id => ({ ...item, id }))
 
-/** Keyset pages: one with the items 1 and 2, an empty one, one with item 3, and an empty last one without a link. */
+/** Replies with keyset pages: one with the items 1 and 2, an empty one, one with item 3, and an empty last one without a link. */
 const keyset: Reply = (asked, response) => {
   const pages: Record<string, [unknown[], string?]> = {
     '': [items(1, 2), 'b'],
@@ -19,8 +19,8 @@ const keyset: Reply = (asked, response) => {
   json(page, cursor === undefined ? {} : { link: next })(asked, response)
 }
 
-describe('a list', () => {
-  it('is read to its end by cursors, through short and empty pages', async () => {
+describe('a paginated list of the platform', () => {
+  it('reads a list to its end by cursors, through short and empty pages', async () => {
     await using platform = await startPlatform(keyset)
     await using test = clientOf(platform.url)
     const found = (await allOf(test.client.ownPipelines({ source: 'push' }, poll))).items
@@ -29,7 +29,7 @@ describe('a list', () => {
     expect(platform.asked[0]!.query.get('per_page')).toBe('100')
   })
 
-  it('is read by its links, without a total', async () => {
+  it('reads a list by its Link headers, without a total', async () => {
     await using platform = await startPlatform((asked, response) => {
       const page = Number(asked.query.get('page') ?? 1)
       const to = (at: number, rel: string) =>
@@ -50,7 +50,7 @@ describe('a list', () => {
     ['another port', () => 'http://127.0.0.1:1/api/v4/x'],
     ['a name of the network', () => '//gitlab.internal/api/v4/x'],
     ['a user', (host: string) => `http://user:password@${host}/api/v4/projects/4711/pipelines`, 0],
-  ])('is read on at the configured address if its links lead to %s', async (_, linked, warnings = 1) => {
+  ])('continues a list at the configured address if its links point to %s', async (_, linked, warnings = 1) => {
     await using platform = await startPlatform((asked, response) => {
       const page = Number(asked.query.get('page') ?? 1)
       const next = `<${linked(asked.headers.host ?? '')}?page=${page + 1}&per_page=100>; rel="next"`
@@ -67,13 +67,13 @@ describe('a list', () => {
     '<http://[bad>; rel="next"',
     '<javascript:alert(1)>; rel="next"',
     '<https://elsewhere.example.com/>; rel="next"',
-  ])('keeps the page beside a link that leads nowhere: %s', async link => {
+  ])('keeps the items of a page whose link is invalid: %s', async link => {
     await using platform = await startPlatform(json(items(1, 2), { link }))
     await using test = clientOf(platform.url)
     expect((await allOf(test.client.projectPipelines(4711, {}, poll))).items.map(({ id }) => id)).toEqual([1, 2])
   })
 
-  describe('without Link headers', () => {
+  describe('a list without Link headers', () => {
     const all = Array.from({ length: 250 }, (_, at) => ({
       ...item,
       ...{ id: at + 1, name: 'p', path_with_namespace: `a/p${at + 1}` },
@@ -81,7 +81,7 @@ describe('a list', () => {
     }))
     const ids = (found: readonly { readonly id: number }[]) => [...new Set(found.map(({ id }) => id))]
 
-    it('continues by page number', async () => {
+    it('continues a list by page number', async () => {
       await using platform = await startPlatform((asked, response) => {
         const page = Number(asked.query.get('page') ?? 1)
         json(all.slice((page - 1) * 100, page * 100))(asked, response)
@@ -91,7 +91,7 @@ describe('a list', () => {
       expect(platform.asked).toHaveLength(3)
     })
 
-    it('continues a keyset by page number, and names the refusal of a further page, with a remedy that fits', async () => {
+    it('continues a keyset list by page number, and reports the refusal of a further page with a suitable remedy', async () => {
       await using platform = await startPlatform((asked, response) => {
         const page = Number(asked.query.get('page') ?? 1)
         if (page < 3) json(all.slice((page - 1) * 100, page * 100))(asked, response)
@@ -105,7 +105,7 @@ describe('a list', () => {
       expect(warning).toContain('page is invalid')
     })
 
-    it('ends with an empty page, even if its URL has no page size', async () => {
+    it("ends a list at an empty page, even if the page's URL has no page size", async () => {
       await using platform = await startPlatform(json([]))
       await using test = clientOf(platform.url)
       expect(
@@ -114,7 +114,7 @@ describe('a list', () => {
       expect(platform.asked).toHaveLength(1)
     })
 
-    it('ends if the platform repeats a full page, with a warning', async () => {
+    it('ends a list with a warning if the platform repeats a full page', async () => {
       await using platform = await startPlatform(json(all.slice(0, 100)))
       await using test = clientOf(platform.url)
       const { items: found, left } = await allOf(test.client.projectPipelines(4711, {}, poll))
@@ -124,7 +124,7 @@ describe('a list', () => {
     })
   })
 
-  it('is requested page by page, each after the caller has processed the previous one', async () => {
+  it('requests a list page by page, each page after the caller has processed the previous one', async () => {
     await using platform = await startPlatform(keyset)
     await using test = clientOf(platform.url)
     for await (const { items: page } of test.client.ownPipelines({}, poll)) {
@@ -134,7 +134,7 @@ describe('a list', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('is read on after a restart from the page after the last one', async () => {
+  it('continues a list after a restart with the page after the last processed one', async () => {
     await using platform = await startPlatform(keyset)
     let from: string | undefined
     {
@@ -150,7 +150,7 @@ describe('a list', () => {
     expect(rest.map(({ id }) => id)).toEqual([3])
   })
 
-  it('is read without invalid items, which are counted by list and logged once', async () => {
+  it('skips invalid items of a list, counts them by list, and logs them once', async () => {
     await using platform = await startPlatform(json([{ id: 'x' }, null, 7, ...items(4)]))
     const leftOut: [string, number][] = []
     await using test = clientOf(platform.url, { onLeftOut: (list, count) => leftOut.push([list, count]) })
@@ -176,7 +176,7 @@ describe('a list', () => {
     ])
   })
 
-  it("has the time of the platform's clock on each page", async () => {
+  it("returns the time of the platform's clock with each page of a list", async () => {
     await using platform = await startPlatform(json([], { date: 'Tue, 11 Mar 2025 08:00:00 GMT' }))
     await using test = clientOf(platform.url)
     for await (const page of test.client.projectPipelines(4711, {}, poll)) {
@@ -185,7 +185,7 @@ describe('a list', () => {
   })
 })
 
-describe('the Link header', () => {
+describe('the Link header of a list', () => {
   it.each([
     [undefined, undefined],
     ['', undefined],
@@ -196,7 +196,7 @@ describe('the Link header', () => {
     ['<https://a/?p=2>; rel="last next"', 'https://a/?p=2'],
     ['<https://a/?p=2>; rel="nextish"', undefined],
     ['no link at all; rel="next"', undefined],
-  ])('%s has the next page %s', (header, next) => {
+  ])('reads from the Link header %s the next page %s', (header, next) => {
     expect(nextLink(header)).toBe(next)
   })
 })

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import type { Clock } from '../../../src/lib/clock.ts'
 
 export interface Asked {
-  /** Path and query as received. */
+  /** The path and query of the request, as received. */
   readonly url: string
   readonly path: string
   readonly query: URLSearchParams
@@ -20,7 +20,7 @@ export type Reply = (asked: Asked, response: ServerResponse) => void
 export interface PlatformServer extends AsyncDisposable {
   readonly url: string
   readonly asked: Asked[]
-  /** Answers the next and all further requests. */
+  /** Answers the next request and all further ones. */
   reply: Reply
 }
 
@@ -33,7 +33,7 @@ export async function startPlatform(reply: Reply): Promise<PlatformServer> {
     asked.push(one)
     server.reply(one, response)
   }
-  // This is longer than any client keeps a connection, so that none sends into a connection that is being closed.
+  // The keep-alive timeout is longer than any client keeps a connection, so that no client sends into a connection that is being closed.
   const http = createServer({ keepAliveTimeout: 300_000 }, listener)
   await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))
   const server: PlatformServer = {
@@ -68,7 +68,7 @@ export function fixture(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../fixtures/api/${name}`, import.meta.url), 'utf8'))
 }
 
-/** A clock on which sleeping takes no real time: it records the sleep and moves forward. */
+/** Returns a clock on which sleeping takes no real time: it records each sleep and moves forward. */
 export function leapingClock(): Clock & { readonly slept: number[] } {
   let now = Date.UTC(2025, 2, 11)
   const slept: number[] = []
@@ -89,11 +89,11 @@ export const token = 'pat-4f9d-very+secret/token'
 export interface TestClient extends AsyncDisposable {
   readonly client: RestClient
   readonly clock: ReturnType<typeof leapingClock>
-  /** Everything that was logged. */
+  /** All lines that the client has logged. */
   readonly logged: string[]
 }
 
-/** A client of the platform at `url`, with its own clock. */
+/** Creates a client of the platform at `url`, with its own clock. */
 export function clientOf(url: string, options: Partial<PlatformClientOptions> = {}): TestClient {
   const clock = leapingClock()
   const logged: string[] = []
@@ -112,7 +112,7 @@ export function clientOf(url: string, options: Partial<PlatformClientOptions> = 
   return { client, clock, logged, [Symbol.asyncDispose]: () => client.close() }
 }
 
-/** The error with which a call rejects. Throws if the call does not reject. */
+/** Returns the error with which a call rejects. Throws if the call does not reject. */
 export async function rejection(call: Promise<unknown>): Promise<Error> {
   try {
     await call

@@ -1,4 +1,4 @@
-// What deliveries are about, by header and by body.
+// Tests which kind of event a delivery is about, according to its header and its body.
 import { describe, expect, it } from 'vitest'
 import {
   eventKindOf,
@@ -7,7 +7,7 @@ import {
   quickEventKind,
 } from '../../../src/platform/webhook/event-kind.ts'
 
-describe('the event header', () => {
+describe("the event kind of a delivery's header", () => {
   it.each([
     ['Pipeline Hook', 'pipeline'],
     ['pipeline hook', 'pipeline'],
@@ -23,19 +23,19 @@ describe('the event header', () => {
     ['Teleport Hook', 'unknown'],
     ['constructor Hook', 'unknown'],
     ['__proto__ Hook', 'unknown'],
-  ] as const)('%s is of kind %s', (event, kind) => {
+  ] as const)('reads from the event header %s the event kind %s', (event, kind) => {
     expect(eventKindOfHeader(event)).toBe(kind)
   })
 
   it.each([
     ...[undefined, '', '  ', 'Hook', 'System Hook', 'system hook'],
     ...['Pipeline', 'Pipeline events', 'Pipeline Event', 'Job updated', 'constructor', '__proto__'],
-  ])('%o leaves the kind to the body', event => {
+  ])('reads no event kind from the event header %o, so that the body decides', event => {
     expect(eventKindOfHeader(event)).toBeUndefined()
   })
 })
 
-describe('the body', () => {
+describe("the event kind of a delivery's body", () => {
   it.each([
     [{ object_kind: 'pipeline' }, 'pipeline'],
     [{ object_kind: 'build' }, 'job'],
@@ -58,21 +58,24 @@ describe('the body', () => {
     [null, 'unknown'],
     [7, 'unknown'],
     ['pipeline', 'unknown'],
-  ] as const)('%j is of kind %s', (body, kind) => {
+  ] as const)('reads from the body %j the event kind %s', (body, kind) => {
     expect(eventKindOfBody(body)).toBe(kind)
   })
 })
 
-describe('the kind before a delivery is processed', () => {
-  it.each(['pipeline', 'build', 'push', 'note'])('is that of its body, %s, or left open', kind => {
-    const padding = 'x'.repeat(70_000)
-    const bodies = [{ object_kind: kind }, { object_kind: kind, padding }, { padding, object_kind: kind }]
-    const found = bodies.map(body => quickEventKind('issue', Buffer.from(JSON.stringify(body))))
-    const expected = eventKindOf('issue', { object_kind: kind })
-    expect(found).toEqual([expected, expected, undefined])
-  })
+describe('the event kind before a delivery is processed', () => {
+  it.each(['pipeline', 'build', 'push', 'note'])(
+    'reads the event kind in the body, %s, unless it comes late in a large body',
+    kind => {
+      const padding = 'x'.repeat(70_000)
+      const bodies = [{ object_kind: kind }, { object_kind: kind, padding }, { padding, object_kind: kind }]
+      const found = bodies.map(body => quickEventKind('issue', Buffer.from(JSON.stringify(body))))
+      const expected = eventKindOf('issue', { object_kind: kind })
+      expect(found).toEqual([expected, expected, undefined])
+    },
+  )
 
-  it('is that of the header if the body is no JSON', () => {
+  it('uses the event kind in the header if the body is not JSON', () => {
     for (const body of ['', 'push', '{"object_kind":']) expect(quickEventKind('push', Buffer.from(body))).toBe('push')
   })
 })

@@ -1,4 +1,5 @@
-// Webhook events that are about no pipeline: what is read of each kind, by what it is known again, and what is never taken.
+// Tests webhook events that are not about a pipeline: the fields that are read of each kind, the identity of an event, and the fields that are never
+// read.
 import { linearPattern } from '../../support/linear-pattern.ts'
 import { describe, expect, it } from 'vitest'
 import { eventFile, eventFiles, type EventFile } from '../../fixtures/event-files.ts'
@@ -22,7 +23,7 @@ function eventOf(parsed: Parsed): PlatformEvent {
   return parsed.event
 }
 
-/** The event of a fixture with some of its fields changed: `object_attributes.active`. */
+/** Returns the event of a fixture with some fields changed. A field is given by its path, such as `object_attributes.active`. */
 function changed(name: string, changes: Readonly<Record<string, unknown>>): PlatformEvent {
   const { event, text } = eventFile(name)
   const json = JSON.parse(text) as Record<string, unknown>
@@ -34,12 +35,12 @@ function changed(name: string, changes: Readonly<Record<string, unknown>>): Plat
   return read({ event, text: JSON.stringify(json) })
 }
 
-it('every kind has a fixture', () => {
+it('every kind of event has a fixture', () => {
   expect([...new Set(eventFiles.map(({ word }) => word))].sort()).toEqual(eventTable.map(({ word }) => word).sort())
 })
 
 describe.each(eventFiles)('$name', file => {
-  it('is read as the table declares', async () => {
+  it("reads an event's fields as the table of events declares", async () => {
     const { object, key, content, ...event } = read(file)
     expect(event.kind).toBe(file.word)
     await expect(`${JSON.stringify({ ...event, isKeyed: key !== undefined }, null, 2)}\n`).toMatchFileSnapshot(
@@ -48,24 +49,24 @@ describe.each(eventFiles)('$name', file => {
     expect(object).not.toBe(content)
   })
 
-  it('is recognised by its body alone', () => {
+  it('recognises an event by the body of its delivery alone', () => {
     const whole = read(file)
     expect(read({ event: '', text: file.text })).toEqual(whole)
   })
 
-  it('has the same identity however its JSON is formatted', () => {
+  it('gives an event the same identity for any formatting of its JSON', () => {
     const turned = Object.fromEntries(Object.entries(JSON.parse(file.text) as object).toReversed())
     expect(read({ event: file.event, text: JSON.stringify(turned) })).toEqual(read(file))
   })
 
-  it('is exported without e-mail address, description, comment and avatar', () => {
+  it('exports an event without e-mail addresses, descriptions, comments and avatars', () => {
     const said = JSON.stringify(read(file))
     expect(said).not.toMatch(
       /@example|avatar|\.png|Secret plans|password|Sells tea|Nobody has|All of it|Boils|How we make/,
     )
   })
 
-  it('is ignored if it is not selected', () => {
+  it('ignores an event if events of its kind are not selected', () => {
     const parsed = parseDelivery(
       { event: file.event, instance, body: Buffer.from(file.text) },
       { ...options, events: noEvent },
@@ -78,7 +79,7 @@ describe('the identity of an event', () => {
   const key = (name: string, changes: Readonly<Record<string, unknown>> = {}): string | undefined =>
     changed(name, changes).key
 
-  it('is its id, status and status time for a deployment, in any spelling', () => {
+  it('identifies a deployment event by id, status and status time, in any format of the time', () => {
     for (const at of ['2025-03-11 09:04:31 UTC', '2025-03-11T10:04:31+01:00', '2025-03-11T09:04:31.250Z']) {
       expect(key('deployment', { status_changed_at: at, short_sha: 'abc' })).toBe(key('deployment'))
     }
@@ -87,22 +88,25 @@ describe('the identity of an event', () => {
     expect(key('deployment', { deployment_id: 16 })).not.toBe(key('deployment'))
   })
 
-  it.each(['change', 'issue', 'note', 'emoji', 'milestone'])('is its id, action, update and user for %s', name => {
-    expect(key(name, { 'object_attributes.title': 'another' })).toBe(key(name))
-    expect(key(name, { 'object_attributes.id': 5 })).not.toBe(key(name))
-    expect(key(name, { action: 'close', 'object_attributes.action': 'close' })).not.toBe(key(name))
-    expect(key(name, { 'object_attributes.updated_at': '2025-03-12 09:00:00 UTC' })).not.toBe(key(name))
-    expect(key(name, { user: { id: 24, username: 'bob' } })).not.toBe(key(name))
-  })
+  it.each(['change', 'issue', 'note', 'emoji', 'milestone'])(
+    'identifies an event of kind %s by id, action, update time and user',
+    name => {
+      expect(key(name, { 'object_attributes.title': 'another' })).toBe(key(name))
+      expect(key(name, { 'object_attributes.id': 5 })).not.toBe(key(name))
+      expect(key(name, { action: 'close', 'object_attributes.action': 'close' })).not.toBe(key(name))
+      expect(key(name, { 'object_attributes.updated_at': '2025-03-12 09:00:00 UTC' })).not.toBe(key(name))
+      expect(key(name, { user: { id: 24, username: 'bob' } })).not.toBe(key(name))
+    },
+  )
 
-  it.each(['push', 'tag'])('is its project, ref and both revisions for %s', name => {
+  it.each(['push', 'tag'])('identifies an event of kind %s by project, ref and both revisions', name => {
     expect(key(name, { total_commits_count: 9 })).toBe(key(name))
     for (const other of [{ ref: 'refs/heads/other' }, { before: 'a1' }, { after: 'b2' }, { project: { id: 8 } }]) {
       expect(key(name, other), JSON.stringify(other)).not.toBe(key(name))
     }
   })
 
-  it('is its content and order of arrival for others', () => {
+  it('identifies all other events by their content and order of arrival', () => {
     for (const name of [
       'release',
       'feature_flag',
@@ -122,7 +126,7 @@ describe('the identity of an event', () => {
     expect(changed('feature_flag', { 'object_attributes.id': 7 }).object).not.toBe(on.object)
   })
 
-  it('is its content if an old platform reports no time', () => {
+  it('identifies an event by its content if an old platform reports no time', () => {
     expect(changed('deployment', { status_changed_at: null })).not.toHaveProperty('key')
     const odd = changed('deployment', { status_changed_at: '30 February' })
     expect(odd).not.toHaveProperty('at')
@@ -130,8 +134,8 @@ describe('the identity of an event', () => {
   })
 })
 
-describe('reading an odd payload', () => {
-  it("names the missing fields of an event's identity, but never a value", () => {
+describe('an event with an unusual payload', () => {
+  it("reports the missing fields of an event's identity by name, and never a value", () => {
     const text = JSON.stringify({ object_kind: 'feature_flag', project: { id: null, name: 'secret-word' } })
     const parsed = parseDelivery({ instance, body: Buffer.from(text) }, options)
     expect(parsed).toEqual({
@@ -141,7 +145,7 @@ describe('reading an odd payload', () => {
     expect(JSON.stringify(parsed)).not.toContain('secret-word')
   })
 
-  it('redacts secrets, addresses and configured patterns in texts', () => {
+  it("redacts secrets, addresses and configured patterns in an event's texts", () => {
     const title = 'Tell ada@example.com: glpat-abcdefghijklmnopqrst opens ACME-77'
     const { event, text } = eventFile('change')
     const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${title}"`)
@@ -151,20 +155,20 @@ describe('reading an odd payload', () => {
     )
   })
 
-  it('redacts a text before it cuts it', () => {
+  it("redacts an event's text before it cuts the text", () => {
     const { event, text } = eventFile('change')
     const before = 'x'.repeat(1_010)
     const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${before} glpat-abcdefghijklmnopqrst"`)
     expect(read({ event, text: body }).attributes['vcs.change.title']).toBe(`${before} [REDACTED]`)
   })
 
-  it('uses the instance that agrees with the payload', () => {
+  it('assigns an event to the instance that agrees with its payload', () => {
     expect(changed('deployment', {}).instance).toBe(instance)
     const elsewhere = { ...options, platformUrl: 'https://other.example.com' }
     expect(read(eventFile('member'), elsewhere).instance).toBe('https://other.example.com')
   })
 
-  it('maps the state of a merge request to the conventions', () => {
+  it('maps the state of a merge request to the semantic conventions', () => {
     const stateOf = (state: string, draft: boolean): unknown =>
       changed('change', { 'object_attributes.state': state, 'object_attributes.draft': draft }).attributes[
         'vcs.change.state'
@@ -181,15 +185,15 @@ describe('reading an odd payload', () => {
     ])
   })
 
-  it('marks a failed deployment as an error; a canceled one has no result', () => {
+  it('marks a failed deployment as an error, and gives a canceled one no result', () => {
     expect(changed('deployment', { status: 'failed' })).toMatchObject({ severity: 'error' })
     expect(changed('deployment', { status: 'canceled' }).attributes).not.toHaveProperty(['deployment.status'])
     expect(changed('deployment', { commit_url: null }).attributes['vcs.ref.head.revision']).toBe('279484c0')
   })
 })
 
-describe('the selection', () => {
-  it('always includes pipelines and jobs, and other events by name', () => {
+describe('the selection of events', () => {
+  it('always selects pipelines and jobs, and selects other events by name', () => {
     const events = selectEvents(['issue'])
     for (const kind of ['pipeline', 'job', 'issue', 'confidential_issue', 'work_item'] as const)
       expect(events.takes(kind)).toBe(true)
@@ -198,7 +202,7 @@ describe('the selection', () => {
     expect(events.row('pipeline')).toBeUndefined()
   })
 
-  it("lists the flags of a project's or a group's hook", () => {
+  it("lists the flags that a project's or a group's hook needs for the selected events", () => {
     const events = selectEvents(['deployment', 'access_token', 'member', 'repository_update'])
     const ofBoth = ['deployment_events', 'resource_access_token_events']
     expect(events.flags('project')).toEqual([...ofBoth, 'repository_update_events'])

@@ -1,4 +1,4 @@
-// Bodies that are no payload, or hardly: cut off, not JSON, not UTF-8, hostile keys, deep and large.
+// Tests bodies that are not valid payloads, or barely valid ones: cut off, not JSON, not UTF-8, with hostile keys, deeply nested or large.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
@@ -8,7 +8,7 @@ import { profiles } from '../../../src/daemon/profile.ts'
 const failed = readFileSync(new URL('../../fixtures/webhooks/pipeline-failed.json', import.meta.url))
 const plain = { profile: profiles.generic, traceparent: false }
 
-describe('a body that is no payload', () => {
+describe("a delivery's body", () => {
   const event = { event: 'Pipeline Hook' }
   const bytes = (body: Uint8Array) => parseDelivery({ ...event, body }, plain)
   const reason = 'The body is not a JSON object. Look for what cuts or rewrites it on its way from the platform.'
@@ -19,18 +19,18 @@ describe('a body that is no payload', () => {
     ['HTML', Buffer.from('<html>planted</html>')],
     ['random bytes', new Uint8Array([0x00, 0xff, 0xfe, 0x80])],
     ['UTF-16', Buffer.from('{"object_kind":"pipeline"}', 'utf16le')],
-  ])('(%s) is refused without repeating it', (_what, body) => {
+  ])('refuses a body that is no payload (%s) without repeating its text', (_what, body) => {
     expect(bytes(body)).toEqual({ outcome: 'no object', reason })
   })
 
   it.each(['null', '7', '"planted"', '[]', '['.repeat(300_000) + ']'.repeat(300_000)])(
-    'of another shape is refused without repeating it (%#)',
+    'refuses a body that is not a JSON object without repeating its text (%#)',
     text => {
       expect(bytes(Buffer.from(text))).toEqual({ outcome: 'no object', reason })
     },
   )
 
-  it('is accepted with a byte order mark or with bytes that are not UTF-8', () => {
+  it('accepts a body with a byte order mark, or with bytes that are not UTF-8', () => {
     const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), failed])
     expect(bytes(marked)).toEqual(bytes(failed))
     const latin = Buffer.from(failed.toString().replace('Charge', 'Ch\u00e4rge'), 'latin1')
@@ -40,7 +40,7 @@ describe('a body that is no payload', () => {
     )
   })
 
-  it('may have keys such as __proto__ without an effect', () => {
+  it('ignores keys such as __proto__ in a body', () => {
     const evil = '{"isAdmin":true,"toString":1}'
     const text = failed.toString().replaceAll('{', `{"__proto__":${evil},"constructor":{"prototype":${evil}},`)
     const parsed = bytes(Buffer.from(text))
@@ -49,14 +49,14 @@ describe('a body that is no payload', () => {
     expect(JSON.stringify(parsed)).not.toMatch(/isAdmin|__proto__/)
   })
 
-  it('may have unknown fields of any depth and size', () => {
+  it('ignores unknown fields of any depth and size in a body', () => {
     const deep = '['.repeat(300_000) + ']'.repeat(300_000)
     const wide = JSON.stringify('y'.repeat(5_000_000))
     const text = failed.toString().replace('{', `{"deep":${deep},"wide":${wide},`)
     expect(bytes(Buffer.from(text))).toEqual(bytes(failed))
   })
 
-  it('is decoded up to the largest number of jobs, and refused with a message above it', () => {
+  it('decodes a body up to the maximum number of jobs, and refuses a larger one with a message', () => {
     const whole = bytes(Buffer.from(pipelineEvent({ id: 1, jobs: 40_000 })))
     expect(whole.outcome === 'observation' && whole.observation.jobs.length).toBe(40_000)
     const jobs = `[${'{"id":1},'.repeat(50_000)}{"id":1}]`

@@ -1,5 +1,5 @@
-// Every field of every payload file, made absent, null, of a wrong type, huge, negative or otherwise wrong: nothing throws,
-// nothing leaks, and what comes out is always something that the model can take.
+// Tests payload files in which any field is made absent, null, of a wrong type, huge, negative or otherwise wrong. Nothing throws, no secret leaks,
+// and every result is valid for the model.
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ const options: ParseOptions = { profile: profiles.generic, traceparent: false }
 const instance = 'https://git.example.com'
 const removed = Symbol('removed')
 
-/** All that a field may turn into. Texts that are recognisable later say `planted`. */
+/** Generates the values that replace a field. Texts that must not appear in a result contain `planted`. */
 const replacement = fc.oneof(
   fc.constantFrom<unknown>(
     removed,
@@ -65,7 +65,7 @@ function pathsOf(value: unknown, path: Path = []): Path[] {
 function mutate(body: unknown, path: Path, value: unknown): unknown {
   const [key, ...rest] = path
   if (key === undefined) return value === removed ? null : value
-  // An earlier mutation may have taken away what this one meant.
+  // An earlier mutation may have removed the field.
   if (typeof body !== 'object' || body === null) return body
   const record = body as Record<string | number, unknown>
   if (rest.length === 0 && value === removed) Reflect.deleteProperty(record, key)
@@ -73,7 +73,7 @@ function mutate(body: unknown, path: Path, value: unknown): unknown {
   return record
 }
 
-/** A payload file with up to four of its fields changed. */
+/** Generates a payload file with up to four changed fields. */
 const mutated = fc.nat(bodies.length - 1).chain(index => {
   const { event, text, paths } = bodies[index]!
   const change = fc.tuple(fc.constantFrom(...paths), replacement)
@@ -113,7 +113,7 @@ function expectSound({ key, project, pipeline, jobs }: Observation) {
 }
 
 describe('a payload with wrong fields', () => {
-  it('is decoded or refused without an exception, and without repeating a variable', () => {
+  it("decodes or refuses a malformed payload without an exception, and without repeating a variable's value", () => {
     fc.assert(
       fc.property(mutated, fc.boolean(), ({ event, body }, reported) => {
         const parsed = parse(reported ? event : undefined, body)
@@ -130,7 +130,7 @@ describe('a payload with wrong fields', () => {
     )
   })
 
-  it('yields a valid traceparent only if that is configured', () => {
+  it('reads only a valid traceparent from a malformed payload, and only if that is configured', () => {
     fc.assert(
       fc.property(mutated, ({ event, body }) => {
         const parsed = parse(event, body, { ...options, traceparent: true })
@@ -142,7 +142,7 @@ describe('a payload with wrong fields', () => {
     )
   })
 
-  it('is refused only because of an indispensable field', () => {
+  it('refuses a malformed payload only if an indispensable field is wrong', () => {
     const required =
       /^(object_attributes(\.id|\.status)?|project(\.id)?|build_id|build_status|pipeline_id|project_id)?$/
     const optional = fc.nat(bodies.length - 1).chain(index => {
@@ -159,7 +159,7 @@ describe('a payload with wrong fields', () => {
     )
   })
 
-  it('is refused or ignored if it is cut off or no JSON', () => {
+  it('refuses or ignores a payload that is cut off or not JSON', () => {
     const cut = fc.nat(bodies.length - 1).chain(index => {
       const { text } = bodies[index]!
       return fc.nat(text.trimEnd().length - 1).map(length => Buffer.from(text.slice(0, length)))

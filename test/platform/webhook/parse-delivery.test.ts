@@ -1,4 +1,4 @@
-// Deliveries in, observations out: every payload file of test/fixtures/webhooks to the observation that stands beside this test.
+// Tests how deliveries become observations. Every payload file of test/fixtures/webhooks becomes the observation in the file beside this test.
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -30,18 +30,18 @@ function reasonOf(body: unknown, delivery: Partial<Delivery> = {}, options = pla
   return parsed.outcome === 'unparseable' ? parsed.reason : `no failure: ${parsed.outcome}`
 }
 
-describe('a payload file', () => {
-  it.each(files)('%s becomes exactly the observation beside this test', async name => {
+describe('a payload file of a webhook', () => {
+  it.each(files)('turns %s into exactly the observation in the file beside this test', async name => {
     const parsed = parseDelivery({ body: bytesOf(name) }, plain)
     await expect(JSON.stringify(parsed, null, 2) + '\n').toMatchFileSnapshot(`observations/${name}.snap`)
   })
 })
 
-describe('the kind', () => {
+describe('the event kind of a delivery', () => {
   it.each([
     ...['Pipelines Hook', 'CI Pipeline Hook', 'Pipeline Status Hook', 'Push Hook', 'Job Hook', 'Note Hook', 'Weather'],
     ...['System Hook', '', undefined],
-  ])('is what the body says, whatever the header: %s', event => {
+  ])('uses the event kind that the body names, whatever the header: %s', event => {
     for (const [name, kind] of [
       ['pipeline-failed', 'pipeline'],
       ['job-failed', 'job'],
@@ -54,7 +54,7 @@ describe('the kind', () => {
     expect(parse(jsonOf('push'), { event })).toEqual({ outcome: 'ignored', kind: 'push' })
   })
 
-  it('of the header counts if the body names none, or a broader one', () => {
+  it('uses the event kind in the header if the body names none, or a broader one', () => {
     expect(parse({}, { event: 'Teleport Hook' })).toEqual({ outcome: 'ignored', kind: 'unknown' })
     expect(parse({}, { event: 'Note Hook' })).toEqual({ outcome: 'ignored', kind: 'note' })
     expect(parse({ event_name: 'teleport' }, { event: 'Push Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
@@ -65,18 +65,18 @@ describe('the kind', () => {
     expect(parse(jsonOf('job-failed'), { event: 'Build Hook' }).outcome).toBe('observation')
   })
 
-  it('of an ignored event is that of the header if the body cannot be read', () => {
+  it('uses the event kind in the header for an ignored event whose body cannot be read', () => {
     const body = new Uint8Array([0xff])
     expect(parseDelivery({ event: 'Note Hook', body }, plain)).toEqual({ outcome: 'ignored', kind: 'note' })
   })
 })
 
-describe('a flag', () => {
+describe('a boolean field of a payload', () => {
   it.each([
     [true, true],
     [null, false],
     [undefined, undefined],
-  ])('that is %s in the payload is %s', (given, known) => {
+  ])('reads a boolean field with the value %s as %s', (given, known) => {
     const body = jsonOf('pipeline-failed')
     const { pipeline, jobs } = observe({
       ...body,
@@ -94,7 +94,7 @@ describe('a flag', () => {
     expect([jobs[1]?.facts.runner?.active, jobs[1]?.facts.runner?.isShared]).toEqual([known, known])
   })
 
-  it('that is null hides no other mark of a draft', () => {
+  it('recognises a draft merge request by other marks if its draft field is null', () => {
     const of = (merge_request: object) =>
       observe({ ...jsonOf('pipeline-failed'), merge_request: { iid: 4, draft: null, ...merge_request } })
     expect(of({ title: 'Draft: cranes' }).pipeline?.facts.mergeRequest?.draft).toBe(true)
@@ -102,25 +102,25 @@ describe('a flag', () => {
   })
 })
 
-describe('the instance', () => {
+describe('the platform instance of a delivery', () => {
   const body = jsonOf('pipeline-failed')
   const platformUrl = 'https://configured.example.com/'
 
-  it("is the header if the project agrees, else the configured URL, else the project's origin", () => {
+  it("reads the instance from the header if the project agrees, or else uses the configured URL, or else the project's origin", () => {
     const header = { instance: 'HTTPS://Git.Example.com:443/' }
     expect(observe(body, header, { ...plain, platformUrl }).key.instance).toBe('https://git.example.com')
     expect(observe(body, {}, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
     expect(observe(body).key.instance).toBe('https://git.example.com')
   })
 
-  it('ignores an invalid header', () => {
+  it('ignores an instance header that is invalid', () => {
     expect(observe(body, { instance: 'not a URL' }).key.instance).toBe('https://git.example.com')
     expect(observe(body, { instance: 'ftp://x' }, { ...plain, platformUrl }).key.instance).toBe(
       'https://configured.example.com',
     )
   })
 
-  it('keeps a relative root, which is not part of the project path', () => {
+  it("keeps a relative URL root of the instance, which is not part of the project's path", () => {
     const job = jsonOf('job-failed') as object
     const moved = { ...job, repository: { homepage: 'https://example.com/git/acme/shop/checkout' } }
     const { key, project } = observe(moved, { instance: 'https://example.com/git/' })
@@ -133,12 +133,12 @@ describe('the instance', () => {
     'https://git.example.com:8443',
     'http://git.example.com',
     'https://git.example.com/evil',
-  ])('ignores an unsigned header that contradicts the project: %s', instance => {
+  ])('ignores an unsigned instance header that contradicts the project: %s', instance => {
     expect(observe(body, { instance }).key.instance).toBe('https://git.example.com')
     expect(observe(body, { instance }, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
   })
 
-  it("is not part of the project's path", () => {
+  it("ignores an instance header that contains a part of the project's path", () => {
     const project = { id: 4, web_url: 'https://example.com/git/acme/shop/checkout' }
     const reported = { object_attributes: { id: 31, status: 'running' }, project, builds: [] }
     const header = { event: 'Pipeline Hook', instance: 'https://example.com/git/acme' }
@@ -150,14 +150,14 @@ describe('the instance', () => {
     )
   })
 
-  it('is the header if the payload has no project URL and nothing is configured', () => {
+  it('reads the instance from the header if the payload has no project URL and no URL is configured', () => {
     const reported = { object_attributes: { id: 31, status: 'running' }, project: { id: 2 }, builds: [] }
     const header = { event: 'Pipeline Hook', instance: 'https://git.example.com/' }
     expect(observe(reported, header).key.instance).toBe('https://git.example.com')
     expect(observe(reported, header, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
   })
 
-  it("that is unknown is an error with the header's name and a remedy", () => {
+  it("reports the header's name and a remedy if the instance is unknown", () => {
     const lost = { object_attributes: { id: 1, status: 'running' }, project: { id: 2 }, builds: [] }
     expect(reasonOf(lost)).toBe(
       'The delivery does not name its instance: no usable X-Service-Instance header, no web URL of its project. ' +
@@ -168,7 +168,7 @@ describe('the instance', () => {
   })
 })
 
-describe('a pipeline event', () => {
+describe('a pipeline event from a webhook', () => {
   const base = {
     object_attributes: { id: 31, status: 'running' },
     project: { id: 4, web_url: 'https://git.example.com/a/b' },
@@ -176,7 +176,7 @@ describe('a pipeline event', () => {
   const key = { instance: 'https://git.example.com', pipelineId: 31 }
   const event = { event: 'Pipeline Hook' }
 
-  it('needs only ids, a status and a URL', () => {
+  it('accepts a pipeline event that has only ids, a status and a URL', () => {
     expect(observe(base, event)).toEqual({
       key,
       origin: 'webhook',
@@ -186,7 +186,7 @@ describe('a pipeline event', () => {
     })
   })
 
-  it('accepts ids as digits, and statuses of a newer platform', () => {
+  it('accepts a pipeline event whose ids are texts of digits, or whose status is of a newer platform', () => {
     const { pipeline, key } = observe({ ...base, object_attributes: { id: '31', status: 'hibernating' } }, event)
     expect(key.pipelineId).toBe(31)
     expect(pipeline?.facts.status).toBe('hibernating')
@@ -206,14 +206,14 @@ describe('a pipeline event', () => {
     [{ ...base, object_attributes: { id: 31, status: 'x'.repeat(65) } }, 'object_attributes.status'],
     [{ ...base, object_attributes: { id: null, status: null } }, 'object_attributes.id, object_attributes.status'],
     [{ ...base, project: { web_url: 'https://git.example.com/a/b' } }, 'project.id'],
-  ])('is refused with the name of the missing field (%#)', (body, fields) => {
+  ])('refuses a pipeline event with the name of the missing field (%#)', (body, fields) => {
     expect(reasonOf(body, event)).toBe(
       `The pipeline event has no usable ${fields}. If its webhook has a custom template, remove it: ` +
         'only the payload as the platform makes it can be decoded.',
     )
   })
 
-  it('drops invalid fields and keeps the rest', () => {
+  it('drops invalid fields of a pipeline event, and keeps the others', () => {
     const { pipeline, jobs } = observe(
       {
         ...base,
@@ -249,7 +249,7 @@ describe('a pipeline event', () => {
     expect(jobs).toEqual([{ id: 1, facts: { kind: 'job', status: 'success' }, times: {} }])
   })
 
-  it('drops and counts an invalid job, and keeps the others', () => {
+  it('drops and counts invalid jobs of a pipeline event, and keeps the others', () => {
     const builds = [
       { id: 1, status: 'success' },
       { id: 2 },
@@ -267,7 +267,7 @@ describe('a pipeline event', () => {
     ])
   })
 
-  it('cuts long texts, drops long URLs and removes characters that no database stores', () => {
+  it('cuts long texts of a pipeline event, drops long URLs, and removes characters that databases cannot store', () => {
     const long = 'x'.repeat(100_000)
     const { pipeline } = observe(
       {
@@ -283,7 +283,7 @@ describe('a pipeline event', () => {
     expect(pipeline?.facts.url).toBeUndefined()
   })
 
-  it('has the kind of a merge request pipeline from its field, or else from its ref', () => {
+  it("reads the kind of a merge request pipeline from the payload's field, or else from the ref", () => {
     const eventOf = (fields: object): unknown =>
       observe({ ...base, object_attributes: { ...base.object_attributes, ...fields } }, event).mergeRequestEvent
     expect(eventOf({ ref: 'topic', merge_request_event_type: 'merge_train' })).toBe('merge_train')
@@ -291,13 +291,13 @@ describe('a pipeline event', () => {
     expect(eventOf({ ref: 'topic' })).toBeUndefined()
   })
 
-  it('keeps absurd but valid durations', () => {
+  it('keeps durations of a pipeline event that are implausible but valid', () => {
     const durations = { duration: 0.0004, queued_duration: 11_836_800.5 }
     const { pipeline } = observe({ ...base, object_attributes: { ...base.object_attributes, ...durations } }, event)
     expect(pipeline?.facts).toMatchObject({ duration: 0.0004, queuedDuration: 11_836_800.5 })
   })
 
-  it('knows whether the triggering bridge is listed, by the fields that the platform sends', () => {
+  it("recognises by a payload's fields whether the platform lists the bridge that triggered the pipeline", () => {
     const source = { pipeline_id: 30, job_id: 5, project: { id: 9 } }
     const reported = (attributes: object, more: object) =>
       observe({ ...base, object_attributes: { ...base.object_attributes, ...attributes }, ...more }, event).pipeline
@@ -322,11 +322,11 @@ describe('a pipeline event', () => {
   })
 })
 
-describe('a job event', () => {
+describe('a job event from a webhook', () => {
   const base = { build_id: 5, build_status: 'success', pipeline_id: 31, project_id: 4 }
   const delivery = { event: 'Job Hook', instance: 'https://git.example.com' }
 
-  it('needs only ids and a status', () => {
+  it('accepts a job event that has only ids and a status', () => {
     expect(observe(base, delivery)).toEqual({
       key: { instance: 'https://git.example.com', pipelineId: 31 },
       origin: 'webhook',
@@ -335,7 +335,7 @@ describe('a job event', () => {
     })
   })
 
-  it('has a failure reason only when it failed', () => {
+  it('reads the failure reason of a job event only if the job failed', () => {
     const reason = (build_status: string) =>
       observe({ ...base, build_status, build_failure_reason: 'unknown_failure' }, delivery).jobs[0]?.facts.failureReason
     expect(reason('success')).toBeUndefined()
@@ -343,7 +343,7 @@ describe('a job event', () => {
     expect(reason('failed')).toBe('unknown_failure')
   })
 
-  it("reads the project's id, and its name from the display name", () => {
+  it("reads the project's id from a job event, and the project's name from its display name", () => {
     const { project } = observe(
       { ...base, project_id: null, project: { id: 7 }, project_name: 'Acme / Shop' },
       delivery,
@@ -356,28 +356,28 @@ describe('a job event', () => {
     ['build_status', 'build_status'],
     ['pipeline_id', 'pipeline_id'],
     ['project_id', 'project_id'],
-  ])('is refused without %s, which is named', (field, named) => {
-    // The commit's id is that of the pipeline, and stands in for nothing.
+  ])('refuses a job event without the field %s, and names the field', (field, named) => {
+    // The commit's id is the id of the pipeline, and does not replace a missing field.
     const body = { ...base, commit: { id: 31 }, [field]: undefined }
     expect(reasonOf(body, delivery)).toContain(`The job event has no usable ${named}.`)
   })
 })
 
-describe('pipeline variables', () => {
+describe('the variables of a pipeline in a payload', () => {
   const body = jsonOf('pipeline-merge-request')
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-  it('are never in an observation', () => {
+  it("never includes a pipeline's variables in an observation", () => {
     expect(JSON.stringify(observe(body))).not.toMatch(/planted|TRACEPARENT|0af7651916cd43dd/)
   })
 
-  it('yield only a traceparent, if that is configured', () => {
+  it("reads only the traceparent from a pipeline's variables, if that is configured", () => {
     const observation = observe(body, {}, { ...plain, traceparent: true })
     expect(observation.pipeline?.facts.traceparent).toBe(traceparent)
     expect(JSON.stringify(observation)).not.toContain('planted')
   })
 
-  describe('that rules for attributes name', () => {
+  describe('variables that attribute rules name', () => {
     const wantedOf = (...variables: string[]) => createWantedFacts({ labels: [], variables }, createTextRedaction([]))
     const event = (variables: unknown): object => {
       const whole = body as Record<string, object>
@@ -394,7 +394,7 @@ describe('pipeline variables', () => {
       null,
     ]
 
-    it('pass by their exact names, the first of each, and no others', () => {
+    it('reads variables by their exact names, the first of each name, and no other variables', () => {
       expect(variablesOf(listed, 'TEAM', 'TIER', 'ABSENT')).toEqual({ TEAM: 'payments' })
       expect(variablesOf(listed, 'TEAM*', '.*', '')).toEqual({})
       expect(variablesOf(listed)).toBeUndefined()
@@ -403,7 +403,7 @@ describe('pipeline variables', () => {
       expect(all).not.toMatch(/planted|second/)
     })
 
-    it('are redacted and cut', () => {
+    it('redacts the values of variables and cuts them to a maximum length', () => {
       const secrets = [
         { key: 'TEAM', value: `glpat-${'a1B2'.repeat(5)}` },
         { key: 'DB_PASSWORD', value: 'hunter2-hunter2' },
@@ -416,7 +416,7 @@ describe('pipeline variables', () => {
   })
 })
 
-describe('labels of a merge request', () => {
+describe('the labels of a merge request', () => {
   const mine = 'team::payments'
   const secret = `team::glpat-${'a1B2'.repeat(5)}`
   const labels = [
@@ -436,20 +436,20 @@ describe('labels of a merge request', () => {
   const labelsOf = (labelled: unknown, options: ParseOptions = { ...plain, wanted }): unknown =>
     observe(event(labelled), {}, options).pipeline?.facts.labels
 
-  it('are in an observation only if they begin with a wanted prefix', () => {
+  it('reads only labels that begin with a configured prefix', () => {
     expect(labelsOf(labels)).toEqual(['team::basket', mine])
     expect(labelsOf([])).toEqual([])
     for (const none of [undefined, null, 'team::basket', {}]) expect(labelsOf(none)).toBeUndefined()
     expect(labelsOf(labels, plain)).toBeUndefined()
   })
 
-  it('are redacted, cut, and not more than sixteen', () => {
+  it('redacts labels, cuts them, and limits them to sixteen', () => {
     expect(JSON.stringify(labelsOf([secret]))).toContain('REDACTED')
     expect(labelsOf([`team::${'x'.repeat(300)}`])).toEqual([`team::${'x'.repeat(250)}`])
     expect(labelsOf(Array.from({ length: 50 }, (_, n) => `team::${n}`))).toHaveLength(16)
   })
 
-  it('are taken from the event of a merge request, too', () => {
+  it('also reads labels from the event of a merge request', () => {
     const change = { ...(JSON.parse(eventFile('change').text) as object), labels }
     const parsed = parse(change, {}, { ...plain, wanted, events: everyEvent })
     expect(parsed).toMatchObject({ outcome: 'event', event: { labels: ['team::basket', mine] } })

@@ -1,4 +1,4 @@
-// What is kept of a delivery that could not be decoded never holds its variables.
+// Tests that the stored body of a delivery that could not be decoded never contains the delivery's variables.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keptOfText, withoutVariables } from '../../../src/platform/webhook/parse-delivery.ts'
@@ -6,25 +6,25 @@ import { keptOfText, withoutVariables } from '../../../src/platform/webhook/pars
 const encode = (text: string) => new TextEncoder().encode(text)
 const kept = (text: string) => new TextDecoder().decode(withoutVariables(encode(text)))
 
-describe('a delivery that cannot be decoded', () => {
-  it('is stored unchanged without variables, except a byte order mark', () => {
+describe('the stored body of a delivery that cannot be decoded', () => {
+  it('stores a body without variables unchanged, except for a byte order mark', () => {
     expect(kept('\ufeff{"a":[1,null,"ü"],"__proto__":{"b":true}}')).toBe('{"a":[1,null,"ü"],"__proto__":{"b":true}}')
     expect(kept('null')).toBe('null')
   })
 
-  it('is cut to its beginning if it is not JSON', () => {
+  it('stores only the beginning of a body that is not JSON', () => {
     expect(kept('<html>')).toBe('<html>')
     expect(withoutVariables(encode('x'.repeat(10_000)))).toHaveLength(keptOfText)
     expect(withoutVariables(new Uint8Array([0xff, 0xfe, 0x00]))).toEqual(new Uint8Array([0xff, 0xfe, 0x00]))
     expect(kept('')).toBe('')
   })
 
-  it('is cut before its variables if it is incomplete', () => {
+  it('cuts an incomplete body before its variables', () => {
     const broken = '{"object_attributes":{"id":31,"variables":[{"key":"A","value":"planted"}],"url":"https'
     expect(kept(broken)).toBe('{"object_attributes":{"id":31,"')
   })
 
-  it('is cut to its beginning if it is nested too deeply to be written again', () => {
+  it('stores only the beginning of a body that is nested too deeply to be written as JSON again', () => {
     const around = (inner: string): string => '['.repeat(500_000) + inner + ']'.repeat(500_000)
     expect(kept(around('{"variables":"planted"}'))).toBe('['.repeat(keptOfText))
   })
@@ -34,11 +34,11 @@ describe('a delivery that cannot be decoded', () => {
     ['{ "variables":1 , "variables":[{"variables":{}}] , "a":2,"b":3 }', '{"a":2,"b":3}'],
     ['{"a":{"variables":1,"b":[]},"variables":1,"c":{"variables":1}}', '{"a":{"b":[]},"c":{}}'],
     ['[{"variables":1},{"a":1,"vari\\u0061bles":1},{"variablesX":1}]', '[{},{"a":1},{"variablesX":1}]'],
-  ])('is stored without variables in any place: %s', (text, expected) => {
+  ])("removes a body's variables in any position before it stores the body: %s", (text, expected) => {
     expect(kept(text)).toBe(expected)
   })
 
-  it('never contains a variable, whatever the JSON and wherever it ends', () => {
+  it('never stores a variable, for any JSON body that is cut off anywhere', () => {
     const around = fc.dictionary(fc.string(), fc.jsonValue())
     fc.assert(
       fc.property(around, around, fc.nat(), (outer, inner, at) => {

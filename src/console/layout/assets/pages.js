@@ -8,7 +8,7 @@ const sign = document.getElementById('live')
 const last = new Map([...document.querySelectorAll('[data-region]')].map(region => [region.id, undefined]))
 /** The pause between an answer and the next request, ms. */
 const pause = 1_000
-/** The `etag` of the page as it was last sent. The header is sent even before there is one, because the server recognizes an open page by it. */
+/** The `etag` of the page as it was last sent. The header is sent even before there is one, because the server recognises an open page by it. */
 let tag = '"none"'
 
 if (sign !== null) setTimeout(ask, pause)

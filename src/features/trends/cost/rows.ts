@@ -56,7 +56,7 @@ export interface CostReads {
 }
 
 type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
-/** The sums over the jobs of one row. */
+/** The sums over the jobs that one row of costs covers. */
 export type CostTotal = Changing<Pick<CostRow, 'runs' | 'totalMs' | 'cost'>> & {
   readonly wasted: Readonly<Record<WastedPurpose, Changing<CostSum>>>
 }

@@ -19,7 +19,7 @@ export interface TrendScope {
 }
 
 export interface TrendPart<Read extends object = object> {
-  /** The shape of `Read`. */
+  /** The shapes of the fields that `read` returns. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: PagesParts, of: TrendScope, since: Millis) => Promise<Read>
   readonly card: (read: Read, of: TrendScope, context: RequestContext) => Content

@@ -1,4 +1,4 @@
-// A rotation store in memory. A test sets the reports of its daemons.
+// A store for rotations in memory. A test sets the reports of its daemons.
 import type { Journal } from '../../../../src/features/tokens/journal.ts'
 import type { RotationRecord } from '../../../../src/features/tokens/documents.ts'
 import type { RotationStore, TokenReport } from '../../../../src/features/tokens/rotation-store.ts'
@@ -7,7 +7,7 @@ export interface MemoryStore extends RotationStore {
   readonly copies: Map<string, Journal>
   readonly records: Map<string, RotationRecord>
   reports: () => readonly TokenReport[]
-  /** While this is true, every function rejects. */
+  /** Whether the store is unreachable. While this is true, every function rejects. */
   isAway: boolean
 }
 
