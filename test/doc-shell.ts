@@ -1,4 +1,4 @@
-// A shell as a reader of the documentation has it: in a folder where `npx pipespan` is this checkout's program.
+// A shell like the one of a reader of the documentation, in a folder where `npx pipespan` runs the program of this checkout.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'

@@ -46,7 +46,7 @@ describe('the links of the documentation', () => {
     expect(missing).toEqual([])
   })
 
-  it('have a record for every decision that documentation and code name', () => {
+  it('finds a record for every decision that documentation and code name', () => {
     const files = [...pages.filter(page => !page.includes('decisions')), ...filesOf('src', '.ts', true)]
     const named = files.flatMap(file =>
       [...readFileSync(path.join(repository, file), 'utf8').matchAll(/\bdecision (\d+)/gi)].map(([, number = '']) =>
@@ -59,7 +59,7 @@ describe('the links of the documentation', () => {
   })
 })
 
-it('every page of the documentation is in its index', () => {
+it('lists every page of the documentation in its index', () => {
   const index = readFileSync(path.join(repository, 'docs/README.md'), 'utf8')
   const pages = readdirSync(path.join(repository, 'docs')).filter(name => name.endsWith('.md') && name !== 'README.md')
   expect(pages.length).toBeGreaterThan(10)
@@ -95,7 +95,7 @@ function filesOf(folder: string, ending: string, recursive = false): string[] {
   return names.filter(name => name.endsWith(ending)).map(name => path.join(folder, name))
 }
 
-/** As the Prometheus format spells a name. */
+/** Returns a name as the Prometheus format spells it. */
 function underscored(name: string): string {
   return name.replaceAll('.', '_')
 }

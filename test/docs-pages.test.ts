@@ -1,4 +1,4 @@
-// Pages whose rows and commands must be true: the README, the table of commands, coverage, SECURITY.
+// Tests of pages whose rows and commands must be true: the README, the table of commands, coverage, SECURITY.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
@@ -10,33 +10,33 @@ import { exitCode } from '../src/lib/terminal.ts'
 
 const read = (file: string): string => readFileSync(path.join(repository, file), 'utf8')
 
-describe('the README, which a newcomer reads,', () => {
+describe('the README for newcomers', () => {
   const readme = read('README.md')
   const blocks = docBlocks().filter(({ page }) => page === 'README.md')
 
-  it('is read in three minutes', () => {
+  it('can be read in three minutes', () => {
     expect(Buffer.byteLength(readme)).toBeLessThan(5_000)
   })
 
-  it('begins with what it is, one picture, the commands to see it, and what one gets', () => {
+  it('begins with a description, one picture, the commands to see the program, and its results', () => {
     const [screen = ''] = readme.split('\n## Three ways to connect\n')
     expect(screen.match(/!\[[^\]]+\]\(docs\/images\/[^)]+\)/g)).toHaveLength(1)
     expect(screen.indexOf('npm ci && npm run demo')).toBeGreaterThan(screen.indexOf('!['))
     expect(screen.indexOf('## What you get')).toBeGreaterThan(screen.indexOf('npm run demo'))
   })
 
-  it('says how its tests are run', () => {
+  it('explains how to run the tests', () => {
     expect(readme).toContain('`npm ci && npm test`')
   })
 
   const daemons = blocks.filter(({ script }) => script.includes('pipespan serve'))
 
-  it('connects in three ways: by looking, by polling, by webhooks', () => {
+  it('describes three ways to connect: by looking, by polling, by webhooks', () => {
     expect(blocks.some(({ script }) => script.startsWith('npx pipespan try '))).toBe(true)
     expect(daemons.map(({ script }) => /PIPESPAN_(\w+?)=/.exec(script)?.[1])).toEqual(['PLATFORM_URL', 'WEBHOOK_TOKEN'])
   })
 
-  it.each(daemons)('has settings on line $line that the daemon takes', ({ script }) => {
+  it.each(daemons)('has settings on line $line that the daemon accepts', ({ script }) => {
     using folder = docFolder()
     writeFileSync(path.join(folder.path, 'platform-token'), 'a-token-of-a-platform')
     const checked = script.replace('pipespan serve', 'pipespan config check')
@@ -50,7 +50,10 @@ describe('the README, which a newcomer reads,', () => {
   })
 })
 
-/** `tokens list\|create` → `tokens list` and `tokens create`; what is not a word of a command ends it: FILE, [FILE], --since. */
+/**
+ * Expands `tokens list\|create` to `tokens list` and `tokens create`. A command ends before the first part that is not one of its words: FILE,
+ * [FILE], --since.
+ */
 function commandsOf(written: string): string[] {
   const words = written.split(' ').slice(1)
   const end = words.findIndex(word => !/^[a-z]/.test(word))
@@ -64,20 +67,20 @@ function commandsOf(written: string): string[] {
 describe('the table of commands', () => {
   const commands = read('docs/commands.md')
 
-  it('has every command of the program, and no other', () => {
+  it('lists every command of the program, and no other', () => {
     const cells = [...commands.matchAll(/^\| `(pipespan [^`]+)` \|/gm)].map(([, written = '']) => written)
     const program = allCommands({ choices: true })
     expect(program.length).toBeGreaterThan(25)
     expect(cells.flatMap(commandsOf).sort()).toEqual(program.sort())
   })
 
-  it('has each exit code', () => {
+  it('lists each exit code', () => {
     const codes = [...commands.matchAll(/^\| (\d) \|/gm)].map(([, code]) => Number(code))
     expect(codes).toEqual(Object.values(exitCode))
   })
 })
 
-it('the documents write `npx` before the command once at most: each call of it takes seconds', () => {
+it('writes `npx` before the command once at most, because each call of it takes seconds', () => {
   const pages = ['*.md', 'docs/**/*.md', 'deploy/**/*.md'].flatMap(pattern => globSync(pattern, { cwd: repository }))
   expect(pages.length).toBeGreaterThan(30)
   expect(pages.flatMap(file => read(file).match(/npx pipespan\b/g) ?? []).length).toBeLessThan(2)
@@ -90,7 +93,7 @@ describe('docs/coverage.md', () => {
     .slice(1)
     .map(line => line.split(' | '))
 
-  it('covers some two dozen systems', () => {
+  it('covers about two dozen systems', () => {
     expect(rows.length).toBeGreaterThan(20)
   })
 

@@ -7,13 +7,13 @@ import type { ReceivedRequest, ReceivedSpan } from '../support/otlp-decode.ts'
 /** Number of requests that the daemon sends concurrently. The end of one life can leave at most this many outcomes unknown. */
 export const inFlight = 4
 
-/** The variables that make a life name itself, and wait patiently for the receiver. */
+/** Returns the environment variables that make a life of the daemon name itself, and wait patiently for the receiver. */
 export function nameLife(life: number): NodeJS.ProcessEnv {
   return { ...patient, OTEL_EXPORTER_OTLP_HEADERS: `x-life=${life}` }
 }
 
 export interface Arrivals {
-  /** Each span, once. */
+  /** Each span that arrived, once. */
   readonly once: readonly ReceivedSpan[]
   /** Number of requests that arrived again in a later life, in whole or in part. */
   readonly repeated: number

@@ -16,11 +16,11 @@ import { SteadyFeed } from './steady-feed.ts'
 const rounds = isFull ? 10 : 1
 const timeoutMs = 900_000
 const share = isFull ? 120 : 2
-/** The demo has a store of its own, and takes long. */
+/** The demo has its own store, and runs for a long time. */
 const long = ['demo', '--once']
 
 it(
-  'commands that are killed beside a daemon lose and repeat none of its work',
+  "loses and repeats none of a daemon's work if commands beside it are killed",
   async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const [port = 0] = await freePorts(1)
@@ -40,7 +40,7 @@ it(
       return daemon.command(...command)
     }
     for (let round = 0; round < rounds; round += 1) {
-      // Each with the exit code that it must have here.
+      // Each command with the exit code that it must have in this test.
       const commands: readonly [code: number, ...command: string[]][] = [
         [0, 'config', 'check'],
         [0, 'map', payload],
@@ -65,7 +65,7 @@ it(
       }
       // `top` waits for seconds, and a daemon on a busy machine may not answer within them.
       await expect.poll(async () => (await next('top', '--json', '--url', daemon.adminUrl)).code).toBe(0)
-      // Their results depend on the services that they find, so the test only checks that they end.
+      // The results of these commands depend on the services that they find, so the test only checks that the commands end.
       const others = [
         ['doctor'],
         ['backfill', '--since', '1d'],

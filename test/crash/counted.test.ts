@@ -47,7 +47,7 @@ it.each(['sqlite', 'postgres'] as const)(
     const clock = path.join(temporaryFolder(), 'off')
     writeFileSync(clock, '0')
     const killSwitch = engine === 'sqlite' ? 'kill-switch.ts' : 'kill-switch-postgres.ts'
-    // Each point is tested from one side, on one of the stores, because both write the same.
+    // Each point is tested only before or after it, and on one of the stores, because both stores write the same.
     const some = engine === 'sqlite' ? [1, 2] : [4]
     const moments = momentsOn(engine, countedPoints).filter((_, at) => isFull || some.includes(at))
     let count = 0
@@ -77,7 +77,7 @@ it.each(['sqlite', 'postgres'] as const)(
       const [ended] = await Promise.race([life.ended.then(one => [one]), sleep(120_000, [undefined])])
       expect(ended).toMatchObject({ signal: 'SIGKILL' })
       expect(life.stderr).toContain(`killed ${nameOf(moment)}\n`)
-      // The leases of a dead process are free when they have run out.
+      // The leases of a dead process are free once they have expired.
       if (storeUrl === undefined) writeFileSync(clock, String((at + 1) * leases))
       else await shiftClock(storeUrl, (at + 1) * leases)
     }
@@ -94,7 +94,7 @@ it.each(['sqlite', 'postgres'] as const)(
   },
 )
 
-/** Resolves to true if the delivery was acknowledged. */
+/** Sends a delivery. Resolves to true if the daemon acknowledged it. */
 async function post(daemon: Daemon, { event, body }: EventBody, key: string): Promise<boolean> {
   const headers = {
     'x-service-event': event,
@@ -107,7 +107,7 @@ async function post(daemon: Daemon, { event, body }: EventBody, key: string): Pr
   )
 }
 
-/** The newest value of the counter, which must have one series. */
+/** Returns the newest value of the counter, which must have one series. */
 function total({ metrics }: OtlpReceiver, wanted: string): number {
   let newest = { nanos: 0n, value: 0 }
   for (const { name, points } of metrics) {

@@ -1,6 +1,6 @@
-// The inside of jobs, read by a daemon that is killed again and again: every section, every line, all facts about tests, every report and every span of a
-// job's own arrives and is counted. None arrives twice, except those whose request to the backend was cut off by a kill. Also limits the number of requests
-// to the platform.
+// A daemon that is killed again and again reads the inside of jobs. Every section, every line, all facts about tests, every report and every span of
+// a job's own arrives and is counted. None arrives twice, except those whose request to the backend was cut off by a kill. The test also limits the
+// number of requests to the platform.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -25,7 +25,7 @@ import { shiftClock } from '../core/store/postgres-server.ts'
 import type { ReceivedLogRecord, ReceivedMetric } from '../support/otlp-decode.ts'
 
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 8
-/** Number of kills at no named moment. */
+/** Number of kills at random times instead of named moments. */
 const anyTime = isFull ? 12 : 1
 const timeoutMs = isFull ? 3_600_000 : 900_000
 /** Concurrent requests to the platform, by enrichment and about the inside of jobs. The end of a life can cut off this many. */
@@ -34,8 +34,8 @@ const places = { enrichment: 8, inside: 4 }
 const maxLease = 1_500_000
 
 /**
- * All points of the flow. The short form has three of them, each from one side: what comes before them is in the transaction of the snapshot, in
- * which `points.test.ts` kills. Moments that come a limited number of times are first.
+ * Returns all moments of the flow. The short form has three of its points, each only before or after it. Earlier points are in the transaction of the
+ * snapshot, in which `points.test.ts` kills the daemon. Moments that occur a limited number of times are first.
  */
 function momentsOf(engine: Engine): Moment[] {
   const rank = ({ point }: Moment): number => (point.name.includes('names') ? 0 : 1)
@@ -81,7 +81,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     const moments = momentsOf(engine)
     const kills = moments.length + anyTime
     const queue = Array.from({ length: size.pipelines }, (_, index) => index + 1)
-    /** Each life gets a share of the pipelines, so that its moment comes. */
+    /** Each life gets a share of the pipelines, so that it reaches its moment. */
     const share = Math.ceil(size.pipelines / (kills + 1))
     let released = share
     const work = async (): Promise<void> => {
@@ -90,7 +90,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
         else await sleep(50)
       }
     }
-    /** The leases of the dead process are free at once. */
+    /** Prepares the next life, for which the leases of the dead process are free at once. */
     const nextLife = async (): Promise<NodeJS.ProcessEnv> => {
       life += 1
       released += share
@@ -98,12 +98,12 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
       return nameLife(life)
     }
     const load = Promise.all([work(), work(), work()])
-    // The first life ends at a random time, and starts the queue.
+    // The first life ends at a random time, and begins to fill the queue.
     await sleep(random.between(50, 600))
     await daemon.kill()
     for (const moment of moments) {
       const isRare = ['names', 'details'].some(word => moment.point.name.includes(word))
-      // A share of the load takes few transactions if one of them takes many pipelines.
+      // A share of the load takes few transactions if one transaction takes many pipelines.
       const nth = isFull && !isRare ? random.whole(1, 2) : 1
       await daemon.revive({ ...(await nextLife()), CRASH_AT: nameOf(moment), CRASH_NTH: String(nth) })
       expect(await daemon.process.ended).toMatchObject({ signal: 'SIGKILL' })
@@ -128,7 +128,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
       cases: sumOf(receiver.metrics, 'platform.test.case.count', 'platform.test.case.result'),
       findings: sumOf(receiver.metrics, 'platform.report.findings', 'platform.report.severity'),
     })
-    // Both are first counted roughly, because this is checked at every request.
+    // Spans and records are first counted roughly, because this check runs at every request.
     const isComplete = (): boolean =>
       receiver.spans.length >= size.pipelines * (1 + size.jobs) + spans &&
       receiver.logs.length >= records &&
@@ -164,7 +164,8 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
       const most = needed + (isEnrichment ? places.enrichment : places.inside) * kills
       expect([kind, count(kind) >= needed, count(kind) <= most]).toEqual([kind, true, true])
     }
-    // A pipeline whose details are requested after its export is requested itself, too. With so short a deadline, this may be each one on a busy machine.
+    // A pipeline whose details are requested after its export is requested itself, too. With so short a deadline, this may be every pipeline on a
+    // busy machine.
     expect(count('pipeline')).toBeLessThanOrEqual(size.pipelines + places.enrichment * kills)
     const plan = Object.values(requests).reduce((sum, one) => sum + one, 0) / size.pipelines
     const perPipeline = (platform.asked.length - count('poll')) / size.pipelines
@@ -173,7 +174,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
   timeoutMs,
 )
 
-/** A name for a record of a job. */
+/** Returns a name that identifies a log record of a job. */
 function recordOf({ attributes, eventName }: ReceivedLogRecord): string {
   const keys = ['cicd.pipeline.task.run.id', 'platform.cicd.pipeline.task.log.line', 'test.case.name']
   return JSON.stringify([eventName, ...keys.map(key => attributes[key])])
@@ -183,7 +184,7 @@ function times<Counts extends Record<string, number>>(counts: Counts, by: number
   return Object.fromEntries(Object.entries(counts).map(([key, count]) => [key, count * by])) as Counts
 }
 
-/** The final value of a counter by this attribute, over all series. */
+/** Returns the final value of a counter by this attribute, over all series. */
 function sumOf(metrics: readonly ReceivedMetric[], counter: string, by: string): Record<string, number> {
   const series = new Map<string, { readonly result: string; readonly value: number }>()
   for (const { name, resource, points } of metrics) {

@@ -1,4 +1,5 @@
-// A platform with pipelines that have failed jobs with logs, and jobs with everything that may be read: its answers, and the expected results.
+// A platform for tests whose pipelines have failed jobs with logs, and jobs with everything that Pipespan may read. The file contains its responses
+// and the expected results.
 import { gzipSync } from 'node:zlib'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, startPlatform, type Asked, type PlatformServer } from '../platform/rest/platform-server.ts'
@@ -30,7 +31,7 @@ const coverage = '<?xml version="1.0"?><coverage line-rate="0.75" branch-rate="0
 const findings = [{ severity: 'minor' }, { severity: 'minor' }, { severity: 'blocker' }]
 export const ownSpanPath = 'telemetry/spans.otlp.json'
 
-/** What is exported, and counted, of one log, one test report and the other reports of one job. */
+/** The data that is exported, and counted, for one log, one test report and the other reports of one job. */
 export const found = {
   log: { spans: sections.length, records: 2 * sections.length + 1 },
   /** One record for the report, one for its failure and one for its flaky test. */
@@ -38,7 +39,10 @@ export const found = {
   reports: { spans: 2, records: 1, findings: { minor: 2, blocker: 1 } },
 }
 
-/** Requests about a pipeline: its jobs and its bridges, a log for each failed job, a report for each job that has one, a request for each path of own spans. */
+/**
+ * The requests about a pipeline: its jobs and its bridges, a log for each failed job, a report for each job that has one, and a request for each path
+ * of own spans.
+ */
 const reportTypes = ['metrics', 'dotenv', 'cobertura', 'codequality'] as const
 export const requests = {
   jobs: size.pipelines,
@@ -66,7 +70,7 @@ export function eventOf(id: number): { builds: Build[]; object_attributes: { sha
 
 const iso = (text: string): string => text.replace(' UTC', 'Z').replace(' ', 'T')
 
-/** The jobs in the form of the platform's list. */
+/** Returns the jobs in the form of the platform's list. */
 function listedJobs(id: number): string {
   return JSON.stringify(
     eventOf(id).builds.map((build, index) => {
@@ -87,7 +91,7 @@ function listedJobs(id: number): string {
   )
 }
 
-/** The kind of a request. */
+/** Returns the kind of a request to the platform. */
 export function kindOf({ path }: Asked): keyof typeof requests | 'pipeline' | 'poll' {
   if (path.endsWith('/trace')) return 'log'
   if (path.endsWith('/artifacts')) return 'report'
@@ -98,7 +102,7 @@ export function kindOf({ path }: Asked): keyof typeof requests | 'pipeline' | 'p
 }
 
 const jobOf = ({ path }: Asked): number => Number(/jobs\/(\d+)/.exec(path)?.[1] ?? 0)
-/** Every second case of a name says that it is a repetition. */
+/** Every second test case with the same name is marked as a repetition. */
 let cases = 0
 const tests = gzipSync(repeated.replaceAll('<testcase ', () => `<testcase attempt="${1 + (cases++ % 2)}" `))
 
@@ -106,7 +110,7 @@ function reportOf(asked: Asked): Buffer {
   const pipeline = Math.trunc(jobOf(asked) / 10_000)
   switch (asked.query.get('file_type')) {
     case 'metrics':
-      // There are enough names that a new one comes now and then, and few enough that all fit the limit.
+      // There are enough names that a new one appears now and then, and few enough that all are within the limit.
       return gzipSync(`size_${pipeline % 40} ${pipeline}\n`)
     case 'dotenv':
       return gzipSync(`VERSION=${pipeline}\nSECRET=x\n`)
@@ -119,7 +123,7 @@ function reportOf(asked: Asked): Buffer {
   }
 }
 
-/** Two spans whose IDs are derived from the job's ID. */
+/** Returns two spans whose IDs are derived from the job's ID. */
 function spansOf(asked: Asked): string {
   const job = jobOf(asked)
   const { started_at: start = '' } = eventOf(Math.trunc(job / 10_000)).builds[0] ?? {}

@@ -3,11 +3,11 @@
 import { registerHooks } from 'node:module'
 import { committed, pass, wrap, type Method } from './kill-switch.ts'
 
-/** The place where `pg` exports its client. undici has a client of the same name, without `query`. */
+/** The line in the bundle that exports the client of `pg`. undici has a client of the same name, without `query`. */
 const givesOut = 'module.exports = Client;'
 
 declare global {
-  /** Called by the bundle. */
+  /** The changed bundle calls this function. */
   var watchClient: (client: { readonly prototype: object }) => void
 }
 

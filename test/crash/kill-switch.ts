@@ -1,17 +1,17 @@
-// Ends its own process with SIGKILL at a moment of `points.ts`. It is loaded before the program, in each of its threads (`node --import`). It observes from
-// outside every commit, answer and request; the program knows nothing of it.
+// Ends its own process with SIGKILL at a moment of `points.ts`. It is loaded before the program, in each of the program's threads (`node --import`).
+// It observes every commit, response and request from outside; the program does not know about it.
 import { ServerResponse } from 'node:http'
 import { writeSync } from 'node:fs'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { subscribe } from 'node:diagnostics_channel'
 import { countedPoints, insidePoints, messagePoints, points, type Event, type Moment } from './points.ts'
 
-/** `CRASH_AT`: the name of a moment. `CRASH_NTH`: at which of its occurrences to end; default 1. */
+/** `CRASH_AT`: the name of a moment. `CRASH_NTH`: the occurrence of the moment at which the process ends. The default is 1. */
 const target = process.env.CRASH_AT ?? ''
 const nth = Number(process.env.CRASH_NTH ?? 1)
 let passed = 0
 
-/** Its last output shows that the moment was reached. */
+/** Ends the process if this is the chosen moment. The last output shows that the moment was reached. */
 export function pass(event: Event, side: Moment['side']): void {
   const isIt = [...points, ...insidePoints, ...countedPoints, ...messagePoints].some(
     ({ name, isAt }) => target === `${side} ${name}` && isAt(event),
@@ -28,7 +28,7 @@ interface Transaction {
 /** The statements since BEGIN, by connection. */
 const open = new WeakMap<object, Transaction>()
 
-/** Answers the transaction that this statement commits; undefined if it commits none. */
+/** Returns the transaction that this statement commits; undefined if it commits none. */
 export function committed(connection: object, sql: string, values: readonly unknown[]): Event | undefined {
   if (/^\s*BEGIN/i.test(sql)) open.set(connection, { changes: new Set(), values: new Set() })
   else if (/^\s*ROLLBACK/i.test(sql)) open.delete(connection)
@@ -45,7 +45,7 @@ export function committed(connection: object, sql: string, values: readonly unkn
   return undefined
 }
 
-/** What a statement does to which table, such as `insert runs`. */
+/** Returns what a statement does to which table, such as `insert runs`. */
 function changesOf(sql: string): string[] {
   const found = sql.matchAll(
     /(?<!\b(?:FOR|DO|ON)\s+)\b(CREATE|INSERT|UPDATE|DELETE)\s+(?:OR\s+\w+\s+)?(?:TABLE\s+|INTO\s+|FROM\s+)?"?(\w+)/gi,
@@ -59,7 +59,7 @@ function literalsOf(sql: string): string[] {
 
 export type Method = (this: object, ...args: unknown[]) => unknown
 
-/** Replaces a method by `around` of it. */
+/** Replaces a method by the result of `around`. */
 export function wrap(owner: object, name: string, around: (method: Method) => Method): void {
   const found: unknown = Reflect.get(owner, name)
   if (typeof found !== 'function') throw new TypeError(`${name} is no method: the kill switch sees nothing`)
@@ -128,7 +128,7 @@ interface Announced {
 }
 const statuses = new WeakMap<object, number>()
 subscribe('undici:request:create', () => pass({ kind: 'request' }, 'before'))
-// The bytes of the request are sent in this turn.
+// The bytes of the request are sent in this turn of the event loop.
 subscribe('undici:client:sendHeaders', () => setImmediate(() => pass({ kind: 'request' }, 'after')))
 subscribe('undici:request:headers', announced => {
   const { request, response } = announced as Announced
@@ -137,6 +137,6 @@ subscribe('undici:request:headers', announced => {
 subscribe('undici:request:trailers', announced => {
   const event: Event = { kind: 'verdict', status: statuses.get((announced as Announced).request) ?? 0 }
   pass(event, 'before')
-  // The caller gets the answer before this turn is over.
+  // The caller gets the response before this turn of the event loop is over.
   process.nextTick(() => pass(event, 'after'))
 })

@@ -1,5 +1,5 @@
-// The daemon is killed with SIGKILL at random moments of a load, and started again: what it had acknowledged arrives, and nothing arrives twice except what
-// was on its way to the backend at that very moment.
+// The daemon is killed with SIGKILL at random moments under load, and started again. Everything that it had acknowledged arrives, and nothing arrives
+// twice, except requests to the backend that were in flight at the moment of a kill.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'

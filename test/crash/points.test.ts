@@ -1,5 +1,6 @@
-// The daemon is killed with SIGKILL at named points of its flow (`points.ts`), in the long form before and after each point, on both stores: what it had
-// acknowledged arrives, and nothing arrives twice except what a death left unknown. A point that is never reached fails.
+// The daemon is killed with SIGKILL at named points of its flow (`points.ts`). In the long form it is killed before and after each point, on both
+// stores. Everything that it had acknowledged arrives, and nothing arrives twice, except requests whose outcome was unknown at a kill. A point that
+// is never reached fails the test.
 import { describe, expect, it } from 'vitest'
 import { isFull, report } from '../e2e/load.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
@@ -10,13 +11,13 @@ import { momentsOn, nameOf, type Engine, type Moment } from './points.ts'
 
 const seed = isFull ? Date.now() % 1_000_000 : 4
 const timeoutMs = { moment: 300_000, rest: 600_000 }
-/** Number of kills of each store in the long form: all moments in turn, each at several of its occurrences, and random times. */
+/** Number of kills on each store in the long form: at all moments in turn, at several occurrences of each moment, and at random times. */
 const total = Number(process.env.PIPESPAN_TEST_KILLS ?? 220)
 const kills = { named: Math.ceil(total * 0.55), random: Math.floor(total * 0.45) }
 
 /**
- * A database whose clock can be put forward: the leases of a killed daemon are free when they have run out, which takes 21 minutes with the long
- * timeout of these lives.
+ * Creates a database whose clock can be set forward. The leases of a killed daemon are free when they have expired, which takes 21 minutes with the
+ * long timeout of these lives.
  */
 async function database(): Promise<{ storeUrl: string; beforeLast: () => Promise<void> }> {
   const storeUrl = await newDatabase()
@@ -24,8 +25,8 @@ async function database(): Promise<{ storeUrl: string; beforeLast: () => Promise
 }
 
 /**
- * The moments of the short form on each store, along the flow, from either side. `counted.test.ts`, `inside-jobs.test.ts` and the long form have the
- * others.
+ * The moments of the short form on each store, along the flow, before or after a point. `counted.test.ts`, `inside-jobs.test.ts` and the long form
+ * test the other moments.
  */
 const few: Readonly<Record<Engine, readonly string[]>> = {
   sqlite: [
@@ -43,7 +44,7 @@ const few: Readonly<Record<Engine, readonly string[]>> = {
 
 const once = (moment: Moment): Death => ({ moment, nth: 1 })
 
-/** First every moment in turn, then each again at a later occurrence, in random order, mixed with random times. */
+/** Returns first every moment in turn, then each again at a later occurrence, in random order, mixed with random times. */
 function manyDeaths(engine: Engine): Death[] {
   const random = new Random(seed)
   const first = momentsOn(engine).sort((a, b) => rank(a) - rank(b))
@@ -66,7 +67,10 @@ function isPruning({ point }: Moment): boolean {
   return point.needs === 'a short retention'
 }
 
-/** Moments that need an empty store come first. Next are those that need a life that ended well, because after a killed one nobody prunes for half a minute. */
+/**
+ * Returns the order of a moment. Moments that need an empty store come first. Next are those that need a life that ended normally, because nobody
+ * prunes for half a minute after a kill.
+ */
 function rank(moment: Moment): number {
   return moment.point.first ? 0 : isPruning(moment) ? 1 : 2
 }
@@ -78,7 +82,7 @@ function isOfALife({ point }: Moment): boolean {
 
 describe.skipIf(isFull)('a daemon that is killed once at some of the named points', () => {
   it.each(['sqlite', 'postgres'] as const)(
-    'on %s loses nothing and repeats nothing',
+    'loses nothing and repeats nothing on %s',
     { timeout: 1_800_000 },
     async engine => {
       const moments = momentsOn(engine).filter(moment => few[engine].includes(nameOf(moment)))
@@ -91,7 +95,7 @@ describe.skipIf(isFull)('a daemon that is killed once at some of the named point
 
 describe.skipIf(!isFull)('a daemon that is killed repeatedly, at every named point and at random', () => {
   it.each(['sqlite', 'postgres'] as const)(
-    'on %s loses nothing and repeats nothing',
+    'loses nothing and repeats nothing on %s',
     { timeout: 3_600_000 },
     async engine => {
       const store = engine === 'sqlite' ? {} : await database()

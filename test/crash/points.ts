@@ -1,26 +1,29 @@
-// The table of moments at which a daemon can be killed. The tests read it, and the process that is to die (`kill-switch.ts`).
+// The table of moments at which a daemon can be killed. It is read by the tests, and by the process that is to be killed (`kill-switch.ts`).
 
-/** What happens in the process, as the kill switch observes it from outside. */
+/** An event in the process, as the kill switch observes it from outside. */
 export type Event =
-  /** A transaction: what it does to which table, such as `insert runs`; its short values, and the words in its statements. */
+  /**
+   * A transaction is committed. `changes`: what it does to which table, such as `insert runs`. `values`: its short values, and the words in its
+   * statements.
+   */
   | { readonly kind: 'commit'; readonly changes: ReadonlySet<string>; readonly values: ReadonlySet<string> }
-  /** An answer to a webhook. */
+  /** The daemon responds to a webhook. */
   | { readonly kind: 'answer'; readonly status: number }
   /** A request to the backend is passed on to be sent. */
   | { readonly kind: 'request' }
-  /** The backend's answer, before the daemon knows it and after. */
+  /** The backend responds. The moments are before the daemon knows the response and after. */
   | { readonly kind: 'verdict'; readonly status: number }
 
 export type Engine = 'sqlite' | 'postgres'
 
 export interface Point {
-  /** The event that is about to happen, or has just happened. */
+  /** The name of the event that is about to happen, or has just happened. */
   readonly name: string
   readonly engines: readonly Engine[]
   readonly isAt: (event: Event) => boolean
-  /** True if it is reached only at the beginning of a life on an empty store. */
+  /** True if the point is reached only at the beginning of a life on an empty store. */
   readonly first?: true
-  /** What a life must have so that the point is reached in it. */
+  /** The condition under which a life reaches the point. */
   readonly needs?: 'a refused pipeline' | 'an overloaded backend' | 'a short retention'
 }
 
@@ -28,7 +31,7 @@ const both: readonly Engine[] = ['sqlite', 'postgres']
 
 type Commit = Extract<Event, { kind: 'commit' }>
 
-/** A transaction that makes all of these changes, and for which `holds`. */
+/** Returns a point: a transaction that makes all of these changes, and for which `holds` is true. */
 function commit(name: string, changes: readonly string[], holds: (commit: Commit) => boolean = () => true): Point {
   return {
     name: `commit: ${name}`,
@@ -50,11 +53,11 @@ const onlyIn =
   (...tables: readonly string[]) =>
   ({ changes }: Commit): boolean =>
     [...changes].every(change => tables.includes(change.split(' ')[1] ?? ''))
-/** Maintenance changes other tables together with these. */
+/** True if the transaction does not belong to maintenance, which changes other tables together with `tombstones`. */
 const isNotOfMaintenance = ({ changes }: Commit): boolean => !changes.has('update tombstones')
-/** The inside of jobs, and events, are also stored as chunks. */
+/** True for the transaction of a snapshot. The inside of jobs, and events, are stored as chunks, too. */
 const isOfSnapshot = ({ changes }: Commit): boolean => !changes.has('insert chunks')
-/** A transaction with the outcome of exports, which is a word among its values. */
+/** Returns a point: a transaction that stores the outcome of exports, which is a word among its values. */
 const settles =
   (word: string) =>
   (made: Commit): boolean =>
@@ -78,7 +81,7 @@ export const points: readonly Point[] = [
   answer('accepted', 202),
   answer('known already', 200),
   commit('a delivery that cannot be decoded quarantined', ['insert quarantined_deliveries']),
-  // On SQLite they are held in memory, as exports are.
+  // On SQLite, only the memory of the process records the runs that are being settled, as with exports.
   { ...commit('runs taken to be settled', ['update runs'], onlyIn('runs')), engines: ['postgres'] },
   commit('a run in a snapshot and in the outbox', ['insert messages', 'insert outbox'], isOfSnapshot),
   {
@@ -114,7 +117,7 @@ export const insidePoints: readonly Point[] = [
   commit('what was read inside of a job put into the outbox', ['insert chunks', 'insert outbox', 'delete job_reads']),
 ]
 
-/** The points in the flow of what is counted besides pipelines. */
+/** The points in the flow of deployments and incidents, which are counted besides pipelines. */
 export const countedPoints: readonly Point[] = [
   commit('a deployment written, with the key of its delivery', ['insert deployments', 'insert delivery_keys']),
   commit('a deployment counted, with what it adds to totals', ['update deployments', 'insert totals_added']),
@@ -122,7 +125,7 @@ export const countedPoints: readonly Point[] = [
   commit('what was added to totals folded into them', ['delete totals_added', 'insert totals']),
 ]
 
-/** The points in the flow of a message to people. */
+/** The points in the flow of a notification to people. */
 export const messagePoints: readonly Point[] = [
   commit('a message put into the outbox, with what it is about and what reported it', [
     ...['update runs', 'insert key_value', 'insert events', 'insert outbox'],
@@ -137,7 +140,7 @@ export interface Moment {
   readonly side: 'before' | 'after'
 }
 
-/** All moments of an engine, those of the first life first. */
+/** Returns all moments of an engine, with those of the first life first. */
 export function momentsOn(engine: Engine, of: readonly Point[] = points): Moment[] {
   return of
     .filter(({ engines }) => engines.includes(engine))

@@ -1,5 +1,5 @@
-// A power failure loses what was written and not yet synced: the unfinished transaction. Here "the disk" is a copy of the store's files, with a torn
-// transaction after the last commit.
+// A power failure loses data that was written and not yet synced, which is the unfinished transaction. In this test the disk is a copy of the store's
+// files, with a torn transaction after the last commit.
 import { appendFileSync, cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
@@ -23,7 +23,7 @@ function pathsOf(): { readonly live: string; readonly disk: string } {
   return { live: path.join(folder, 'live', 'pipespan.db'), disk: path.join(folder, 'disk', 'pipespan.db') }
 }
 
-it('a power failure loses no delivery that was accepted, and takes none in twice', async () => {
+it('loses no accepted delivery in a power failure, and takes in none twice', async () => {
   const groups = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 6 })
   await fc.assert(
     fc.asyncProperty(groups, fc.uint8Array(), async (sizes, torn) => {
@@ -36,7 +36,7 @@ it('a power failure loses no delivery that was accepted, and takes none in twice
         await Promise.all(group.map(async one => takeIn.take(one)))
         all.push(...group)
       }
-      // The power fails.
+      // At this moment the power fails.
       mkdirSync(path.dirname(disk))
       for (const end of ['', '-wal']) cpSync(`${live}${end}`, `${disk}${end}`)
       appendFileSync(`${disk}-wal`, torn)
@@ -53,7 +53,7 @@ it('a power failure loses no delivery that was accepted, and takes none in twice
   )
 })
 
-it('a power failure undoes no commit, neither of the daemon nor of a command: each waits for the disk', () => {
+it('waits for the disk at each commit of the daemon and of a command, so that a power failure undoes none', () => {
   const { live } = pathsOf()
   const full = { synchronous: 2 }
   const own = openOwnDatabase(live, options)

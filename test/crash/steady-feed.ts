@@ -1,5 +1,5 @@
-// A steady stream of pipelines, each reported by one delivery only. Every acknowledged pipeline must arrive, whatever was done to the daemon meanwhile. A
-// delivery without a 2xx is sent again, as by the platform's resend button.
+// A steady stream of pipelines, each reported by one delivery only. Every acknowledged pipeline must arrive, whatever happens to the daemon in the
+// meantime. A delivery without a 2xx is sent again, as by the platform's resend button.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -13,7 +13,7 @@ const pause = isFull ? 1 : 80
 
 export class SteadyFeed {
   readonly acknowledged = new Set<number>()
-  /** Number of answers other than 2xx, by status. 0: there was no answer. */
+  /** Number of responses other than 2xx, by status. The status 0 means that there was no response. */
   readonly refused = new Map<number, number>()
   readonly #url: string
   #next = 1

@@ -1,5 +1,5 @@
-// One store, one backend, and a daemon that dies again and again under load: at named moments and at random ones. What got a 2xx must arrive, and nothing
-// may arrive twice except what a death left unknown.
+// Runs one store, one backend, and a daemon that is killed again and again under load, at named moments and at random times. Every delivery that got
+// a 2xx must arrive, and nothing may arrive twice, except requests whose outcome was unknown at a kill.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -21,17 +21,17 @@ import type { PipelineTruth } from '../support/truth.ts'
 export type Death =
   /** `nth`: the occurrence of the moment at which the daemon dies. */
   | { readonly moment: Moment; readonly nth: number }
-  /** `after`: ms after the daemon became ready, or after it was started. */
+  /** `after`: the time after which the daemon is killed, ms. It begins when the daemon became ready, or when it was started. */
   | { readonly after: number; readonly since: 'ready' | 'start' }
 
 export interface TrackOptions {
-  /** Undefined: SQLite is used. */
+  /** URL of the store. If undefined, SQLite is used. */
   readonly storeUrl?: string | undefined
   readonly deaths: readonly Death[]
   readonly seed: number
-  /** Maximum time until a moment comes, and until all of the rest arrives, ms. */
+  /** Maximum time until a moment is reached, and until all remaining data arrives, ms. */
   readonly timeoutMs: { readonly moment: number; readonly rest: number }
-  /** Called after the last life but one. On PostgreSQL, it may put the clock forward. */
+  /** Called before the last life of the daemon. On PostgreSQL, it may set the clock forward. */
   readonly beforeLast?: (() => Promise<void>) | undefined
 }
 
@@ -46,13 +46,13 @@ export interface TrackFigures {
 
 const killSwitchOf = (storeUrl: string | undefined): string =>
   new URL(storeUrl === undefined ? 'kill-switch.ts' : 'kill-switch-postgres.ts', import.meta.url).href
-/** IDs of pipelines that the backend refuses begin here, far from the other IDs. */
+/** The lowest ID of the pipelines that the backend refuses. It is far from the other IDs. */
 const firstRefused = 900_000_000
 const senders = 6
 /** Pause of each sender between two deliveries, ms. */
 const pause = isFull ? 5 : 80
 
-/** Lives and dies as ordered, then lives on, and compares what arrived with what happened. */
+/** Starts and kills the daemon as ordered, lets it live on, and compares what arrived with what happened. */
 export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   const { deaths, seed, timeoutMs } = options
   const random = new Random(seed)
@@ -67,7 +67,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   const families = generate({ seed, scenarios: allScenarios, pipelines: Infinity })
   const truths: PipelineTruth[] = []
   const queue: Delivery[] = []
-  /** The next delivery of an endless load. Each comes twice, in random order among those of a few families. */
+  /** Returns the next delivery of an endless load. Each delivery comes twice, in random order among the deliveries of a few families. */
   function draw(): Delivery {
     if (queue.length === 0) {
       const some = Array.from({ length: 4 }, () => families.next().value ?? { deliveries: [], pipelines: [] })
@@ -105,7 +105,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       Array.from({ length: senders }, async () => {
         while (isUp) {
           await sender.send(draw())
-          // This delivery is not about a pipeline, which only its body shows. It may get lost.
+          // This delivery is not about a pipeline, but only its body shows that. It may get lost.
           if (random.chance(0.1))
             await daemon?.post('{"object_kind":"note"}', { 'x-service-event': 'System Hook' }).catch(() => undefined)
           await sleep(pause)
@@ -130,8 +130,8 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
     await expect.poll(isAll, { timeout: timeoutMs.rest, interval: 300 }).toBe(true)
   }
   /**
-   * A life that ends normally. It leaves no pipeline that would become a dead letter later, because the next life could prune that unseen. It gives
-   * back the lease of maintenance, so that the next life prunes at once.
+   * Ends a life normally. It leaves no pipeline that would become a dead letter later, because the next life could prune that unseen. It releases the
+   * lease of maintenance, so that the next life prunes at once.
    */
   async function restInPeace(): Promise<void> {
     isUp = await born(undefined)
@@ -213,7 +213,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   await options.beforeLast?.()
   isUp = await born(undefined)
   expect(isUp).toBe(true)
-  // The daemon does not believe refusals of a backend that has accepted nothing yet, so the backend gets something to accept.
+  // The daemon does not trust refusals of a backend that has accepted nothing yet, so the backend first gets something to accept.
   const fed = feed()
   await allRefused()
   isUp = false

@@ -1,4 +1,4 @@
-// `pipespan demo` as a whole: the real daemon in a process of its own, ended in every way it can end.
+// Tests `pipespan demo` as a whole: the real daemon runs in its own process and is ended in every possible way.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,7 +13,7 @@ import type { RunCard } from '../../src/console/pipelines/run-card.ts'
 const usual = tmpdir()
 let folder: string
 
-/** Temporary folders of the demo land in a folder of the test's own. */
+/** The demo creates its temporary folders in a folder of the test. */
 beforeEach(() => {
   folder = mkdtempSync(path.join(usual, 'demo-test-'))
   process.env.TMPDIR = folder
@@ -34,7 +34,7 @@ function start(options: DemoOptions, env: NodeJS.ProcessEnv = {}) {
   return { stdout, code: ended, output: text(stdout), errors: text(stderr) }
 }
 
-/** A program that is no daemon, for what the real one does not do on demand. */
+/** Creates a program that replaces the daemon, for behaviour that the real daemon does not show on demand. */
 function program(source: string): string {
   const file = path.join(folder, 'main.mjs')
   writeFileSync(file, source)
@@ -54,7 +54,7 @@ async function firstMatch(stream: PassThrough, pattern: RegExp): Promise<RegExpE
 }
 
 describe('pipespan demo', () => {
-  it('--once draws ten pipelines, prints a summary line, and leaves nothing behind', async () => {
+  it('draws ten pipelines with --once, prints a summary line, and leaves nothing behind', async () => {
     const configured = { PIPESPAN_LISTEN: 'nonsense', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }
     const run = start({ once: true, speed: 90 }, configured)
     const webhooks = await firstMatch(run.stdout, /http:\/\/[\d.]+:\d+\/webhooks/)
@@ -67,7 +67,7 @@ describe('pipespan demo', () => {
       /^Another \d+ webhooks were dropped on purpose, the end of .* among them; the poller found what was missing\.$/m,
     )
     expect(output).toMatch(/build ios.*failed.*retried/)
-    // The summary is the last thing that is printed.
+    // The summary is printed last.
     expect(output.trimEnd().split('\n').slice(-3)[0]).toMatch(/^10 pipelines with /)
     expect(output.trimEnd().split('\n').at(-1)).toMatch(/^Try next/)
     expect(output.match(/Try next/g)).toHaveLength(1)
@@ -77,7 +77,7 @@ describe('pipespan demo', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('serves its pages where it is told, to those who have the admin token, shows job logs there, and rotates its ingest token', async () => {
+  it('serves its pages at the given address to clients with the admin token, shows job logs there, and rotates its ingest token', async () => {
     const [port = 0] = await freePorts(1)
     const stop = new AbortController()
     const env = { PIPESPAN_ADMIN_TOKEN: 'of-the-one-who-watches' }
@@ -88,12 +88,12 @@ describe('pipespan demo', () => {
     expect((await fetch(`${pages}/api/overview`)).status).toBe(401)
     const headers = { authorization: `Bearer ${env.PIPESPAN_ADMIN_TOKEN}` }
     const page = async (path: string) => (await fetch(pages + path, { headers })).text()
-    // Links to the platform open a page without a login.
+    // Links to the platform open a page that needs no login.
     const listed = async () => (JSON.parse(await page('/api/pipelines')) as { pipelines: RunCard[] }).pipelines
     await expect.poll(async () => (await listed())[0]?.url).toContain(platform)
     const opened = await fetch((await listed())[0]?.url ?? '')
     expect([opened.status, await opened.text()]).toEqual([200, expect.stringContaining('Simulated platform')])
-    // What it has to show: a failed deployment, superseded work, a dead letter, an audit event, a job's log.
+    // The demo shows a failed deployment, superseded work, a dead letter, an audit event, and a job's log.
     await expect.poll(async () => page('/environments')).toMatch(/failed/)
     const costs = async () =>
       JSON.parse(await page('/api/cost?span=90d')) as { total?: { wasted: { superseded: { cost: number } } } }
@@ -109,13 +109,13 @@ describe('pipespan demo', () => {
     await expect.poll(failed).toBeDefined()
     await expect.poll(async () => page(`${(await failed()) ?? ''}/log`)).toMatch(/ERROR: Job failed/)
     await rotated
-    // Then traces arrive with the new token.
+    // After the rotation, traces arrive with the new token.
     await firstMatch(run.stdout, /pipeline: .*trace/)
     expect(await page('/metrics')).toMatch(/^platform_ingest_enforced\{.*\} 1$/m)
     stop.abort()
     expect(await run.code).toBe(0)
     expect(await run.errors).toBe('')
-    // A token that it was given is not printed.
+    // The demo does not print a token that it was given.
     expect(await run.output).not.toContain(env.PIPESPAN_ADMIN_TOKEN)
   })
 
@@ -127,14 +127,14 @@ describe('pipespan demo', () => {
     const headers = { authorization: `Bearer ${token}` }
     const page = async (path: string) => (await fetch(pages + path, { headers })).text()
     await firstMatch(run.stdout, /pipeline: .*trace/)
-    // Its queries are gauges, the one of a count and the one of figures.
+    // The demo's queries are gauges, both the query for a count and the query for figures.
     const metrics = async () => (await fetch(`${pages}metrics`, { headers })).text()
     await expect.poll(metrics).toMatch(/^brightwater_pipeline_duration_p50\{.*main/m)
     await expect.poll(metrics).toMatch(/^brightwater_merge_requests_open\{.*\} 23$/m)
-    // Its past is there at once: a period before to compare with, usual durations, and what it all cost.
+    // The demo's past is available at once: a previous period to compare with, usual durations, and the cost of everything.
     await expect.poll(async () => page('trends')).toMatch(/Arrows compare with the previous 30 days/)
     await expect.poll(async () => page('trends')).toMatch(/class="delta (better|worse)"/)
-    // A page that is asked before the past is counted goes on with what it knew then for five minutes.
+    // A page that is requested before the past is counted shows its old data for five minutes.
     const counted = async () =>
       (JSON.parse(await page('api/trends?span=30d')) as { total: { runs: number } }).total.runs
     await expect.poll(counted).toBeGreaterThan(100)

@@ -1,4 +1,4 @@
-// The demo's own backend over real HTTP.
+// Tests the demo's own backend over real HTTP.
 import { gzipSync } from 'node:zlib'
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'

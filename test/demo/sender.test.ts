@@ -1,4 +1,4 @@
-// Webhooks on the wire, from the simulated platform to a real HTTP server.
+// Tests webhooks on the wire, from the simulated platform to a real HTTP server.
 import { truthOf } from '../support/truth.ts'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { Webhook } from 'standardwebhooks'
@@ -20,7 +20,7 @@ let status: number
 beforeEach(async () => {
   arrivals = []
   status = 202
-  // No connection is closed because somebody else works on this machine.
+  // The timeout is long, so that no connection is closed on a busy machine.
   server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
     let body = ''
     request.setEncoding('utf8')
@@ -73,14 +73,14 @@ describe('the sender', () => {
     })
   })
 
-  it("uses the other platform's header names", async () => {
+  it('uses the header names of the other platform', async () => {
     await sendAll({ headerPrefix: 'X-Gitlab-', token: 't' })
     expect(arrivals[0]?.headers).toHaveProperty('x-gitlab-event')
     expect(arrivals[0]?.headers).toHaveProperty('x-gitlab-token', 't')
     expect(arrivals[0]?.headers).not.toHaveProperty('x-service-event')
   })
 
-  it('signs like Standard Webhooks, with the Idempotency-Key as id', async () => {
+  it('signs deliveries like Standard Webhooks, with the Idempotency-Key as id', async () => {
     const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
     await sendAll({ signingToken })
     const webhook = new Webhook(signingToken)
@@ -112,7 +112,7 @@ describe('the sender', () => {
 })
 
 describe('the live platform', () => {
-  it('catches up to the present, so that a completely played pipeline ends now', async () => {
+  it('catches up to the present, so that a pipeline that was played to its end ends now', async () => {
     const played = {
       seed: 9,
       instance: 'https://git.example.com',

@@ -1,4 +1,4 @@
-// Which spans are drawn together, and when.
+// Tests which spans the demo draws together, and when.
 import { describe, expect, it } from 'vitest'
 import { TraceBook } from '../../src/simulator/trace-book.ts'
 import type { ReceivedSpan } from '../../src/simulator/received.ts'

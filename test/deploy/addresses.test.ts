@@ -1,4 +1,4 @@
-// The README's steps for kustomize, taken: no overlay and no component still has an image or an address that we made up.
+// Follows the README's steps for kustomize. Afterwards no overlay and no component has an image or an address that we made up.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { hasTool, repository, runTool } from './tool.ts'
 
 const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'the steps of deploy/kubernetes/README.md')
 
-/** A copy of deploy/ in which an operator has followed the first two steps of its README. */
+/** Returns a copy of deploy/ in which an operator has followed the first two steps of its README. */
 function afterTheSteps(): string {
   const folder = path.join(temporaryFolder(), 'deploy')
   cpSync(path.join(repository, 'deploy'), folder, { recursive: true })
@@ -41,38 +41,43 @@ const cases = [
 ] as const
 
 describe.skipIf(!hasKubectl)('after the steps of deploy/kubernetes/README.md', () => {
-  it.each(cases.map(one => [one.join(' with '), one] as const))('nothing made up is left in %s', (_, chosen) => {
-    const [overlay, ...components] = chosen
-    const folder = afterTheSteps()
-    const mine = path.join(folder, 'mine')
-    cpSync(path.join(folder, 'kubernetes/components/admin'), mine, { recursive: true })
-    writeFileSync(
-      path.join(mine, 'kustomization.yaml'),
-      `resources: [../kubernetes/overlays/${overlay}]\n` +
-        `components: [${components.map(name => `../kubernetes/components/${name}`).join(', ')}]\n`,
-    )
-    const text = runTool('kubectl', ['kustomize', mine])
-    expect(text).not.toMatch(/example\.(com|org|net)/)
-    const pods = manifestsIn(text).flatMap(manifest => podOf(manifest) ?? [])
-    const images = pods.flatMap(pod => [...(pod.initContainers ?? []), ...pod.containers].map(({ image }) => image))
-    // An image without a registry of the operator's is one that anybody could publish.
-    const others = images.filter(image => image !== 'registry.corp.test/ci/pipespan:7.8.9')
-    expect(images).toContain('registry.corp.test/ci/pipespan:7.8.9')
-    expect(
-      others.filter(image => !/^(registry\.corp\.test\/ci\/runner|otel\/opentelemetry-collector-contrib):/.test(image)),
-    ).toEqual([])
-    if (components.some(name => name.startsWith('token-rotation')))
-      expect(images.filter(image => image.includes('/pipespan:'))).toHaveLength(2)
-  })
+  it.each(cases.map(one => [one.join(' with '), one] as const))(
+    'leaves no made-up image or address in %s',
+    (_, chosen) => {
+      const [overlay, ...components] = chosen
+      const folder = afterTheSteps()
+      const mine = path.join(folder, 'mine')
+      cpSync(path.join(folder, 'kubernetes/components/admin'), mine, { recursive: true })
+      writeFileSync(
+        path.join(mine, 'kustomization.yaml'),
+        `resources: [../kubernetes/overlays/${overlay}]\n` +
+          `components: [${components.map(name => `../kubernetes/components/${name}`).join(', ')}]\n`,
+      )
+      const text = runTool('kubectl', ['kustomize', mine])
+      expect(text).not.toMatch(/example\.(com|org|net)/)
+      const pods = manifestsIn(text).flatMap(manifest => podOf(manifest) ?? [])
+      const images = pods.flatMap(pod => [...(pod.initContainers ?? []), ...pod.containers].map(({ image }) => image))
+      // Anybody could publish an image that is not in a registry of the operator.
+      const others = images.filter(image => image !== 'registry.corp.test/ci/pipespan:7.8.9')
+      expect(images).toContain('registry.corp.test/ci/pipespan:7.8.9')
+      expect(
+        others.filter(
+          image => !/^(registry\.corp\.test\/ci\/runner|otel\/opentelemetry-collector-contrib):/.test(image),
+        ),
+      ).toEqual([])
+      if (components.some(name => name.startsWith('token-rotation')))
+        expect(images.filter(image => image.includes('/pipespan:'))).toHaveLength(2)
+    },
+  )
 
-  it('every place that has to be edited is named there', () => {
+  it('names every place that has to be edited in the README', () => {
     const readme = readFileSync(path.join(repository, 'deploy/kubernetes/README.md'), 'utf8')
     for (const file of ['image/kustomization.yaml', 'base/addresses.env', 'collector.yaml'])
       expect(readme).toContain(file)
   })
 })
 
-describe.skipIf(!hasKubectl)('as shipped', () => {
+describe.skipIf(!hasKubectl)('the overlays as shipped', () => {
   it.each(['single', 'scaled', 'sidecar', 'runner', 'token-rotation'])(
     'overlay %s has no image that anybody could publish under its name',
     overlay => {

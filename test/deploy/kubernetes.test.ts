@@ -1,4 +1,4 @@
-// The kustomize overlays, built by kubectl and held against Kubernetes' own schemas and our promises.
+// Builds the kustomize overlays with kubectl, and checks them by Kubernetes' own schemas and our promises.
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -25,7 +25,7 @@ const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'building the ove
 
 const known = new Map<string, Manifest[]>()
 
-/** An overlay as kubectl builds it; built once. */
+/** Returns an overlay as kubectl builds it. Each overlay is built once. */
 function built(overlay: string): Manifest[] {
   const manifests =
     known.get(overlay) ?? manifestsIn(runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`]))
@@ -35,7 +35,7 @@ function built(overlay: string): Manifest[] {
 
 const profileNames = Object.keys(profiles) as ProfileName[]
 
-/** The manifests after the operator has written this profile into pipespan.yaml, and wants signatures. */
+/** Returns the manifests after the operator has written this profile into pipespan.yaml, and requires signatures. */
 function edited(manifests: readonly Manifest[], profile: ProfileName): Manifest[] {
   const text = JSON.stringify(manifests)
   return JSON.parse(
@@ -43,7 +43,7 @@ function edited(manifests: readonly Manifest[], profile: ProfileName): Manifest[
   ) as Manifest[]
 }
 
-describe('the schemas', () => {
+describe('the schemas of Kubernetes', () => {
   const service: Manifest = {
     apiVersion: 'v1',
     kind: 'Service',
@@ -51,11 +51,11 @@ describe('the schemas', () => {
     spec: { ports: [{ port: 80 }] },
   }
 
-  it('accept a correct object', async () => {
+  it('accepts a correct Kubernetes object', async () => {
     expect(await schemaFaults([service])).toEqual([])
   })
 
-  it('find a wrong type, an unknown key and an unknown kind', async () => {
+  it('finds a wrong type, an unknown key and an unknown kind in a Kubernetes object', async () => {
     const faults = await schemaFaults([
       { ...service, spec: { ports: [{ port: '80' }] } },
       { ...service, spec: { prots: [] } },
@@ -80,11 +80,11 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
     manifests = built(overlay)
   })
 
-  it('is valid by the schemas of Kubernetes', async () => {
+  it('is valid according to the schemas of Kubernetes', async () => {
     expect(await schemaFaults(manifests)).toEqual([])
   })
 
-  it('hardens every pod and is complete except its Secrets', () => {
+  it('hardens every pod and contains everything except its Secrets', () => {
     expectHardened(manifests)
     expectComplete(manifests)
   })
@@ -95,7 +95,7 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
     if (deployment !== undefined) expectDaemon(deployment)
   })
 
-  it('names no port of a pod, which Kubernetes before 1.32 does not find in a native sidecar', () => {
+  it('names no port of a pod, because Kubernetes before 1.32 does not find named ports in a native sidecar', () => {
     expectNumberedPorts(manifests)
   })
 
@@ -172,13 +172,13 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(pod?.volumes).toContainEqual({ name: 'data', emptyDir: { sizeLimit: '2Gi' } })
   })
 
-  it('scaled has no more replicas than PostgreSQL has connections for, with one more during a rollout', () => {
+  it('scaled has no more replicas than PostgreSQL has connections for, including one more during a rollout', () => {
     const { maxReplicas } = spec('scaled', 'HorizontalPodAutoscaler') as { maxReplicas: number }
     expect((maxReplicas + 1) * connectionsPerDaemon).toBeLessThanOrEqual(100 - 3)
   })
 })
 
-/** An overlay with components, as kubectl builds it. */
+/** Returns an overlay with components, as kubectl builds it. */
 function withComponents(overlay: string, ...components: readonly string[]): Manifest[] {
   using folder = new DisposableFolder()
   const at = (name: string) => path.relative(folder.path, path.join(repository, 'deploy', name))
@@ -190,7 +190,7 @@ function withComponents(overlay: string, ...components: readonly string[]): Mani
   return manifestsIn(runTool('kubectl', ['kustomize', folder.path]))
 }
 
-describe.skipIf(!hasKubectl)('the components', () => {
+describe.skipIf(!hasKubectl)('the components of the overlays', () => {
   it.each([
     ['single', 'admin'],
     ['scaled', 'service-monitor'],
@@ -202,7 +202,7 @@ describe.skipIf(!hasKubectl)('the components', () => {
     ['runner', 'service-monitor'],
     ['sidecar', 'ingress'],
     ['runner', 'http-route'],
-  ])('are valid on %s: %s', async (overlay, component) => {
+  ])('builds a valid overlay %s with the component %s', async (overlay, component) => {
     const manifests = withComponents(overlay, component)
     expect(await schemaFaults(manifests)).toEqual([])
     expectHardened(manifests)
@@ -215,7 +215,7 @@ describe.skipIf(!hasKubectl)('the components', () => {
     expect(config.observability.token.current() !== undefined).toBe(component.startsWith('token-rotation'))
   })
 
-  it('serve metrics with the admin token to a ServiceMonitor', () => {
+  it('serves metrics with the admin token to a ServiceMonitor', () => {
     const manifests = withComponents('scaled', 'service-monitor')
     expect(ofKind(manifests, 'ServiceMonitor')[0]?.spec).toMatchObject({
       endpoints: [{ port: 'admin', path: '/metrics', authorization: { type: 'Bearer' } }],
@@ -224,7 +224,7 @@ describe.skipIf(!hasKubectl)('the components', () => {
     expect(config.admin.token.current()).toBeDefined()
   })
 
-  it('hold every dashboard under the label of the sidecar', () => {
+  it("contains every dashboard under the label of Grafana's sidecar", () => {
     const found = ofKind(withComponents('single', 'grafana'), 'ConfigMap').filter(
       ({ metadata }) => metadata.labels?.grafana_dashboard === '1',
     )
@@ -236,19 +236,19 @@ describe.skipIf(!hasKubectl)('the components', () => {
   })
 })
 
-it('the job of a scheduled pipeline runs the command with known settings', () => {
+it('runs the rotation command with known settings in the job of a scheduled pipeline', () => {
   const text = readFileSync(path.join(repository, 'deploy/ci/token-rotation.yml'), 'utf8')
   const { 'rotate ingest token': job } = parse(text) as {
     'rotate ingest token': { script: string[]; variables: Record<string, string>; allow_failure: unknown }
   }
-  // test/release/container.test.ts runs it in the image.
+  // test/release/container.test.ts runs this command in the image.
   expect(job.script).toEqual([expect.stringMatching(/^pipespan tokens rotate --name=\S+ --target=kubernetes:\S+/)])
   expect(job.allow_failure).toEqual({ exit_codes: [3] })
   const known = knownVariables()
   for (const name of Object.keys(job.variables)) if (name !== 'GIT_STRATEGY') expect(known).toContain(name)
 })
 
-/** Beside the repository's folders, since kustomize takes relative paths only; gone with its scope. */
+/** A folder beside the repository's folders, because kustomize accepts only relative paths. It is removed at the end of its scope. */
 class DisposableFolder {
   readonly path = realpathSync(mkdtempSync(path.join(tmpdir(), 'pipespan-kustomize-')));
   [Symbol.dispose](): void {

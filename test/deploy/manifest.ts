@@ -1,8 +1,8 @@
-// Kubernetes objects in YAML, and the OpenAPI schema of Kubernetes 1.34 (npm package kubernetes-models) they are held against; those of the
-// Prometheus Operator and of Gateways against the schemas of their definitions.
+// Reads Kubernetes objects in YAML, and validates them by the OpenAPI schema of Kubernetes 1.34 (npm package kubernetes-models). Objects of the
+// Prometheus Operator and of Gateways are validated by the schemas of their definitions.
 //
-// The schemas name types, required fields and enumerations, but let unknown keys pass. Those are found by the package's
-// types, made from the same schemas: an object literal may have no key that its type has not.
+// The schemas define types, required fields and enumerations, but accept unknown keys. The package's types, which are made from the same schemas,
+// find unknown keys: an object literal may have no key that its type lacks.
 import path from 'node:path'
 import ts from 'typescript'
 import { parseAllDocuments } from 'yaml'
@@ -70,7 +70,7 @@ function templateOf({ kind, spec }: Manifest): PodTemplate | undefined {
   return undefined
 }
 
-/** The pod that an object of the kinds that have one runs. */
+/** Returns the pod that an object runs; undefined for kinds without a pod. */
 export function podOf(manifest: Manifest): PodSpec | undefined {
   return templateOf(manifest)?.spec
 }
@@ -83,7 +83,7 @@ export function ofKind(manifests: readonly Manifest[], kind: string): Manifest[]
   return manifests.filter(manifest => manifest.kind === kind)
 }
 
-/** The package with the model of an object. */
+/** Returns the name of the package with the model of an object. */
 function modelsOf({ apiVersion }: Manifest): string {
   const packages: Readonly<Record<string, string>> = {
     'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
@@ -92,7 +92,7 @@ function modelsOf({ apiVersion }: Manifest): string {
   return `${packages[apiVersion.split('/', 1)[0] ?? ''] ?? 'kubernetes-models'}/${apiVersion}`
 }
 
-/** Everything that Kubernetes' schemas say against the objects, one sentence each. */
+/** Returns every violation of Kubernetes' schemas in the objects, as one sentence each. */
 export async function schemaFaults(manifests: readonly Manifest[]): Promise<string[]> {
   const faults: string[] = []
   for (const manifest of manifests) {
@@ -127,7 +127,7 @@ function unknownKeys(manifests: readonly Manifest[]): string[] {
     strict: true,
     skipLibCheck: true,
     noEmit: true,
-    // Objects of Kubernetes are plain data: no browser's types are read for them.
+    // Kubernetes objects are plain data, so the types of browsers are not read for them.
     lib: ['lib.es2023.d.ts'],
     types: [],
   }

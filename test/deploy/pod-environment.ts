@@ -1,4 +1,4 @@
-// What a container's process finds: its variables, and the files of the ConfigMaps and Secrets that it mounts, in a folder of the test.
+// The environment of a container's process: its variables, and the files of the ConfigMaps and Secrets that it mounts, in a folder of the test.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'vitest'
@@ -10,17 +10,17 @@ import { manifestsIn, ofKind, podOf, type Container, type Manifest, type PodSpec
 import { features } from '../../src/features.ts'
 import { repository } from './tool.ts'
 
-/** Their keys and values, by their names. */
+/** The keys and values of Secrets, by the names of the Secrets. */
 type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** The Secrets in these manifests (YAML). */
+/** Returns the Secrets in these manifests (YAML). */
 export function secretsOf(text: string): Secrets {
   return Object.fromEntries(
     manifestsIn(text).map(({ metadata, stringData = {} }) => [metadata.name, stringData as Record<string, string>]),
   )
 }
 
-/** The Secrets that the operator makes, with the keys of their example, and the one that the rotation fills. */
+/** The Secrets that the operator creates, with the keys of their example, and the Secret that the rotation fills. */
 const exampleSecrets: Secrets = {
   ...Object.fromEntries(
     manifestsIn(readFileSync(path.join(repository, 'deploy/kubernetes/secret.example.yaml'), 'utf8')).map(
@@ -30,14 +30,14 @@ const exampleSecrets: Secrets = {
   'pipespan-ingest': { token: 'a-token-that-the-rotation-wrote' },
 }
 
-/** The example of a signing token is not base64: nobody shall take it as it is. */
+/** Replaces the example of a signing token by a valid one. The example is not base64, so that nobody uses it unchanged. */
 function withValidKey(example: Record<string, string>): Record<string, string> {
   return 'signing-token' in example ? { ...example, 'signing-token': 'whsec_c2VjcmV0' } : example
 }
 
 /**
- * The configuration that a container of this object gets, read by the daemon's own loader under this profile. Nothing may be wrong with it, and
- * nothing that the manifest sets may be ignored.
+ * Returns the configuration that a container of this object gets. The daemon's own loader reads it under this profile. It must have no faults, and no
+ * setting of the manifest may be ignored.
  */
 export function configurationIn(
   manifests: readonly Manifest[],
@@ -69,7 +69,7 @@ export function configurationIn(
   return loaded
 }
 
-/** The paths of the settings that are given, and not left to their defaults. */
+/** Returns the paths of the settings that are given, and not left to their defaults. */
 export function givenIn({ settings }: LoadedConfig): string[] {
   return settings.flatMap(({ path: setting, source }) => (source.from === 'default' ? [] : [setting]))
 }
@@ -109,7 +109,7 @@ function configMap(manifests: readonly Manifest[], name: string | undefined): Re
     Record<string, string> | undefined
 }
 
-/** The settings that the image brings. */
+/** Returns the settings that the image contains. */
 function imageVariables(): Record<string, string> {
   const text = readFileSync(path.join(repository, 'Dockerfile'), 'utf8')
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// What every pod that we ship promises, whichever tool made its manifest.
+// Checks what every pod that we ship promises, whichever tool created its manifest.
 import { expect } from 'vitest'
 import { flushDeadline } from '../../src/daemon/daemon.ts'
 import { knownVariables } from './known-variables.ts'
@@ -20,13 +20,13 @@ export function expectHardened(manifests: readonly Manifest[]): void {
       })
       expect(Object.keys(container.resources?.requests ?? {})).toEqual(['cpu', 'memory'])
       expect(container.resources?.limits?.memory).toBeDefined()
-      // A subPath mount is never updated: a rotated secret would not be seen.
+      // A subPath mount is never updated, so the daemon would not see a rotated secret.
       for (const mount of container.volumeMounts ?? []) expect(mount.subPath).toBeUndefined()
     }
   }
 }
 
-/** The daemon of a Deployment: probes, time to flush, no token of the Kubernetes API, settings that exist. */
+/** Checks that the daemon of a Deployment has probes, time to flush, no token of the Kubernetes API, and only existing settings. */
 export function expectDaemon(manifest: Manifest): Container {
   const pod = podOf(manifest)
   expect(pod?.automountServiceAccountToken).toBe(false)
@@ -38,7 +38,7 @@ export function expectDaemon(manifest: Manifest): Container {
   return daemon
 }
 
-/** No variable is misspelled; no secret is given in clear text; every file of a secret lies in a mounted folder. */
+/** Checks that no variable is misspelled, that no secret is given in clear text, and that every file of a secret is in a mounted folder. */
 export function expectKnownSettings({ env = [], volumeMounts = [] }: Container): void {
   const known = knownVariables()
   for (const { name, value } of env) {
@@ -49,7 +49,7 @@ export function expectKnownSettings({ env = [], volumeMounts = [] }: Container):
   }
 }
 
-/** Every ConfigMap that a pod mounts is among the manifests; Secrets never are: they are the operator's. */
+/** Checks that every ConfigMap that a pod mounts is among the manifests. Secrets never are, because the operator creates them. */
 export function expectComplete(manifests: readonly Manifest[]): void {
   const names = (kind: string) => manifests.filter(one => one.kind === kind).map(one => one.metadata.name)
   expect(names('Secret')).toEqual([])
@@ -65,7 +65,7 @@ export function expectComplete(manifests: readonly Manifest[]): void {
   }
 }
 
-/** Pods of others in the same namespace, as their charts label them, and the rotation's. */
+/** Pods of other programs in the same namespace, as their charts label them, and the pod of the rotation. */
 const otherPods = [
   {},
   { 'app.kubernetes.io/name': 'opentelemetry-collector', 'app.kubernetes.io/instance': 'ci' },
@@ -73,7 +73,7 @@ const otherPods = [
   { app: 'pipespan-frontend' },
 ]
 
-/** Every selector of pods selects the daemon's, and nobody else's: a NetworkPolicy for all would cut off the namespace. */
+/** Checks that every pod selector selects the daemon's pods and no others. A NetworkPolicy for all pods would cut off the namespace. */
 export function expectOwnPodsSelected(manifests: readonly Manifest[]): void {
   const [daemon] = ofKind(manifests, 'Deployment')
   if (daemon === undefined) throw new Error('There is no Deployment.')
@@ -92,7 +92,7 @@ export function expectOwnPodsSelected(manifests: readonly Manifest[]): void {
   }
 }
 
-/** Services and NetworkPolicies number the ports of pods: named ports of native sidecars are resolved from Kubernetes 1.32 on only. */
+/** Checks that Services and NetworkPolicies use the numbers of pod ports. Kubernetes resolves the named ports of native sidecars only since 1.32. */
 export function expectNumberedPorts(manifests: readonly Manifest[]): void {
   const services = ofKind(manifests, 'Service').flatMap(({ spec }) => spec?.ports as { targetPort: unknown }[])
   const policies = ofKind(manifests, 'NetworkPolicy').flatMap(({ spec }) =>

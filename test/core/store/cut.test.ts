@@ -1,9 +1,9 @@
-// What is in memory at once, where a batch has runs of thousands of jobs.
+// Tests how a batch is cut into slices, which limit the memory if the batch has runs with thousands of jobs.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { cut } from '../../../src/core/store/sql/job-pages.ts'
 
-it('slices have all items in order, up to the limit except for single larger items, and are as few as possible', () => {
+it('cuts items into as few slices as possible, in order, and up to the limit except for single larger items', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(100)), fc.integer({ min: 1, max: 200 }), (sizes, most) => {
       const slices = cut(sizes, size => size, most)

@@ -1,4 +1,5 @@
-// One row that is damaged among others: nobody who goes through many rows stops at it, on any store; it is named once and counted.
+// Tests every store with one damaged row among others. Code that reads many rows continues after the damaged row, and the row is logged once and
+// counted.
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -49,7 +50,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       ;({ here, store } = await opened(bench))
     })
 
-    /** The rows that the log names, each once: the store has counted as many. */
+    /** Returns the rows that the log names, each once. The store must have counted the same number of rows. */
     function named(): Record<string, unknown>[] {
       const found = lines.filter(({ msg }) => msg === 'a row of the store is damaged')
       expect(store.damaged.count).toBe(found.length)
@@ -79,7 +80,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       return settler.counters.postponed
     }
 
-    /** What was in memory is read anew. */
+    /** Changes a row by SQL. The store is opened again, because rows in memory would hide the change. */
     async function damage(sql: string): Promise<void> {
       await store.close()
       lines = []
@@ -95,20 +96,26 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     it.each([
       ['row', `UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`],
       ['document', `UPDATE runs SET document = substr(document, 1, 20) WHERE pipeline_id = ${bad}`],
-    ])('of a run (%s) is not pruned, because its tombstone would be lost; the others are', async (_what, sql) => {
-      await observe(all)
-      await settle()
-      expect(await leased()).toEqual(all)
-      await damage(sql)
-      here.move(30 * day)
-      for (const pruned of [others.length, 0]) {
-        expect(await store.pruning.runs(here.now() - day, 100, undefined)).toMatchObject({ pruned, remembered: pruned })
-      }
-      expect((await store.runs.count()).runs).toBe(1)
-      expect(named()).toMatchObject([{ table: 'runs', instance, pipeline_id: bad }])
-    })
+    ])(
+      'does not prune a run with a damaged row (%s), because its tombstone would be lost, but prunes the others',
+      async (_what, sql) => {
+        await observe(all)
+        await settle()
+        expect(await leased()).toEqual(all)
+        await damage(sql)
+        here.move(30 * day)
+        for (const pruned of [others.length, 0]) {
+          expect(await store.pruning.runs(here.now() - day, 100, undefined)).toMatchObject({
+            pruned,
+            remembered: pruned,
+          })
+        }
+        expect((await store.runs.count()).runs).toBe(1)
+        expect(named()).toMatchObject([{ table: 'runs', instance, pipeline_id: bad }])
+      },
+    )
 
-    it("of a total is left out of what is read, and starts again with the project's next pipeline", async () => {
+    it("omits a total with a damaged row, and starts it again with the project's next pipeline", async () => {
       await observe([1, 2])
       await settle()
       const before = (await store.totals.read(10)).projects[0]?.series ?? []
@@ -131,21 +138,24 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       ['another form', documentBytes({ bounds: [], projects: [] })],
       ['an increment without an amount', documentBytes([{ ...ownerOfTotals, increments: [{ metric: 'm' }] }])],
       ['no document', Buffer.from('half')],
-    ])('of what was added to totals (%s) is counted, and the rows after it are added', async (_what, content) => {
-      const insert = 'INSERT INTO totals_added (added_at, content) VALUES (?1, ?2)'
-      await store.on(sql => sql.change(insert, [here.now(), content]))
-      await observe([1])
-      await settle()
-      await damage('SELECT 1')
-      expect((await store.totals.read(10)).projects[0]?.series.length).toBeGreaterThan(0)
-      expect(named()).toMatchObject([{ table: 'totals_added', id: 1 }])
-    })
+    ])(
+      'counts a damaged row of pending increments (%s), and adds the rows after it to the totals',
+      async (_what, content) => {
+        const insert = 'INSERT INTO totals_added (added_at, content) VALUES (?1, ?2)'
+        await store.on(sql => sql.change(insert, [here.now(), content]))
+        await observe([1])
+        await settle()
+        await damage('SELECT 1')
+        expect((await store.totals.read(10)).projects[0]?.series.length).toBeGreaterThan(0)
+        expect(named()).toMatchObject([{ table: 'totals_added', id: 1 }])
+      },
+    )
 
     it.each([
       ['totals', `UPDATE totals_projects SET facts = ${half} WHERE project_id = 3`, { projects: 0, active: 1 }],
       ['runs under way', `UPDATE runs SET project = ${half} WHERE pipeline_id = 9`, { projects: 1, active: 0 }],
       ['attributes', `UPDATE totals SET attributes = ${half}`, { projects: 1, active: 1 }],
-    ])("of a project's %s stops no flush", async (_what, sql, expected) => {
+    ])("continues to read totals if a row of a project's %s is damaged", async (_what, sql, expected) => {
       await observe([1])
       await settle()
       await store.totals.read(10)
@@ -157,12 +167,12 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(named().length).toBeGreaterThan(0)
     })
 
-    it('of a document counts as missing; a list lacks only this one', async () => {
+    it('treats a damaged document as missing, and lists all other documents', async () => {
       const cursor = { instance, seen: 1, childrenSeen: 1, ranAt: 1, active: [] }
       for (const project of [1, 2, 3]) await store.repositories.polledProjects.put({ ...cursor, project })
       const damaged = `poll/project ${instance} 1`
       await damage(`UPDATE key_value SET value = ${half} WHERE name = '${damaged}'`)
-      // JSON, but no such document.
+      // The value is JSON, but not a valid document of its kind.
       await damage(`UPDATE key_value SET value = '{"project":3}' WHERE name = 'poll/project ${instance} 3'`)
       const { polledProjects } = store.repositories
       expect([...(await openBook(polledProjects, instance)).entries()].map(({ project }) => project)).toEqual([2])
@@ -181,7 +191,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       ).toEqual([damaged, `poll/project ${instance} 3`])
     })
 
-    it('of a run does not hide other runs from lists, the poller and the queue', async () => {
+    it('finds other runs in lists, in the poller and in the queue if the row of one run is damaged', async () => {
       await observe(all, 'running')
       await damage(`UPDATE runs SET document = substr(document, 1, 20) WHERE pipeline_id = ${bad}`)
       const { runs } = await store.views.search({ limit: 10 })
@@ -212,7 +222,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(named()).toHaveLength(1)
     })
 
-    it('of a parent pipeline leaves its children without a parent, but exported', async () => {
+    it('exports child pipelines without a parent if the row of their parent is damaged', async () => {
       await observe([bad], 'running')
       const child = { sourcePipeline: { pipelineId: bad, jobId: bad * 10, projectId: 3 } }
       await store.runs.transact(
@@ -228,7 +238,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(await leased()).toEqual([99])
     })
 
-    it('of a run costs only the deliveries that report it', async () => {
+    it('quarantines only the deliveries that report a run with a damaged row', async () => {
       const takeIn = takeInOf(store, { snapshotter, log })
       const take = async (key: string, id: number): Promise<unknown> =>
         takeIn.take({ key, event: 'Pipeline Hook', source: 'webhook', body: Buffer.from(pipelineEvent({ id })) })

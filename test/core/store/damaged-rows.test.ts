@@ -1,10 +1,11 @@
-// Damaged rows are counted and logged once each, and so many at most: a disk that fails everywhere fills neither the log nor the memory.
+// Each damaged row is counted and logged once, up to a maximum number of rows. A disk that fails everywhere therefore fills neither the log nor the
+// memory.
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
 import { createDamagedRows } from '../../../src/core/store/sql/damaged-rows.ts'
 import { storedJson } from '../../../src/core/store/sql/stored-json.ts'
 
-it('names each damaged row once, and no more than 10,000 of them', () => {
+it('logs each damaged row once, and no more than 10,000 rows', () => {
   let lines = 0
   const damaged = createDamagedRows(pino({}, { write: () => void (lines += 1) }))
   const read = (id: number): unknown => damaged.row('runs', { id }, () => storedJson('{"half": '))

@@ -1,4 +1,4 @@
-// What every store promises of the queue of what the platform is still to be asked, and of who triggered whom.
+// Tests of every store: the queue of requests to the platform about runs, and which pipeline or job triggered a run.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { observedRun } from '../../../src/model/run.ts'
 import { event, instance, job } from '../../flow/world.ts'
@@ -41,7 +41,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     const lease = async (limit = 10, holdMs = minute) =>
       (await store.enrichment.take('fresh', limit, holdMs)).map(({ key, detail }) => [key.pipelineId, detail])
 
-    it('leases a run to one worker, the longest due first, and to the next if it was not finished', async () => {
+    it('leases the run that has been due the longest to one worker, and to the next worker if it was not finished', async () => {
       await store.runs.transact([queued(2, ask()), queued(1, ask(here.now() - 5)), queued(3, ask(here.now() + 5))])
       expect(await lease(1)).toEqual([[1, 'details']])
       expect(await lease()).toEqual([[2, 'details']])
@@ -54,13 +54,13 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       ])
     })
 
-    it('keeps the higher detail level and the earlier time of two requests', async () => {
+    it('keeps the higher detail level and the earlier time of two requests for a run', async () => {
       await store.runs.transact([queued(1, ask(here.now() + minute, 'details'))])
       await store.runs.transact([queued(1, ask(here.now(), 'state'))])
       expect(await lease()).toEqual([[1, 'details']])
     })
 
-    it('removes a finished entry unless it was requested again meanwhile', async () => {
+    it('removes a finished entry from the enrichment queue unless it was requested again in the meantime', async () => {
       await store.runs.transact([queued(1, ask()), queued(2, ask())])
       await lease()
       await store.runs.transact([queued(2, ask())])
@@ -96,13 +96,13 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await lease()).toEqual([])
       here.move(10)
       expect(await lease()).toEqual([[1, 'state']])
-      // Not if it was requested again meanwhile.
+      // The entry is not delayed if it was requested again in the meantime.
       await store.runs.transact([queued(1, ask())])
       await store.enrichment.defer(key, minute)
       expect(await lease()).toEqual([[1, 'details']])
     })
 
-    it('leases only, or all but, the runs of some tokens, by instance and group', async () => {
+    it('leases only the runs of some tokens, or the runs of all other tokens, by instance and group', async () => {
       const inProject = (pipelineId: number, path: string | undefined, of = instance): RunWork => {
         const work = queued(pipelineId, ask())
         return {
@@ -182,7 +182,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await until(4)).toBe(3 * minute)
     })
 
-    it('knows which job started a pipeline, whichever was observed first', async () => {
+    it('finds the job that started a pipeline, whichever of the two was observed first', async () => {
       const bridge = job(21, 'deploy', 'running', {}, { kind: 'bridge', downstream: { pipelineId: 9, projectId: 3 } })
       await store.runs.transact([queued(9, ask()), queued(7, ask(), { jobs: [bridge] })])
       expect(await store.enrichment.triggerOf({ instance, pipelineId: 9 })).toEqual({
@@ -193,7 +193,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await store.enrichment.triggerOf({ instance, pipelineId: 7 })).toBeUndefined()
     })
 
-    it('lists older active pipelines as possible parents, the nearest first', async () => {
+    it('lists older active pipelines as possible parents, with the nearest first', async () => {
       await store.runs.transact([
         queued(1, ask()),
         queued(2, ask(), { status: 'success' }),

@@ -1,4 +1,4 @@
-// What every store promises of events that are about no run, as one function: run against each database.
+// Tests of every store: events that are not about a run. The function is run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { chunkOf, deliver } from '../../support/of-run.ts'
 import { opened, type Bench } from './benches.ts'
@@ -9,7 +9,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'logs' } as const
 
-/** An event of a flag, or with a key one that is known by it. */
+/** Returns an event of a feature flag. If it has a key, the store recognises it by this key. */
 export function event(content: string, more: Partial<PlatformEvent> = {}): PlatformEvent {
   return {
     instance: 'https://git.example.com',
@@ -25,7 +25,7 @@ export function event(content: string, more: Partial<PlatformEvent> = {}): Platf
   }
 }
 
-/** The events that are pending, in the order in which they were taken in; delivered afterwards. */
+/** Returns the pending events in the order in which they were taken in, and marks them as delivered. */
 export async function exportedEvents(store: Store): Promise<EventChunk[]> {
   return [...(await deliver(store, exportQueue))]
     .sort((a, b) => a.id - b.id)
@@ -49,7 +49,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
 
     const exported = async (): Promise<EventChunk[]> => exportedEvents(store)
 
-    it('with a known key are exported once, however often they are reported, in one transaction or many', async () => {
+    it('exports events with a known key once, however often they are reported, in one transaction or many', async () => {
       const one = event('a', { key: 'deployment 15 success' })
       await take(one, { ...one, body: 'observed otherwise' })
       await take(one)
@@ -59,7 +59,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect((await exported()).map(({ event: { body } }) => body)).toEqual(['Flag a', 'Flag b'])
     })
 
-    it('are three for a flag that goes on, off and on within a minute, reported by two hooks, even if the clock is set back', async () => {
+    it('exports three events if a flag is switched on, off and on within a minute and two hooks report it, even if the clock is set back', async () => {
       for (const content of ['on', 'off', 'on']) {
         await take(event(content), event(content))
         here.move(-second)
@@ -72,7 +72,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(times).toEqual([...new Set(times)].sort((a, b) => a - b))
     })
 
-    it('are four for a token that is announced four times by two hooks', async () => {
+    it('exports four events if a token is announced four times by two hooks', async () => {
       const announced = event('expires', { object: 'token 25' })
       for (let days = 0; days < 4; days += 1) {
         await take(announced)
@@ -83,12 +83,12 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await exported()).toHaveLength(4)
     })
 
-    it('of different objects are independent', async () => {
+    it('treats events of different objects independently', async () => {
       await take(event('on'), event('on', { object: 'flag 7' }), event('off', { object: 'flag 7' }), event('on'))
       expect(await exported()).toHaveLength(3)
     })
 
-    it('become dead letters that describe them if they are refused, and can be sent again', async () => {
+    it('keeps refused events as dead letters that describe them and can be sent again', async () => {
       await take(event('on'))
       const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
       await store.outbox.settle(token, [{ id: items[0]!.id, as: 'rejected', status: 400, error: 'no events here' }])
@@ -103,7 +103,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await exported()).toHaveLength(1)
     })
 
-    it('are pruned after the retention; what is pending of them is sent', async () => {
+    it('prunes events after the retention, and still sends pending ones', async () => {
       const one = event('a', { key: 'deployment 15 success' })
       await take(one, event('on'))
       here.move(keyMemory + hour)

@@ -1,4 +1,4 @@
-// What every store promises, as one function: run against each database.
+// Tests of every store in one function, which is run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { event, instance, job, at, rules } from '../../flow/world.ts'
@@ -34,7 +34,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     }
 
     describe('runs', () => {
-      it('returns what was written, with the jobs', async () => {
+      it('returns a run as it was written, with its jobs', async () => {
         await store.runs.transact(finished())
         const found = await store.runs.get(key)
         expect(found?.run.pipeline?.record.facts).toMatchObject({ status: 'failed', ref: 'main' })
@@ -46,7 +46,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(found?.timing).toMatchObject({ changedAt: here.now(), dueAt: here.now() + rules.settle })
       })
 
-      it('writes nothing at all when a decision throws', async () => {
+      it('writes nothing at all if a decision about a run throws an error', async () => {
         const fails: RunWork = {
           key: { instance, pipelineId: 8 },
           jobs: 'all',
@@ -69,7 +69,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.runs.takeDue(10, 1_000)).toEqual([key])
       })
 
-      it('shows a child pipeline the facts of its parent', async () => {
+      it('gives a child pipeline the facts of its parent', async () => {
         await store.runs.transact(finished())
         const parent = await store.runs.ancestor(key, 2)
         expect(parent?.head.pipeline?.record.facts.status).toBe('failed')
@@ -79,7 +79,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     describe('exports', () => {
-      it('leases from both ends when the bytes of a lease are limited, and at least one', async () => {
+      it('leases entries from both ends of the queue if the bytes of a lease are limited, and at least one entry', async () => {
         await oweExports(6)
         const size = (await store.outbox.lease(exportQueue, 10, 0)).items[0]!.body.length
         const { items } = await store.outbox.lease(exportQueue, 10, 1_000, size * 2.5)
@@ -88,7 +88,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(2)
       })
 
-      it('finds entries between those that are leased at both ends', async () => {
+      it('finds outbox entries between those that are leased at both ends', async () => {
         await oweExports(10)
         const taken: number[][] = []
         for (let count = 0; count < 4; count += 1) {
@@ -98,7 +98,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(taken).toEqual([[1, 2, 9, 10], [3, 4, 7, 8], [5, 6], []])
       })
 
-      it('reports when the next is due: for leased ones, when their lease expires', async () => {
+      it('reports when the next entry is due, which for a leased entry is the time when its lease expires', async () => {
         const logs: ExportQueue = { destination: 'default', signal: 'logs' }
         await oweExports(2, [exportQueue, logs])
         const first = await store.outbox.lease(exportQueue, 1, 1_000)
@@ -112,7 +112,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.dueIn(exportQueue)).toBe(500)
       })
 
-      it('lets a lost lease settle nothing', async () => {
+      it('does not settle entries with a lost lease', async () => {
         await oweExports(1)
         const first = await store.outbox.lease(exportQueue, 10, 1_000)
         here.move(1_000)
@@ -122,7 +122,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
           lost: 1,
           at: here.now(),
         })
-        // An expired lease settles what nobody else has leased since.
+        // An expired lease can still settle entries that nobody else has leased since.
         here.move(1_000)
         expect(await store.outbox.settle(second.token, [{ id, as: 'delivered' }])).toEqual({ lost: 0, at: here.now() })
         expect(await store.outbox.deadLetters(10)).toEqual([])
@@ -183,7 +183,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.settle(token, [{ id: items[2]!.id, as: 'delivered' }])).toMatchObject({ lost: 0 })
       })
 
-      it("keeps dead letters with the backend's message, to be sent again or dropped", async () => {
+      it("keeps dead letters with the backend's message until they are sent again or dropped", async () => {
         await oweExports(2)
         const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
         await store.outbox.settle(
@@ -200,7 +200,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.deadLetters(10)).toEqual([])
       })
 
-      it('moves what is pending to a queue of another name and back, but nothing else', async () => {
+      it('moves pending entries to a queue of another name and back, but no other entries', async () => {
         await oweExports(4)
         const { token, items } = await store.outbox.lease(exportQueue, 1, 1_000)
         await store.outbox.settle(token, [{ id: items[0]!.id, as: 'rejected', status: 400, error: 'bad attribute' }])
@@ -219,7 +219,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.dueIn(held)).toBeUndefined()
       })
 
-      it('reports for each export queue what is pending and since when', async () => {
+      it('reports for each export queue how many entries are pending and since when', async () => {
         await oweExports(3)
         expect(await store.outbox.queues()).toEqual([
           {
@@ -235,7 +235,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     describe('repositories and leases', () => {
-      it('keep documents by key, change them under a lock and list them', async () => {
+      it('stores documents by key, changes them under a lock and lists them', async () => {
         const { sweeps } = store.repositories
         const [one, two] = ['acme', 'acme/shop'].map(group => ({ instance: 'https://git.example.com', group }))
         const count =
@@ -256,7 +256,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await sweeps.get(two!)).toMatchObject({ count: 5 })
       })
 
-      it('give a lease to one holder until it expires or is released', async () => {
+      it('gives a lease to one holder until the lease expires or is released', async () => {
         expect(await store.leases.take('poller', 'one', 1_000)).toBe(true)
         expect(await store.leases.take('poller', 'two', 1_000)).toBe(false)
         here.move(900)

@@ -1,4 +1,4 @@
-// The way of a run through a store, step by step, for what is tested of it afterwards.
+// Moves a run through a store step by step, for tests of its later states.
 import { at, day, event, instance, job, minute, rules } from '../../flow/world.ts'
 import { countedIn } from '../../support/counted-figures.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -19,7 +19,7 @@ export async function observe(store: Store, observation: Observation): Promise<v
   await store.runs.transact(mergeObservations([observation], 'webhook', rules))
 }
 
-/** Takes the snapshot of a run's next attempt, with these entries in the outbox for each chunk. */
+/** Returns the work that takes the snapshot of a run's next attempt and adds these entries to the outbox for each chunk. */
 export function snapshotWork(
   pipelineId: number,
   pendingOf: (chunk: Chunk) => PendingChunk = chunk => ({ chunk, to: [exportQueue] }),
@@ -39,7 +39,7 @@ export function snapshotWork(
   }
 }
 
-/** Takes the snapshot of what is due of a run; returns its chunks. */
+/** Takes the snapshot of a run's due attempts and returns its chunks. */
 export async function takeSnapshot(store: Store, pipelineId = 7, to = exportQueue): Promise<Chunk[]> {
   const chunks: Chunk[] = []
   const work: RunWork = {

@@ -1,4 +1,4 @@
-// A store with something in every room, for tests of the store as a whole.
+// Fills every table of a store with data, for tests of the store as a whole.
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { at, event, job, rules } from '../../flow/world.ts'
 import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
@@ -6,7 +6,10 @@ import { snapshotWork } from './exported-run.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 import type { Tables } from '../../../src/core/store/sql/tables.ts'
 
-/** Runs 1 to `runs`, with snapshots and pending exports; keys of deliveries, one that could not be decoded, a note and a counter. */
+/**
+ * Stores runs 1 to `runs`, with snapshots and pending exports. Also stores keys of deliveries, a delivery that could not be decoded, a key-value
+ * entry and a counter.
+ */
 export async function fill(store: Store, runs: number): Promise<void> {
   const ids = Array.from({ length: runs }, (_, index) => index + 1)
   const observations = ids.map(id => {
@@ -21,7 +24,7 @@ export async function fill(store: Store, runs: number): Promise<void> {
   await store.counters.add('pruned.runs', 5)
 }
 
-/** Every row of every table. */
+/** Returns every row of every table. */
 export async function contents(tables: Tables): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   for (const table of await tables.list()) {

@@ -1,5 +1,5 @@
-// The files of an open SQLite store that are removed, moved, replaced or emptied: the store says that it is not in its place, takes no delivery and
-// makes no checkpoint, and goes on when the same files are back.
+// Tests what happens if the files of an open SQLite store are removed, moved, replaced or emptied. The store reports that it is not in place, takes
+// in no delivery and makes no checkpoint. It continues when the same files are back.
 import { copyFileSync, mkdirSync, renameSync, rmSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -41,7 +41,7 @@ it.each(
   ['', '-wal', '-shm'].flatMap(ending =>
     harms.map(([what, harm]) => [`p.db${ending} was ${what}`, ending, harm] as const),
   ),
-)('is noticed: %s', async (_, ending, harm) => {
+)('notices that a file of the store is not in place: %s', async (_, ending, harm) => {
   const { file, store, take } = opened()
   expect(store.isInPlace?.()).toBe(true)
   await store.proveWritable()
@@ -53,7 +53,7 @@ it.each(
   await expect(store.proveWritable()).rejects.toThrow('Put the same file back, or restart the daemon')
 })
 
-it('is noticed if the file was emptied, and if its whole folder is gone', async () => {
+it("notices that the store's file was emptied, and that its whole folder is missing", async () => {
   const emptied = opened()
   truncateSync(emptied.file)
   expect(emptied.store.isInPlace?.()).toBe(false)
@@ -64,7 +64,7 @@ it('is noticed if the file was emptied, and if its whole folder is gone', async 
   await expect(gone.take('a')).rejects.toThrow(StoreGone)
 })
 
-it('is over when the same file is back, and nothing that was accepted is lost', async () => {
+it('accepts deliveries again when the same file is back, without losing an accepted one', async () => {
   const { file, store, take } = opened()
   expect(await take('a')).toEqual([true])
   renameSync(file, `${file}-elsewhere`)
@@ -74,7 +74,7 @@ it('is over when the same file is back, and nothing that was accepted is lost', 
   expect(await take('a', 'b')).toEqual([false, true])
 })
 
-it('is in its place however much is written, erased and given back', async () => {
+it('reports that the store is in place, however much is written, erased and returned to the file system', async () => {
   const { store, take } = opened()
   for (let round = 0; round < 20; round += 1) {
     await take(`${round}`)

@@ -1,10 +1,10 @@
-// A new, empty PostgreSQL database on the server that all test files of a run share. Who stops servers, or counts what they hold, starts
-// one of its own (`postgres-server.ts`).
+// Creates a new, empty PostgreSQL database on the server that all test files of a run share. Tests that stop servers, or count the contents of a
+// server, start their own server (`postgres-server.ts`).
 import { inject } from 'vitest'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** URL of a service that creates a database at each request and answers with its URL. */
+    /** URL of a service that creates a database for each request and responds with the database's URL. */
     readonly newDatabase: string
   }
 }

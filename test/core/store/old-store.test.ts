@@ -1,4 +1,4 @@
-// A store of before the first release is refused, with what to do, and left as it is.
+// A store from before the first release is refused with a remedy, and is not changed.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { newDatabase } from './new-database.ts'
 import { query } from './postgres-server.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-/** Some of its tables, with a pipeline that is still to be exported. */
+/** Some tables of a store from before the first release, with a pipeline that is still to be exported. */
 const oldSchema = `
   CREATE TABLE kept_deliveries (id integer PRIMARY KEY, event text NOT NULL, reason text NOT NULL);
   CREATE TABLE runs (id integer PRIMARY KEY, instance text NOT NULL, heard_from text NOT NULL);
@@ -34,18 +34,21 @@ describe('an SQLite file from before the first release', () => {
     [1, 0],
     [7, 0],
     [2, 0x50535041],
-  ])('with schema %i is refused by serve and by commands, and stays unchanged', (version, applicationId) => {
-    const old = new DatabaseSync(file)
-    old.exec(`${oldSchema} PRAGMA user_version = ${version}; PRAGMA application_id = ${applicationId}`)
-    old.close()
-    expect(() => openSqlite(file, options)).toThrow(refusal)
-    expect(() => openSqliteShared(file, options)).toThrow(refusal)
-    const after = new DatabaseSync(file)
-    expect(after.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()).toEqual({ tables: 5 })
-    expect(after.prepare('PRAGMA user_version').get()).toEqual({ user_version: version })
-    expect(after.prepare('SELECT state FROM exports').get()).toEqual({ state: 'owed' })
-    after.close()
-  })
+  ])(
+    'refuses an old file with schema %i in serve and in commands, and leaves it unchanged',
+    (version, applicationId) => {
+      const old = new DatabaseSync(file)
+      old.exec(`${oldSchema} PRAGMA user_version = ${version}; PRAGMA application_id = ${applicationId}`)
+      old.close()
+      expect(() => openSqlite(file, options)).toThrow(refusal)
+      expect(() => openSqliteShared(file, options)).toThrow(refusal)
+      const after = new DatabaseSync(file)
+      expect(after.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()).toEqual({ tables: 5 })
+      expect(after.prepare('PRAGMA user_version').get()).toEqual({ user_version: version })
+      expect(after.prepare('SELECT state FROM exports').get()).toEqual({ state: 'owed' })
+      after.close()
+    },
+  )
 })
 
 it.each(['pipespan_schema', 'pipespan_version'])(
@@ -60,7 +63,7 @@ it.each(['pipespan_schema', 'pipespan_version'])(
   },
 )
 
-// A migration finds done what it is to do, or a statement misses what no migration makes any more.
+// A migration finds its step already done, or a statement needs a column that no migration creates any more.
 describe.each([
   ['whose next step is done already', 'PRAGMA user_version = 0', 'DELETE FROM pipespan_store'],
   [
@@ -68,7 +71,7 @@ describe.each([
     'ALTER TABLE outbox RENAME COLUMN tries TO tried',
     'ALTER TABLE outbox RENAME COLUMN tries TO tried',
   ],
-])('a store of a version between two releases, %s, is refused with a remedy', (_, ofFile, ofServer) => {
+])('a store of a version between two releases, %s', (_, ofFile, ofServer) => {
   const remedy = /a schema that no released version has: .*Let the version that wrote it export its pending data/s
   const use = async (open: () => Promise<Store>): Promise<void> => {
     const store = await open()
@@ -79,7 +82,7 @@ describe.each([
     }
   }
 
-  it('on SQLite', async () => {
+  it('refuses an SQLite store of a version between two releases with a remedy', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.db')
     await openSqlite(file, options).close()
     const raw = new DatabaseSync(file)
@@ -88,7 +91,7 @@ describe.each([
     await expect(use(async () => openSqlite(file, options))).rejects.toThrow(remedy)
   })
 
-  it('on PostgreSQL', async () => {
+  it('refuses a PostgreSQL store of a version between two releases with a remedy', async () => {
     const url = await newDatabase()
     await (await openPostgres(url, options)).close()
     await query(url, ofServer)
@@ -96,7 +99,7 @@ describe.each([
   })
 })
 
-it('refuses a file that another process has locked with a fitting remedy', () => {
+it('refuses a file that another process has locked, and names a fitting remedy', () => {
   const file = path.join(temporaryFolder(), 'pipespan.db')
   const [other, own] = [new DatabaseSync(file), new DatabaseSync(file)]
   other.exec('CREATE TABLE a (b); BEGIN EXCLUSIVE')

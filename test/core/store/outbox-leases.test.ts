@@ -1,4 +1,4 @@
-// Exports on their way on SQLite: who holds them is known in memory alone.
+// Tests leases of outbox entries on SQLite, which are only recorded in the memory of the process.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -13,7 +13,7 @@ const minute = 60_000
 let file: string
 let now: number
 let store: Store
-/** Another process's look at the file. */
+/** A connection that reads the file like another process. */
 let beside: DatabaseSync
 const open = (): Store => openSqlite(file, { now: () => now, maxSize: 2 ** 30 })
 
@@ -29,12 +29,12 @@ afterEach(async () => {
   await store.close()
 })
 
-/** Another one after every commit to the file. */
+/** Returns a number that changes with every commit to the file. */
 const version = (): unknown => beside.prepare('PRAGMA data_version').get()
 const pendingCount = (): number =>
   (beside.prepare(`SELECT count(*) AS n FROM outbox WHERE state = 'pending'`).get() as { n: number }).n
 
-it('writes nothing to lease entries or to release unsent ones', async () => {
+it('leases entries and releases unsent ones without writing to the file', async () => {
   const before = version()
   const { token, items } = await store.outbox.lease(exportQueue, 3, minute)
   expect(
@@ -49,7 +49,7 @@ it('writes nothing to lease entries or to release unsent ones', async () => {
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toHaveLength(4)
 })
 
-it('counts the entries of crashed processes as repeated once, however many crashed', async () => {
+it('counts the leased entries of crashed processes as repeated once, however many processes crashed', async () => {
   const { token, items } = await store.outbox.lease(exportQueue, 4, minute)
   const [delivered, later, unsent] = items.map(({ id }) => id)
   await store.outbox.settle(token, [
@@ -70,7 +70,7 @@ it('counts the entries of crashed processes as repeated once, however many crash
   expect(await next(10)).toEqual([4, 0])
 })
 
-it('releases leases that are stored in rows, as in a copy from PostgreSQL, at the start', async () => {
+it('releases leases at the start that are stored in rows, as in a copy from PostgreSQL', async () => {
   beside.prepare(`UPDATE outbox SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
   expect(await store.outbox.dueIn(exportQueue)).toBe(0)
   expect((await store.outbox.lease(exportQueue, 10, 0)).items).toHaveLength(3)
@@ -78,7 +78,7 @@ it('releases leases that are stored in rows, as in a copy from PostgreSQL, at th
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toHaveLength(5)
 })
 
-it('settles with the same lease once the store accepts writes again', async () => {
+it('settles entries with the same lease once the store accepts writes again', async () => {
   const { token, items } = await store.outbox.lease(exportQueue, 10, minute)
   const settle = async () =>
     store.outbox.settle(
@@ -94,13 +94,13 @@ it('settles with the same lease once the store accepts writes again', async () =
   expect(pendingCount()).toBe(0)
 })
 
-it('counts entries that were released meanwhile as lost', async () => {
+it('counts entries whose lease was released in the meantime as lost', async () => {
   const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
   expect(await store.pruning.unserved(exportQueue, now + minute, 100)).toBe(5)
   expect(await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toMatchObject({ lost: 1 })
 })
 
-it('finds due entries through the index, in order', async () => {
+it('finds due outbox entries through the index, in order', async () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   const fresh = openSqliteShared(file, { now: () => now, maxSize: 2 ** 30 })
   try {
@@ -120,7 +120,7 @@ it('finds due entries through the index, in order', async () => {
   }
 })
 
-it('keeps leases when the clock is set a year ahead, and lets them expire in time when it is set back', async () => {
+it('keeps leases if the clock is set a year ahead, and lets them expire in time if it is set back', async () => {
   await store.close()
   let elapsed = 1_000
   store = openSqlite(file, { now: () => now, elapsed: () => elapsed, maxSize: 2 ** 30 })

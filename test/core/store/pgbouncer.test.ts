@@ -1,5 +1,6 @@
-// The store by way of a real PgBouncer in transaction mode: each transaction may have another server connection. In full all that
-// every store promises (PIPESPAN_TEST_FULL=1); else what poolers are known to break. Skipped with a word where none is installed.
+// Tests the store through a real PgBouncer in transaction mode, in which each transaction may have another server connection. With
+// PIPESPAN_TEST_FULL=1, all tests of every store are run, and otherwise only tests of features that poolers are known to break. If PgBouncer is not
+// installed, the tests are skipped with a message.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
@@ -26,7 +27,7 @@ afterAll(async () => {
 
 const bench = postgresBenches(async () => pooler.through(await newDatabase()))
 
-describe.skipIf(!hasPgBouncer)('through PgBouncer in transaction mode', () => {
+describe.skipIf(!hasPgBouncer)('PostgreSQL through PgBouncer in transaction mode', () => {
   it('replicas migrate an empty database together, take in each delivery once, and leave no setting or lock behind', async () => {
     const direct = await newDatabase()
     const stores = await Promise.all(
@@ -34,8 +35,8 @@ describe.skipIf(!hasPgBouncer)('through PgBouncer in transaction mode', () => {
     )
     try {
       const names = Array.from({ length: 60 }, (_, at) => `delivery ${at}`)
-      // Each of them twice, by two replicas at the same moment, on fewer server connections than there are clients.
-      // Some at a time: whoever waits for a connection for long is asked to retry.
+      // Two replicas take in each delivery at the same moment, with fewer server connections than clients. Only some deliveries are taken in at a
+      // time, because a client that waits too long for a connection is asked to retry.
       const outcomes: unknown[] = []
       for (let from = 0; from < names.length; from += 12) {
         const taken = names

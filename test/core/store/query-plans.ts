@@ -1,4 +1,4 @@
-// Whether what the pages ask is answered through an index: no statement reads a table from end to end.
+// Checks that the queries of the pages use an index: no statement reads a whole table.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -17,16 +17,19 @@ import type { Row } from '../../../src/core/store/sql/columns.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 export interface Asked {
-  /** Asks everything once. */
+  /** Runs all queries once. */
   readonly askAll: (statements: Statements, ask: Ask) => Promise<void>
-  /** Whether a line of SQLite's plan is a reading of a whole table; undefined: as usual. */
+  /** Whether a line of SQLite's plan means that a whole table is read. If undefined, the usual check decides. */
   readonly isScan?: (sql: string, detail: string) => boolean | undefined
 }
 
-/** What SQLite says of a list that the statement itself has, or has just read. */
+/** Matches plan lines of SQLite for a list that is part of the statement, or that the statement has just read. */
 const listsOfOurs = /^SCAN (known|walked|queues|subjects|newest_\d+|(\d+ )?CONSTANT ROW|\(subquery)/
 
-/** Reading an index in its own order up to a LIMIT, or one that holds only the backlog, is no reading of a table. */
+/**
+ * Whether a plan line means that a whole table is read. Two reads do not count: an index in its own order up to a LIMIT, and an index that contains
+ * only the backlog.
+ */
 function isUsualScan(sql: string, detail: string): boolean {
   if (!detail.startsWith('SCAN') || listsOfOurs.test(detail)) return false
   if (/^SCAN listed_runs USING (COVERING )?INDEX listed_by_(time|finish|project|pipeline)$/.test(detail))
@@ -39,7 +42,7 @@ export function queriesUseIndexes({ askAll, isScan }: Asked): void {
   afterAll(() => rmSync(folder, { recursive: true }))
 
   describe('the queries of the pages', () => {
-    it('scan no table of SQLite', async () => {
+    it('runs the queries of the pages without a full table scan on SQLite', async () => {
       const file = path.join(folder, 'p.db')
       await fill(openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }), 1_500)
       const db = new DatabaseSync(file)
@@ -58,13 +61,13 @@ export function queriesUseIndexes({ askAll, isScan }: Asked): void {
       expect(plans.filter(([sql, detail]) => isScan?.(sql, detail) ?? isUsualScan(sql, detail))).toEqual([])
     })
 
-    it('use an index of PostgreSQL', async () => {
+    it('runs the queries of the pages through an index on PostgreSQL', async () => {
       const url = await newDatabase()
       await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }), 200)
-      // One connection: what is set for it holds for all that is asked.
+      // There is only one connection, so that its settings apply to all queries.
       const client = new pg.Pool({ connectionString: url, max: 1 })
       try {
-        // A small table is read whole because that is quicker. Where there is no index, it is read whole even so.
+        // PostgreSQL scans a small table as a whole, because that is faster. With this setting, it does so only if there is no index.
         await client.query('ANALYZE; SET enable_seqscan = off')
         const scans: string[] = []
         const ask: Ask = async (sql, values) => {
@@ -96,7 +99,7 @@ function statementsOf(ask: Ask, listed: Statements['listed']): Statements {
   return { all, listed, damaged: createDamagedRows(undefined) } as unknown as Statements
 }
 
-/** A bare client gives large numbers as text. */
+/** Converts large numbers, which a bare client returns as text. */
 function numbers(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [

@@ -1,4 +1,4 @@
-// Several replicas on one PostgreSQL database, one of them paused at the worst moment for longer than its leases.
+// Several replicas use one PostgreSQL database, and one of them is paused at the worst moment for longer than its leases.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createExporter, type Exporter } from '../../../src/core/send/exporter.ts'
 import { type Delivery, type TakeIn, type TakenIn } from '../../../src/core/take-in/take-in.ts'
@@ -17,13 +17,15 @@ import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const minute = 60_000
-/** So short that the settle loop takes every snapshot at once, and so long that no delivery's transaction does. */
+/**
+ * The settle time is so short that the settle loop takes every snapshot at once, and long enough that the transaction of a delivery never takes one.
+ */
 const rules = { settle: 1, deadline: 0, blockedAfter: minute, staleAfter: minute, chunkSize: 500 }
 const settings = telemetrySettings({ profiles })
 
 let receiver: OtlpReceiver
 let url: string
-/** How far the tests' clock, which all replicas and the database go by, is ahead. */
+/** How far the tests' clock is ahead, ms. All replicas and the database use this clock. */
 let ahead: number
 let replicas: Replica[]
 const clock = { ...systemClock, now: () => Date.now() + ahead }
@@ -39,10 +41,10 @@ afterEach(async () => {
   await receiver.close()
 })
 
-/** Stops a replica between two of its steps: those who ask wait until it is resumed. */
+/** Stops a replica between two of its steps. Its callers wait until it is resumed. */
 class Pause {
   #resumed = Promise.withResolvers<unknown>()
-  /** Resolves when the replica has come to where it is to pause. */
+  /** Resolves when the replica has reached the step at which it pauses. */
   #reached = Promise.withResolvers<unknown>()
   #at: string | undefined
   #underWay = 0
@@ -53,7 +55,7 @@ class Pause {
     this.#reached = Promise.withResolvers()
   }
 
-  /** Resolves when the replica is paused: at its step, and nothing that it had asked for before is still under way. */
+  /** Resolves when the replica is paused at its step and all its earlier queries have ended. */
   async begun(): Promise<void> {
     await this.#reached.promise
     await expect.poll(() => this.#underWay).toBe(0)
@@ -100,7 +102,7 @@ class Replica {
     })
   }
 
-  /** Every step of a paused replica waits before it asks the database and after it was answered. */
+  /** Makes every step of a paused replica wait, both before it queries the database and after the database has responded. */
   #pausing(store: Store): Store {
     const pausing = <R extends object>(room: string, methods: R): R =>
       new Proxy(methods, {
@@ -122,7 +124,7 @@ class Replica {
     this.exporter.start()
   }
 
-  /** Starts what decides about runs: nothing is sent until `exporter` is started too. */
+  /** Starts the settling of runs. Nothing is sent until `exporter` is started, too. */
   startDeciding(): void {
     this.#running = true
     this.settler.start()
@@ -135,7 +137,7 @@ class Replica {
   }
 }
 
-/** A lease of nothing is no moment to pause at. */
+/** True for a lease without items. The replica does not pause after such a lease. */
 function isIdle(result: unknown): boolean {
   return typeof result === 'object' && result !== null && 'items' in result && (result.items as unknown[]).length === 0
 }
@@ -158,7 +160,7 @@ async function take({ takeIn }: Replica, all: readonly number[], hook = 'project
 
 const ids = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1)
 
-/** How often each pipeline's own span arrived. */
+/** Returns how often each pipeline's own span arrived. */
 function arrivals(): Map<number, number> {
   const found = new Map<number, number>()
   for (const { attributes } of receiver.spans) {
@@ -172,7 +174,7 @@ function arrivals(): Map<number, number> {
 const uniqueSpans = (): number => new Set(receiver.spans.map(({ spanId }) => spanId)).size
 
 describe('replicas on one PostgreSQL database', () => {
-  it('export a run once that the hooks of its project and its group report at the same time', async () => {
+  it('exports a run once if the hooks of its project and its group report it to the replicas at the same time', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(120)
     await Promise.all([take(a, all, 'project'), take(b, all, 'group')])
@@ -188,35 +190,38 @@ describe('replicas on one PostgreSQL database', () => {
   it.each([
     ['holding runs that are due', 'after runs.takeDue'],
     ['holding exports it has not sent', 'after exports.lease'],
-  ])('continue while one of them is suspended in %s, and that one settles nothing when it resumes', async (_, step) => {
-    const [a, b, c] = [await replica(), await replica(), await replica()]
-    const all = ids(60)
-    await take(b, all)
-    a.pause.at(step)
-    a.startDeciding()
-    // What it had sent and not yet noted when it was paused would be sent again, as the next test shows: where it is
-    // paused before it leases exports, it sends nothing until then.
-    const pausesAtExports = step.includes(' exports.')
-    if (pausesAtExports) a.exporter.start()
-    await a.pause.begun()
-    if (!pausesAtExports) a.exporter.start()
-    ahead += 3 * minute
-    b.start()
-    c.start()
-    await receiver.until(() => arrivals().size === all.length)
-    await expect.poll(async () => b.store.outbox.queues()).toEqual([])
-    const { spans } = receiver.counts
-    a.pause.resume()
-    await expect.poll(async () => (await a.exporter.status()).map(({ pending }) => pending)).toEqual([0])
-    await take(a, [1_000])
-    await receiver.until(() => arrivals().has(1_000))
-    expect(receiver.counts.spans).toBe(spans + 3)
-    expect(receiver.spans.length).toBe(3 * (all.length + 1))
-    expect(uniqueSpans()).toBe(3 * (all.length + 1))
-    expect((await a.store.runs.count()).runs).toBe(all.length + 1)
-  })
+  ])(
+    'continues while one replica is suspended in %s, and that replica settles nothing when it resumes',
+    async (_, step) => {
+      const [a, b, c] = [await replica(), await replica(), await replica()]
+      const all = ids(60)
+      await take(b, all)
+      a.pause.at(step)
+      a.startDeciding()
+      // If the replica is paused after it has sent a batch and before it has settled it, the batch is sent again, as the next test shows. If the
+      // replica is paused before it leases exports, it sends nothing until then.
+      const pausesAtExports = step.includes(' exports.')
+      if (pausesAtExports) a.exporter.start()
+      await a.pause.begun()
+      if (!pausesAtExports) a.exporter.start()
+      ahead += 3 * minute
+      b.start()
+      c.start()
+      await receiver.until(() => arrivals().size === all.length)
+      await expect.poll(async () => b.store.outbox.queues()).toEqual([])
+      const { spans } = receiver.counts
+      a.pause.resume()
+      await expect.poll(async () => (await a.exporter.status()).map(({ pending }) => pending)).toEqual([0])
+      await take(a, [1_000])
+      await receiver.until(() => arrivals().has(1_000))
+      expect(receiver.counts.spans).toBe(spans + 3)
+      expect(receiver.spans.length).toBe(3 * (all.length + 1))
+      expect(uniqueSpans()).toBe(3 * (all.length + 1))
+      expect((await a.store.runs.count()).runs).toBe(all.length + 1)
+    },
+  )
 
-  it('take each delivery in once that is sent again to another while the first one is suspended in taking it in', async () => {
+  it('takes in a delivery once if it is sent again to another replica while the first replica is suspended in taking it in', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(60)
     a.pause.at('before runs.takeIn')
@@ -235,7 +240,7 @@ describe('replicas on one PostgreSQL database', () => {
     expect(receiver.spans.length).toBe(3 * all.length)
   })
 
-  it('repeat only one batch, with identical ids, if one of them is suspended between a request and its settlement', async () => {
+  it('repeats only one batch, with identical ids, if a replica is suspended between a request and its settlement', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(30)
     await take(a, all)
@@ -247,7 +252,7 @@ describe('replicas on one PostgreSQL database', () => {
     await receiver.until(() => arrivals().size === all.length)
     await expect.poll(async () => b.store.outbox.queues()).toEqual([])
     a.pause.resume()
-    // Another batch may have been on its way when the first had to be noted: it lost the leases of what came twice.
+    // Another batch may have been in flight when the first one had to be settled. The replica lost the leases of everything that arrived twice.
     const cameTwice = (): number => receiver.spans.length / 3 - all.length
     await expect.poll(async () => (await a.exporter.status())[0]?.counters.lost).toSatisfy(lost => lost === cameTwice())
     expect(cameTwice()).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-// A later version's schema step upgrades a store in place; the version before may still open it, and no older one.
+// The schema step of a later version upgrades a store in place. The previous version can still open the store, but no older version can.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
@@ -14,7 +14,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 const options = { now: () => 1, maxSize: 2 ** 30 }
 const next = `ALTER TABLE counters ADD COLUMN note text; UPDATE counters SET note = 'kept'`
 
-/** Opens a store of this version; upgrades it by steps of later versions. */
+/** For each engine, functions that open a store of this version and upgrade it with the steps of later versions. */
 const engines = [
   {
     name: 'SQLite',
@@ -49,7 +49,7 @@ const engines = [
 ]
 
 describe.each(engines)('a store on $name', ({ make }) => {
-  it('is upgraded in place by the step of a later version, and still opens with this version', async () => {
+  it('upgrades a store in place with the step of a later version, and still opens it with this version', async () => {
     const { open, upgrade } = await make()
     const first = await open()
     await first.counters.add('deliveries', 3)
@@ -60,7 +60,7 @@ describe.each(engines)('a store on $name', ({ make }) => {
     await again.close()
   })
 
-  it('is refused with a remedy if its schema is two versions newer', async () => {
+  it('refuses a store with a remedy if its schema is two versions newer', async () => {
     const { open, upgrade } = await make()
     await (await open()).close()
     await upgrade([next, 'ALTER TABLE counters ADD COLUMN other text'])

@@ -1,4 +1,5 @@
-// What a scope sees of a store is what a store has that never got anything else: each list, page, count, sum and search, on both databases.
+// A scope sees the same in a full store as in a store that contains only the data of the scope. The tests compare each list, page, count, sum and
+// search, on both databases.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -22,16 +23,16 @@ const paths = ['a/shop', 'a/app', 'a/sub/app', 'b/app', 'b/Vault', 'c/x'] as con
 const refs = ['main', 'dev'] as const
 const statuses = ['success', 'failed', 'running'] as const
 
-/** A pipeline with its job, its snapshot, and what else its project reports then. */
+/** A pipeline with its job, its snapshot, and another event that its project reports at that time. */
 interface Thing {
   readonly project: number
   readonly ref: (typeof refs)[number]
   readonly status: (typeof statuses)[number]
   readonly job: 'unit' | 'lint'
   readonly also: 'nothing' | 'event' | 'group event' | 'instance event'
-  /** Whether a backend refuses its export for good. */
+  /** Whether a backend permanently refuses the pipeline's export. */
   readonly dead: boolean
-  /** It was triggered by the one before it. */
+  /** Whether the previous pipeline triggered this one. */
   readonly child: boolean
 }
 
@@ -71,7 +72,7 @@ function observationOf({ project, ref, status, job: name, child }: Thing, index:
   }
 }
 
-/** Takes in one after the other. `sees`: undefined for all. */
+/** Takes in one pipeline after the other, but only those that the scope sees. */
 async function fill(store: Store, things: readonly Thing[], { sees }: Scope): Promise<void> {
   for (const [index, one] of things.entries()) {
     const path = paths[one.project]!
@@ -107,7 +108,7 @@ async function takeAlso(store: Store, { also, project: at }: Thing, index: numbe
   await store.runs.transact([], { events })
 }
 
-/** Everything that can be read, without the ids of rows. */
+/** Returns everything that can be read from the store, without the ids of rows. */
 async function readAll({ views, ...reads }: Reads): Promise<unknown> {
   const pages = async (filter: Partial<RunQuery>, limit: number): Promise<unknown[]> => {
     const found: unknown[] = []
@@ -166,14 +167,14 @@ const base: Thing = {
   child: false,
 }
 
-/** Takes in a pipeline of the project at this path. */
+/** Takes in a pipeline of the project that has this path. */
 async function report(store: Store, index: number, id: number, path: string): Promise<void> {
   const observed = { ...observationOf(base, index), project: { id, path } }
   await store.runs.transact(mergeObservations([observed], 'webhook', rules))
 }
 
 describe.each(bothDatabases())('a scope on %s', (name, bench) => {
-  // Each fills two stores.
+  // Each run of the test fills two stores.
   const runs = (isFull ? 10 : 1) * (name === 'SQLite' ? 6 : 2)
 
   async function within<T>(open: () => Promise<Bench>, use: (store: Store) => Promise<T>): Promise<T> {
@@ -185,7 +186,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     }
   }
 
-  it('sees what a store has that got nothing else', { timeout: 120_000 }, async () => {
+  it('sees the same as in a store that contains only the data of the scope', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(thing, { minLength: 3, maxLength: 14 }),
@@ -207,7 +208,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     )
   })
 
-  it('acts on the dead letters of what it sees, and on no others', async () => {
+  it('acts only on the dead letters within a scope', async () => {
     const things = [0, 3, 4].map((project): Thing => ({ ...base, project, status: 'failed', dead: true }))
     await within(bench, async store => {
       await fill(store, things, everything)
@@ -221,7 +222,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     })
   })
 
-  it('sees the documents of its projects and groups, and those of no project unless it has only some projects', async () => {
+  it('sees the documents of its projects and groups, and those without a project unless the scope has only some projects', async () => {
     const note = z.object({ instance: z.string(), path: z.string() })
     const ofFeature = documentKind('note', note, ['path'])
     const ofProject = documentKind('shown-note', note, ['path'], { about: one => ({ ...one, paths: [one.path] }) })
@@ -246,7 +247,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
         await repositories.of(ofFeature).put(at)
         await repositories.of(ofProject).put(at)
       }
-      // The number of a group, which may also be that of a project.
+      // The id of this group may also be the id of a project.
       await repositories.hooks.put({ instance, kind: 'group', id: 9, owner: '1', newest: 0, answers: {} })
       await repositories.refusedEndpoints.put({ instance, what: 'commits', project: 0, message: 'b/app', times: 1 })
       await repositories.ownPipelines.put({ instance, newest: 1 })
@@ -302,7 +303,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     })
   })
 
-  it('follows a project that moves, with all that it had, and one that has just appeared', async () => {
+  it('follows a project that moves, with all its data, and sees a project that has just appeared', async () => {
     await within(bench, async store => {
       const { views } = store.reads({ bounds: 'hidden', sees: ({ path }) => !path.startsWith('secret/') })
       const seen = async (): Promise<number[]> =>
@@ -311,7 +312,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
       expect(await seen()).toEqual([100])
       await report(store, 1, 1, 'secret/shop')
       expect(await seen()).toEqual([])
-      // What is reported of an older pipeline does not bring the old path back.
+      // A later report about an older pipeline does not restore the old path of the project.
       await report(store, 0, 1, 'a/shop')
       expect(await seen()).toEqual([])
       await report(store, 2, 9, 'secret/new')
@@ -323,7 +324,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
   })
 })
 
-it('a query without a condition for the scope does not compile', () => {
+it('does not compile a query without a condition for the scope', () => {
   const scoped: ScopedSql = 'SELECT 1 FROM runs WHERE {visible}'
   // @ts-expect-error it has none
   const bare: ScopedSql = 'SELECT 1 FROM runs'

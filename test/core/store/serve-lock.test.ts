@@ -1,4 +1,4 @@
-// One process serves an SQLite store, by whatever name it calls the file, and whoever else opens it leaves what waits alone.
+// Only one process serves an SQLite store, under whatever name it opens the file. Other processes that open the store do not touch its pending data.
 import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -28,7 +28,7 @@ function served(at = file): Store {
   return store
 }
 
-/** Every file of the store, byte for byte. SQLite's shared memory is no file that lasts. */
+/** Returns every file of the store, byte for byte. SQLite's shared memory file is left out, because it is temporary. */
 function allFiles(): Map<string, string> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(one => one.isFile())
   return new Map(
@@ -41,7 +41,7 @@ function allFiles(): Map<string, string> {
 }
 
 describe('a store that is served', () => {
-  it('is refused to a second daemon, which names the first and changes no byte', async () => {
+  it('refuses a served store to a second daemon, names the first daemon, and changes no byte', async () => {
     const first = served()
     await takeKeys(first, 'a', 'b')
     const before = allFiles()
@@ -52,7 +52,7 @@ describe('a store that is served', () => {
     expect(await takeKeys(first, 'b', 'c')).toEqual([false, true])
   })
 
-  it('keeps what it has while commands open, read and close it', async () => {
+  it('keeps the contents of a served store while commands open, read and close it', async () => {
     const first = served()
     await keep(first, undecodable())
     const before = allFiles()
@@ -65,7 +65,7 @@ describe('a store that is served', () => {
   })
 
   it.each(['a link to the file', 'a link to its folder', 'a link to what is still to be made'])(
-    'is recognised under every name: %s',
+    'recognises a served store under every name: %s',
     async kind => {
       const real = path.join(folder, 'real')
       mkdirSync(real)
@@ -84,7 +84,7 @@ describe('a store that is served', () => {
     },
   )
 
-  it('is refused under a hard link', async () => {
+  it('refuses to open a store under a hard link', async () => {
     await openSqlite(file, options).close()
     const second = path.join(folder, 'second.db')
     linkSync(file, second)
@@ -95,7 +95,7 @@ describe('a store that is served', () => {
     try {
       execFileSync('mount', ['--bind', file, second], { stdio: 'ignore' })
     } catch {
-      // Only root may mount; elsewhere there is nothing to refuse.
+      // Only root may mount a file. Other users cannot test the rest.
       return
     }
     closing.push(() => void execFileSync('umount', [second]))
@@ -104,14 +104,14 @@ describe('a store that is served', () => {
 })
 
 describe('the lock', () => {
-  it('is free again when opening fails', async () => {
+  it('releases the lock of a store that cannot be opened', async () => {
     writeFileSync(file, 'no database at all, and longer than the header that SQLite looks for in its files')
     expect(() => openSqlite(file, options)).toThrow(/is damaged: file is not a database.*Restore a backup/)
     rmSync(file)
     await openSqlite(file, options).close()
   })
 
-  it('does not blame another daemon if it fails for another reason', () => {
+  it('does not blame another daemon if the lock cannot be taken for another reason', () => {
     mkdirSync(`${file}.lock`)
     expect(() => openSqlite(file, options)).toThrow(/its lock cannot be taken: .*folder that this user can write to/)
   })

@@ -1,4 +1,4 @@
-// One run of which what is stored is damaged, among others that are due: what the settler promises on every store.
+// Tests of the settler on every store. The stored data of one run is damaged, and other runs are due.
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -44,7 +44,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       return (await deliver(store, exportQueue)).map(pipelineIdOf).sort((a, b) => a - b)
     }
 
-    it('settles the other runs of a batch if one fails, and that one once it can', async () => {
+    it('settles the other runs of a batch if one run fails, and settles that run once this is possible', async () => {
       await here.sql('CREATE TABLE kept AS SELECT pipeline_id, document FROM runs')
       await here.sql(damage)
       const settler = settlerOn()
@@ -53,7 +53,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       expect(await sent()).toEqual(due.filter(id => id !== bad))
       expect(settler.counters.postponed).toBe(1)
 
-      // It is asked about ever more rarely, in no hot loop, and reported of once.
+      // The settler retries the damaged run at growing intervals, not in a hot loop, and reports it once.
       for (let seconds = 0; seconds < 15 * 60; seconds += 5) {
         here.move(5 * second)
         await settler.drain()
@@ -93,7 +93,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       expect(superseded.map(chunk => chunk.key.pipelineId)).toEqual([6])
     })
 
-    it('treats an error of all runs as an error of the store, and retries all of them', async () => {
+    it('treats an error of all runs as an error of the store, and retries all of the runs', async () => {
       const settler = settlerOn()
       here.move(rules.settle)
       await here.sql('ALTER TABLE messages RENAME TO away')

@@ -1,5 +1,5 @@
-// A network to PostgreSQL that falls silent: what is asked fails in time, nobody waits for whoever hangs, and all goes on as soon
-// as the network does.
+// Tests a network to PostgreSQL that silently drops all data. Queries fail in time, nobody waits for a hanging query, and everything continues as
+// soon as the network is back.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createGroups } from '../../../src/core/take-in/groups.ts'
@@ -11,7 +11,7 @@ import { newDatabase } from './new-database.ts'
 import { StoreError } from '../../../src/lib/fault.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-/** Of what is asked while nothing comes through, and of all else: as much as a busy machine needs, ms. */
+/** Timeouts of queries while the network is silent, and of all other queries, ms. The second one is long enough for a busy machine. */
 const [hasty, timeoutMs] = [1_500, 5_000]
 
 let proxy: SilentProxy
@@ -19,7 +19,7 @@ let db: Database
 let store: Store
 beforeEach(async () => {
   const url = await newDatabase()
-  // Its tables are made without haste.
+  // The tables are created with the long default timeout.
   await (await openPostgres(url, { maxSize: 2 ** 30 })).close()
   proxy = closeAfterTest(await SilentProxy.before(url))
   store = closeAfterTest(await openPostgres(proxy.through(url), { maxSize: 2 ** 30, timeoutMs }))
@@ -27,43 +27,46 @@ beforeEach(async () => {
 })
 const directions: readonly Direction[][] = [['to the server', 'to the client'], ['to the client']]
 
-describe.each(directions)('when the network drops everything %s (and %s)', (...silent) => {
-  it.each([true, false])('statements fail, and later ones succeed (connections forgotten: %s)', async forgetting => {
-    // Several connections are known, and in the midst of something.
-    await Promise.all([1, 2, 3].map(async () => db.query('SELECT pg_sleep(0.05)')))
-    const impatient = db.withPatience(hasty)
-    const network = { isSilent: false }
-    // A busy machine may not come that far in time: then it is begun again.
-    while (!network.isSilent) {
-      const cut = impatient.transaction(async session => {
-        await session.query(`INSERT INTO key_value VALUES ('cut', '1')`)
-        proxy.silence(...silent)
-        network.isSilent = true
-        await session.query(`INSERT INTO key_value VALUES ('cut too', '1')`)
-      })
-      await expect(cut).rejects.toBeInstanceOf(StoreError)
-    }
-    const asked = [
-      impatient.query('SELECT 1'),
-      impatient.query('SELECT 1'),
-      impatient.transaction(async session => session.query('SELECT 1')),
-    ]
-    for (const one of await Promise.allSettled(asked)) {
-      expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
-    }
-    proxy.resume({ forgetting })
-    const isBack = async (): Promise<boolean> => {
-      const several = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map(async () => impatient.query('SELECT 1')))
-      return several.every(({ status }) => status === 'fulfilled')
-    }
-    await expect.poll(isBack).toBe(true)
-  })
+describe.each(directions)('a network that drops everything %s (and %s)', (...silent) => {
+  it.each([true, false])(
+    'lets statements fail, and later ones succeed (connections forgotten: %s)',
+    async forgetting => {
+      // This opens several connections, which run queries at the same time.
+      await Promise.all([1, 2, 3].map(async () => db.query('SELECT pg_sleep(0.05)')))
+      const impatient = db.withPatience(hasty)
+      const network = { isSilent: false }
+      // On a busy machine the transaction may time out before it silences the network. Then it is started again.
+      while (!network.isSilent) {
+        const cut = impatient.transaction(async session => {
+          await session.query(`INSERT INTO key_value VALUES ('cut', '1')`)
+          proxy.silence(...silent)
+          network.isSilent = true
+          await session.query(`INSERT INTO key_value VALUES ('cut too', '1')`)
+        })
+        await expect(cut).rejects.toBeInstanceOf(StoreError)
+      }
+      const asked = [
+        impatient.query('SELECT 1'),
+        impatient.query('SELECT 1'),
+        impatient.transaction(async session => session.query('SELECT 1')),
+      ]
+      for (const one of await Promise.allSettled(asked)) {
+        expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
+      }
+      proxy.resume({ forgetting })
+      const isBack = async (): Promise<boolean> => {
+        const several = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map(async () => impatient.query('SELECT 1')))
+        return several.every(({ status }) => status === 'fulfilled')
+      }
+      await expect.poll(isBack).toBe(true)
+    },
+  )
 })
 
 describe('deliveries that are taken in while a transaction hangs', () => {
   const take = async (keys: readonly string[]): Promise<readonly boolean[]> => takeKeys(store, ...keys)
 
-  it('do not wait for it', async () => {
+  it('takes in deliveries without waiting for a hanging transaction', async () => {
     let hang = true
     const groups = createGroups<string, boolean>({
       ...{ maxItems: 512, atOnce: 4, timeout: timeoutMs },
@@ -76,34 +79,37 @@ describe('deliveries that are taken in while a transaction hangs', () => {
     const first = groups.add('a')
     const failed = expect(first).rejects.toBeInstanceOf(StoreError)
     await expect.poll(() => hang).toBe(false)
-    // The one that hangs is not over when these are.
+    // The hanging transaction is not over when the transaction of these deliveries is.
     expect(await Promise.all([groups.add('b'), groups.add('c')])).toEqual([true, true])
     await failed
   })
 
-  it.each([1, 4])('are all answered in time if it never ends, also waiting ones (%i at once)', async atOnce => {
-    let commits = 0
-    const groups = createGroups<string, boolean>({
-      ...{ maxItems: 1, atOnce, timeout: 500 },
-      commit: async () => {
-        commits += 1
-        return new Promise(() => undefined)
-      },
-    })
-    const all = await Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(async key => groups.add(key)))
-    for (const one of all) {
-      expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
-    }
-    expect(commits).toBeLessThanOrEqual(atOnce)
-  })
+  it.each([1, 4])(
+    'answers all deliveries in time if a transaction never ends, including waiting ones (%i at once)',
+    async atOnce => {
+      let commits = 0
+      const groups = createGroups<string, boolean>({
+        ...{ maxItems: 1, atOnce, timeout: 500 },
+        commit: async () => {
+          commits += 1
+          return new Promise(() => undefined)
+        },
+      })
+      const all = await Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(async key => groups.add(key)))
+      for (const one of all) {
+        expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
+      }
+      expect(commits).toBeLessThanOrEqual(atOnce)
+    },
+  )
 
-  it('are taken in once when the network is back', async () => {
+  it('takes in deliveries once when the network is back', async () => {
     const groups = createGroups<string, boolean>({ maxItems: 512, atOnce: 4, timeout: timeoutMs, commit: take })
     expect(await groups.add('a')).toBe(true)
     proxy.silence('to the client')
     await expect(groups.add('b')).rejects.toBeInstanceOf(StoreError)
     proxy.resume({ forgetting: true })
-    // Its transaction may have gone through, or not; its sender sends it again.
+    // The transaction of the delivery may have been committed or not. Its sender sends it again.
     await expect.poll(async () => groups.add('b').catch(() => 'failed')).not.toBe('failed')
     expect(await take(['a', 'b'])).toEqual([false, false])
   })

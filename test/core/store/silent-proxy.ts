@@ -1,5 +1,5 @@
-// A network between a client and its server that can fall silent: connections stay open, new ones are taken, and nothing comes
-// through any more, in one direction or in both. When it is back, old connections may be forgotten, as a firewall forgets them.
+// A network between a client and its server that can fall silent: connections stay open, new ones are accepted, and no data is transmitted any more,
+// in one direction or in both. When the network is back, it may have forgotten old connections, as a firewall does.
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 
 export type Direction = 'to the server' | 'to the client'
@@ -7,7 +7,10 @@ export type Direction = 'to the server' | 'to the client'
 interface Pair {
   readonly client: Socket
   readonly upstream: Socket
-  /** Begun before the silence, or during it: what is over is not reported, and nothing comes through for ever. */
+  /**
+   * True for a connection from before or during the silence that the network has forgotten. Its end is not reported, and it never transmits data
+   * again.
+   */
   forgotten: boolean
 }
 
@@ -20,7 +23,7 @@ export class SilentProxy {
     this.#server = server
   }
 
-  /** In front of the server of a URL. */
+  /** Starts a proxy in front of the server of this URL. */
   static async before(url: string): Promise<SilentProxy> {
     const { hostname, port } = new URL(url)
     const server = createServer({ allowHalfOpen: true })
@@ -30,7 +33,7 @@ export class SilentProxy {
     return proxy
   }
 
-  /** The same URL, by way of this network. */
+  /** Returns the same URL, but through this proxy. */
   through(url: string): string {
     const way = new URL(url)
     way.port = String((this.#server.address() as AddressInfo).port)
@@ -42,7 +45,7 @@ export class SilentProxy {
     for (const pair of this.#pairs) this.#hold(pair)
   }
 
-  /** `forgetting`: connections from before stay open and silent; else what was held back comes through now. */
+  /** `forgetting`: connections from before the silence stay open and silent. Otherwise the data that was held back is transmitted now. */
   resume({ forgetting }: { forgetting: boolean }): void {
     this.#silent = new Set()
     for (const pair of this.#pairs) {
@@ -67,7 +70,7 @@ export class SilentProxy {
       from.on('error', () => undefined)
       from.on('end', () => to.end())
       from.on('close', () => {
-        // Its end is seen only by what comes through: a silent network shows nothing.
+        // A silent network does not even transmit the end of a connection.
         if (this.#silent.size > 0 || pair.forgotten) return
         to.destroy()
         this.#pairs.delete(pair)

@@ -1,4 +1,4 @@
-// What every store promises of the document of a run and the pages of its jobs, as one function: run against each database.
+// Tests of every store: the document of a run and the pages of its jobs. The function is run against each database.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -26,7 +26,7 @@ function snapshotterFor(selection = everything): Snapshotter {
 }
 
 const exportsAll = snapshotterFor()
-/** Takes the snapshot too, with nothing pending for it. */
+/** Takes the snapshot, too, but adds nothing to the outbox. */
 const exportsNothing = snapshotterFor(createSelection({ projects: {}, refs: { exclude: ['**'] }, sources: {} }))
 
 /** A pipeline that has ended, as one webhook reports it. */
@@ -41,10 +41,10 @@ const end = observation.map((one): Observation => ({
   })),
 }))
 
-/** One thing that happens to a run. */
+/** One step in the life of a run. */
 interface Step {
   readonly observations: readonly Observation[]
-  /** Whether its snapshot is taken in the transaction that merges it, in one of its own, or not. */
+  /** Whether the run's snapshot is taken in the transaction that merges the observations, in its own transaction, or not at all. */
   readonly snapshot: 'with it' | 'after it' | 'not'
   readonly isWanted: boolean
 }
@@ -72,7 +72,7 @@ function works(pipelineId: number, { observations, snapshot, isWanted }: Step): 
   return [...merged, { key: own, jobs: 'all', decide }]
 }
 
-/** The run as it is when nothing has to be stored. */
+/** Returns the run after the work, computed in memory without a store. */
 function follow(known: StoredRun | undefined, work: readonly RunWork[], now: number): StoredRun | undefined {
   return work.reduce<StoredRun | undefined>((before, { decide }) => {
     const change = decide(before, now)
@@ -93,7 +93,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
 
     const observe = async (one: Observation): Promise<void> =>
       store.runs.transact(mergeObservations([one], 'webhook', atOnce).map(work => exportsAll.atOnce(work, [])))
-    /** Lets it happen one by one; what the run is afterwards when nothing has to be stored. `look`: after each. */
+    /** Applies the steps to the store one by one. Returns the expected run, computed in memory. `look`: called after each step. */
     const happen = async (
       pipelineId: number,
       steps: readonly Step[],
@@ -115,7 +115,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
     const build = job(1, 'build', 'success', { started: 5, finished: 50 }, { runner: { id: 3, tags: ['linux'] } })
     const test = job(2, 'test', 'failed', { started: 50, finished: 55 }, { failureReason: 'script_failure' })
 
-    it('are read as they were written, after any observations and snapshots in any order', async () => {
+    it('reads runs as they were written, after any observations and snapshots in any order', async () => {
       let pipelineId = 100
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async steps => {
@@ -128,7 +128,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
       )
     })
 
-    it('leave the tombstone of all that is known of them', async () => {
+    it('leaves a tombstone of each pruned run with everything that is known about it', async () => {
       let pipelineId = 10_000
       let tombstones = 0
       await fc.assert(
@@ -141,7 +141,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
           let left: StoredRun | undefined
           const own = { instance, pipelineId }
           await store.runs.transact([{ key: own, jobs: 'all', decide: known => ((left = known), undefined) }])
-          // Not pruned: something of it is still due.
+          // The run was not pruned, because a part of it is still due.
           if (left?.run.project.version !== '') return
           tombstones += 1
           const { run } = expected!
@@ -155,7 +155,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
       expect(tombstones).toBeGreaterThan(0)
     })
 
-    it('of any number of jobs, in any order, are read as they were written, whole or for one job', async () => {
+    it('reads runs with any number of jobs, in any order, as they were written, as a whole or for one job', async () => {
       let pipelineId = 20_000
       const ids = fc.uniqueArray(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 130 })
       await fc.assert(
@@ -177,7 +177,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
       )
     })
 
-    it('of many jobs write one page when one job changes', async () => {
+    it('writes only one page of a run with many jobs when one job changes', async () => {
       const many = Array.from({ length: 400 }, (_, index) => job(index + 1, `job ${index}`, 'running', { started: 5 }))
       await observe(event('running', {}, many))
       const before = await pages()
@@ -189,7 +189,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
       expect((await store.runs.get(key))?.run.jobs.get(222)?.record.facts.status).toBe('success')
     })
 
-    it('are changed by all works of a transaction in their order', async () => {
+    it('applies all works of a transaction to a run in their order', async () => {
       const names: (string | undefined)[] = []
       const work = [build, test].map((one, index): RunWork => {
         const [merging] = mergeObservations([event('running', {}, [one])], 'webhook', rules)

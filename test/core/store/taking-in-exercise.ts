@@ -1,4 +1,4 @@
-// What every store promises of the transaction in which deliveries are taken in: run against each database.
+// Tests of every store: the transaction in which deliveries are taken in. The function is run against each database.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, rules } from '../../flow/world.ts'
@@ -10,12 +10,12 @@ import type { Undecodable } from '../../../src/core/store/ports/quarantine.ts'
 
 const day = 24 * 3_600_000
 
-/** Takes in deliveries with these keys, and answers which of them are new. */
+/** Takes in deliveries with these keys, and returns which of them are new. */
 export async function takeKeys(store: Store, ...keys: (string | undefined)[]): Promise<readonly boolean[]> {
   return store.runs.takeIn({ keys, plan: () => ({ work: [] }) })
 }
 
-/** One that could not be decoded. */
+/** Returns a delivery that could not be decoded. */
 export function undecodable(more: Partial<Undecodable> = {}): Undecodable {
   return {
     ...{ event: 'Pipeline Hook', instance, source: 'webhook', receivedAt: at(0), reason: 'no id', version: '1.0.0' },
@@ -34,7 +34,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
     let store: Store
     beforeEach(async () => ({ here, store } = await opened(bench)))
 
-    it('takes a key in once, also within one group and after a start, and again after a week', async () => {
+    it('takes in a key once, also within one group and after a restart, and takes it in again after a week', async () => {
       expect(await takeKeys(store, 'a', undefined, 'a', undefined, 'b')).toEqual([true, true, false, true, true])
       await store.close()
       store = await here.open()
@@ -45,7 +45,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await takeKeys(store, 'a')).toEqual([true])
     })
 
-    it('forgets old keys in pruning, by the day', async () => {
+    it('forgets old delivery keys when it prunes, day by day', async () => {
       await takeKeys(store, 'a')
       here.move(day + 1)
       await takeKeys(store, 'b')
@@ -53,7 +53,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await takeKeys(store, 'a', 'b')).toEqual([true, false])
     })
 
-    it('changes only what new deliveries report, and nothing if that fails', async () => {
+    it('changes only the runs that new deliveries report, and nothing if the transaction fails', async () => {
       const finished = (id: number) =>
         mergeObservations([event('failed', { finishedAt: at(60) }, [], {}, id)], 'webhook', rules)
       const take = async (keys: string[], ids: number[]): Promise<readonly boolean[]> =>
@@ -72,7 +72,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await takeKeys(store, 'c')).toEqual([true])
     })
 
-    it('ends in the same run, with each key counted once, however deliveries are ordered, repeated and grouped', async () => {
+    it('produces the same run and counts each key once, however deliveries are ordered, repeated and grouped', async () => {
       const all = [
         event('running', {}, [job(1, 'build', 'running', { started: 5 })]),
         event('running', {}, [job(1, 'build', 'success', { started: 5, finished: 20 }), job(2, 'test', 'created')]),
@@ -114,7 +114,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       )
     })
 
-    it('is full when the store has reached its size, and not ready then', async () => {
+    it('reports that it is full and not ready when it has reached its maximum size', async () => {
       const small = await here.open({ maxSize: 1 })
       expect(await small.isFull()).toBe(true)
       await expect(proveRoom(small)).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')
@@ -132,7 +132,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await store.quarantine.count()).toBe(1)
     })
 
-    it('has quarantined deliveries decoded again on request, and those of another version', async () => {
+    it('decodes quarantined deliveries again on request, and also those of another version', async () => {
       await keep(store, undecodable({ version: '1.0.0' }), undecodable({ version: '2.0.0', reason: 'no project' }))
       expect(await store.quarantine.toRetry(10)).toEqual([])
       expect(await store.quarantine.retryOfOtherVersions('2.0.0')).toBe(1)

@@ -1,4 +1,4 @@
-// What every store's views promise, as one function: run against each database.
+// Tests of the views of every store, in one function that is run against each database.
 import { countFigures } from '../../support/counted-figures.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -12,7 +12,7 @@ import type { RunPage, RunQuery } from '../../../src/core/store/ports/views.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
-  /** What takes thousands of rows is tried on one database in the short form. */
+  /** In the short form, tests that need thousands of rows run on only one database. */
   const isThorough = isFull || name === 'SQLite'
 
   describe(`the views on ${name}`, () => {
@@ -84,7 +84,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.countRuns({ ref: 'main', source: 'push' })).toBe(1)
     })
 
-    it('finds runs by what no index has, among all and together with what one has', async () => {
+    it('finds runs by criteria without an index, alone and together with indexed criteria', async () => {
       for (const [id, username] of ['amina', 'Amina', 'ben', 'amina'].entries()) {
         await observe(id + 1, id === 3 ? 'failed' : 'success', { created: id + 1 }, { user: { username } })
       }
@@ -124,7 +124,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect([ids(first), ids(second)]).toEqual([[4], [1]])
     })
 
-    it('lists the keys of all runs, the last stored first', async () => {
+    it('lists the keys of all runs, with the run that was stored last first', async () => {
       for (const id of [1, 2, 3]) await observe(id, 'success', { created: 10 - id, finished: 20 })
       await observe(4, 'success', { created: 1 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
       const first = await store.views.listedKeys(3)
@@ -136,7 +136,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect((await store.views.listedKeys(3, first[2])).map(({ pipelineId }) => pipelineId)).toEqual([1])
     })
 
-    it('updates a run whose status, ref and finish change', async () => {
+    it('updates the listed run when its status, ref and finish change', async () => {
       await observe(1, 'running', { created: 1 })
       expect(ids({ runs: await store.views.inStatus(['running', 'pending'], 10) })).toEqual([1])
       expect(await store.views.countInStatus(['running', 'pending'])).toBe(1)
@@ -200,7 +200,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await about({ instance: 'https://elsewhere.example' })).toEqual([])
     })
 
-    it('names each project once', async () => {
+    it('lists each project once', async () => {
       await manyRuns({ store, runs: 300, until: t0 })
       const paths = await store.views.projects(100)
       expect(paths).toHaveLength(20)

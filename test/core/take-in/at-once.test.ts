@@ -1,4 +1,5 @@
-// Runs that are due the moment they are observed, on a real store: their snapshot is taken in the same transaction, and is as it would have been later.
+// Tests runs that are due as soon as they are observed, on a real store. Their snapshot is taken in the same transaction, and is the same as a later
+// one would be.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -18,9 +19,9 @@ const exportQueue = { destination: 'default', signal: 'traces' } as const
 interface Flow {
   readonly store: Store
   readonly snapshotter: Snapshotter
-  /** New observations; the snapshot is taken at once where it can be. */
+  /** Stores new observations. The snapshot is taken at once if possible. */
   observe(...observations: Observation[]): Promise<void>
-  /** Observations of which the settle loop takes the snapshot. */
+  /** Stores observations and leaves their snapshot to the settle loop. */
   observeOnly(...observations: Observation[]): Promise<void>
   settle(): Promise<void>
   sent(): Promise<Chunk[]>
@@ -83,7 +84,7 @@ it('writes the outbox entry of a finished pipeline in the transaction of its del
   await flow.store.close()
 })
 
-it('leaves a child pipeline to the settle loop, which looks up its family first', async () => {
+it('leaves a child pipeline to the settle loop, which first looks up its related pipelines', async () => {
   const flow = openFlow()
   const parent = event(
     'success',

@@ -1,4 +1,4 @@
-// The price table: which rule holds for a job, and what an attempt costs, by hand-computed examples.
+// Tests of the price table with hand-computed examples: which rule applies to a job, and what an attempt costs.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createPriceTable, type PriceRule } from '../../../src/core/take-in/price-table.ts'
@@ -24,37 +24,37 @@ const runner = (type: string, tags?: string[]) => ({ id: 1, type, tags })
 describe('the first rule that matches', () => {
   it.each<[string | undefined, Partial<JobFacts>, string]>([
     ['gpu', { runner: runner('instance_type', ['linux', 'gpu', 'large']) }, 'a/b'],
-    // The API says which tags a job asked for, and none of its runner.
+    // The API reports the tags that a job requires, but no tags of its runner.
     ['gpu', { runner: runner('group_type'), tags: ['gpu', 'linux'] }, 'a/b'],
     ['shared', { runner: runner('instance_type', ['gpu']) }, 'a/b'],
     ['mac', { runner: runner('group_type', ['macos']) }, 'brightwater/mobile/app'],
     [undefined, { runner: runner('group_type', ['macos']) }, 'brightwater/data/reports'],
     [undefined, {}, 'a/b'],
-  ])('is %s for %j', (name, facts, path) => {
+  ])('applies the rule %s to the job %j', (name, facts, path) => {
     expect(rateOf(job(facts), { id: 1, path })?.name).toBe(name)
   })
 
-  it("is no rule with a project pattern if the project's path is unknown", () => {
+  it("applies no rule with a project pattern if the project's path is unknown", () => {
     expect(rateOf(job({ runner: runner('group_type', ['macos']) }), { id: 1 })).toBeUndefined()
   })
 })
 
 describe('a cost', () => {
-  it('is minutes × price × factor, never rounded', () => {
+  it('computes a cost as minutes × price × factor, and never rounds it', () => {
     const gpu = { runner: runner('instance_type', ['linux', 'gpu']) }
-    // 1.5 min × 0.25 × 2; 100.01 s are 1.666833… min.
+    // The cost is 1.5 min × 0.25 × 2. In the other case, 100.01 s are 1.666833… min.
     expect(priceOf(job(gpu), { id: 1 }, rateOf)).toEqual({ rate: 'gpu', cost: 0.75 })
     expect(priceOf(job({ ...gpu, duration: 100.01 }), { id: 1 }, rateOf)?.cost).toBeCloseTo(0.833416666, 8)
   })
 
-  it('is unknown for a job that took no runner time', () => {
+  it('reports no cost for a job that took no runner time', () => {
     const shared = { runner: runner('instance_type') }
     expect(priceOf(job({ ...shared, kind: 'bridge' }), { id: 1 }, rateOf)).toBeUndefined()
     expect(priceOf(job({ ...shared, status: 'running' }), { id: 1 }, rateOf)).toBeUndefined()
     expect(priceOf(job({ ...shared, duration: undefined }), { id: 1 }, rateOf)).toBeUndefined()
   })
 
-  it('of a pipeline is the sum over its jobs, in however many chunks they are', () => {
+  it("adds up the costs of a pipeline's jobs, in however many chunks they are", () => {
     const durations = fc.array(
       fc.nat(5_000).map(tenths => tenths / 10),
       { minLength: 1, maxLength: 12 },

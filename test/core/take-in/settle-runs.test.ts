@@ -1,4 +1,4 @@
-// How much is settled in one transaction: as many runs as are due, but of large ones only so many as fit into memory.
+// Tests how many runs are settled in one transaction: all runs that are due, but only as many large ones as fit into memory.
 import { expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { settleRuns } from '../../../src/core/settle/settle-runs.ts'

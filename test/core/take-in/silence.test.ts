@@ -1,4 +1,4 @@
-// Runs under way of which nothing more is observed: the webhook of their end was lost, and no list of the poller shows it.
+// Tests active runs about which nothing more is observed: the webhook of their end was lost, and no list of the poller contains them.
 import { binOf } from '../../../src/lib/log-bins.ts'
 import { describe, expect, it } from 'vitest'
 import {
@@ -19,7 +19,7 @@ import type { JobPlan } from '../../../src/simulator/platform/state.ts'
 
 const over = new Set(['success', 'failed', 'canceled', 'skipped'])
 
-/** Pipeline events only, and those of no end. */
+/** True for pipeline events that do not report an end. */
 function hasNotEnded({ kind, body }: Delivery): boolean {
   const { object_attributes: observed } = JSON.parse(body) as { object_attributes: { status: string } }
   return kind === 'pipeline' && !over.has(observed.status)
@@ -31,7 +31,7 @@ function begin(world: PolledWorld, name: ScenarioName) {
   return world.lifecycle.create(scenarios[name](new Random(3)))
 }
 
-/** One job that takes so long. */
+/** Starts a pipeline with one job that takes this long. */
 function beginLong(world: PolledWorld, ms: number) {
   const plan = scenarios.small(new Random(3))
   const job: JobPlan = { name: 'long', stage: 'build', seconds: [ms / second, ms / second], tags: [] }
@@ -47,7 +47,7 @@ function ended(chunks: readonly Chunk[]) {
   ])
 }
 
-/** When the pipeline itself was asked for, until nothing more is. */
+/** Returns the times at which the pipeline itself was requested, until there are no more requests. */
 async function askedAt(world: PolledWorld, ms: number, step: number): Promise<number[]> {
   const times: number[] = []
   const start = world.now()
@@ -61,7 +61,7 @@ async function askedAt(world: PolledWorld, ms: number, step: number): Promise<nu
 }
 
 describe('a run whose end no webhook reported', () => {
-  it('is looked up and exported once, with its final status and all its jobs', async () => {
+  it('looks up a run whose end was not reported, and exports it once, with its final status and all its jobs', async () => {
     await using world = await openPolledWorld(endsAreLost)
     const pipeline = begin(world, 'flakyRunner')
     await world.pass(hour)
@@ -71,7 +71,7 @@ describe('a run whose end no webhook reported', () => {
     expect(world.enricher.counters).toMatchObject({ missed: 1, completed: 0 })
   })
 
-  it('is looked up when only its second attempt is silent', async () => {
+  it('looks up a run if only its second attempt is silent', async () => {
     let isLost = false
     await using world = await openPolledWorld({
       hook: delivery => delivery.kind === 'pipeline' && (!isLost || hasNotEnded(delivery)),
@@ -87,9 +87,9 @@ describe('a run whose end no webhook reported', () => {
     ])
   })
 
-  it('is looked up even if the poller runs, which treats its project as recently active', async () => {
+  it('looks up a silent run even if the poller runs, which treats its project as recently active', async () => {
     await using world = await openPolledWorld({ ...endsAreLost, poll: { groups: ['brightwater'] } })
-    // Schedules move no activity: the poller does not know the project.
+    // Scheduled pipelines do not count as activity, so the poller does not know the project.
     const pipelines = [begin(world, 'nightly'), begin(world, 'nightly')]
     await world.pass(30 * minute)
     expect(ended(await world.sent())).toEqual(pipelines.map(({ id, status }) => [id, 1, status, false]))
@@ -98,7 +98,7 @@ describe('a run whose end no webhook reported', () => {
     expect(world.api.asked.map(({ path }) => path)).toContain('/projects/333/pipelines')
   })
 
-  it('is looked up without delaying finished runs', async () => {
+  it('looks up silent runs without delaying finished runs', async () => {
     await using world = await openPolledWorld({
       hook: ({ kind, pipelineId, body }) =>
         kind === 'pipeline' && (pipelineId % 2 === 0 || hasNotEnded({ kind, pipelineId, body } as Delivery)),
@@ -112,7 +112,7 @@ describe('a run whose end no webhook reported', () => {
     expect(await world.sent()).toHaveLength(pipelines.length - observed.length)
   })
 
-  it('is not looked up without an API token', async () => {
+  it('does not look up a silent run without an API token', async () => {
     await using world = await openPolledWorld({ ...endsAreLost, enrich: false })
     begin(world, 'branch')
     await world.pass(day, minute)
@@ -120,7 +120,7 @@ describe('a run whose end no webhook reported', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('is looked up once and exported as it is if the platform no longer has it', async () => {
+  it('looks up a silent run once and exports it as it is if the platform no longer has it', async () => {
     await using world = await openPolledWorld(endsAreLost)
     world.api.misbehave = ({ path }) => (path.includes('/pipelines/') ? restFaults.notFound('Pipeline') : undefined)
     const pipeline = begin(world, 'branch')
@@ -130,7 +130,7 @@ describe('a run whose end no webhook reported', () => {
     expect(world.logged.filter(({ msg }) => msg.includes('was deleted from the platform'))).toHaveLength(1)
   })
 
-  it('is looked up again after the platform was away for a day', async () => {
+  it('looks up a silent run again after the platform was unavailable for a day', async () => {
     await using world = await openPolledWorld(endsAreLost)
     world.api.misbehave = () => restFaults.broken()
     const pipeline = begin(world, 'branch')
@@ -142,13 +142,13 @@ describe('a run whose end no webhook reported', () => {
 })
 
 describe('a run that takes long', () => {
-  it('is looked up ever more rarely, at most every two minutes, and finally once an hour', async () => {
+  it('looks up a long run at growing intervals, at most every two minutes, and finally once an hour', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     beginLong(world, 30 * hour)
     const times = await askedAt(world, day, minute)
     const pauses = times.slice(1).map((at, index) => at - times[index]!)
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(2 * minute)
-    // A request that a busy machine had to repeat moves one by a second.
+    // A request that a busy machine had to repeat shifts a lookup by a second.
     const minutes = pauses.slice(2).map(pause => Math.round(pause / minute))
     expect(minutes).toEqual(minutes.toSorted((a, b) => a - b))
     expect(minutes.at(-1)).toBe(60)
@@ -156,7 +156,7 @@ describe('a run that takes long', () => {
     expect(times.length).toBeLessThan(40)
   })
 
-  it('is not looked up while it takes no longer than other pipelines of its project', async () => {
+  it('does not look up a run while it takes no longer than other pipelines of its project', async () => {
     const pastDurations = { of: async () => ({ [binOf(40 * minute)]: 20 }) }
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline', pastDurations })
     beginLong(world, 2 * hour)
@@ -166,7 +166,7 @@ describe('a run that takes long', () => {
     expect(times[0]! - start).toBeLessThanOrEqual(45 * minute)
   })
 
-  it('is not looked up while it waits for a manual job', async () => {
+  it('does not look up a run while it waits for a manual job', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     begin(world, 'blocked')
     await world.pass(day, 5 * minute)

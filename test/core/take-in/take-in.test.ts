@@ -1,4 +1,5 @@
-// Taking deliveries in, on a real store where one delivery, or the store itself, fails: what shares a transaction, what is answered and when.
+// Tests how deliveries are taken in on a real store if one delivery, or the store itself, fails: which deliveries share a transaction, and how and
+// when they are answered.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -12,13 +13,13 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 let store: Store
 let takeIn: TakeIn
-/** The keys of each transaction that was committed. */
+/** The keys of the deliveries in each committed transaction. */
 let committed: (readonly (string | undefined)[])[]
-/** How many transactions were asked for. */
+/** Number of transactions that were requested. */
 let begun: number
-/** Each transaction waits for it. */
+/** Each transaction waits for this promise. */
 let gate: Promise<unknown>
-/** What is thrown for a transaction with these keys, if anything. */
+/** Returns the error that a transaction with these keys throws, if any. */
 let failure: (keys: readonly (string | undefined)[]) => Error | undefined
 let full: boolean
 const memory = { now: () => t0, maxSize: 2 ** 30 }
@@ -70,12 +71,12 @@ function undecodable(key: string): Delivery {
   return { key, event: 'Pipeline Hook', instance, source: 'webhook', body }
 }
 
-/** Resolves with what each was answered, or with why it was not. */
+/** Takes in all deliveries. Resolves with the outcome or the error of each delivery. */
 async function takeAll(...deliveries: readonly Delivery[]): Promise<(TakenIn | Error)[]> {
   return Promise.all(deliveries.map(async one => takeIn.take(one).catch((error: unknown) => error as Error)))
 }
 
-/** Closes the gate. Returns what opens it. */
+/** Makes all transactions wait. Returns a function that lets them continue. */
 function holdCommits(): () => void {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   gate = promise
@@ -87,7 +88,7 @@ async function isKnown(pipelineId: number): Promise<boolean> {
 }
 
 describe('a delivery', () => {
-  it('is answered after the transaction with its run was committed, not before', async () => {
+  it('answers a delivery only after the transaction with its run was committed', async () => {
     const open = holdCommits()
     let outcome: TakenIn | undefined
     const answered = takeIn.take(delivery(1)).then(said => (outcome = said))
@@ -98,7 +99,7 @@ describe('a delivery', () => {
     expect(takeIn.counters).toMatchObject({ processed: 1, unparseable: 0 })
   })
 
-  it('shares the next transaction with all that arrive while one is under way', async () => {
+  it('takes in all deliveries that arrive during a transaction together in the next one', async () => {
     const open = holdCommits()
     const first = takeIn.take(delivery(1))
     await expect.poll(() => begun).toBe(1)
@@ -108,13 +109,13 @@ describe('a delivery', () => {
     expect(committed).toEqual([['of 1'], ['of 2', 'of 3', 'of 4']])
   })
 
-  it('is taken in with twice as many others at most as a transaction should change runs', async () => {
+  it('takes in at most twice as many deliveries together as a transaction should change runs', async () => {
     const most = 2 * store.runsPerTransaction
     await takeAll(...Array.from({ length: most + 1 }, (_, at) => delivery(at + 1)))
     expect(committed.map(keys => keys.length)).toEqual([most, 1])
   })
 
-  it('is a duplicate if another with its key was accepted, before or in the same transaction, and changes nothing', async () => {
+  it('treats a delivery as a duplicate, which changes nothing, if another with its key was accepted before or in the same transaction', async () => {
     const again = delivery(1, { key: 'a', status: 'failed' })
     expect(await takeAll(delivery(1, { key: 'a' }), again)).toEqual(['accepted', 'duplicate'])
     expect(await takeAll(again)).toEqual(['duplicate'])
@@ -122,14 +123,14 @@ describe('a delivery', () => {
     expect(takeIn.counters).toMatchObject({ processed: 1 })
   })
 
-  it('of a webhook and a redelivered one of the same pipeline become one run, which knows both sources', async () => {
+  it('merges a webhook and a redelivery of the same pipeline into one run, which records both sources', async () => {
     await takeAll(delivery(1, { key: 'a' }), delivery(1, { key: 'b', status: 'success', source: 'redelivery' }))
     const known = await store.runs.get({ instance, pipelineId: 1 })
     expect(known?.firstSeenBy).toEqual({ webhook: t0, redelivery: t0 })
     expect(known?.run.pipeline?.record.facts.status).toBe('success')
   })
 
-  it('about nothing that is exported is answered at once, also while the store does not answer', async () => {
+  it('answers a delivery with nothing to export at once, even while the store does not respond', async () => {
     holdCommits()
     const push = {
       event: 'Push Hook',
@@ -141,14 +142,14 @@ describe('a delivery', () => {
     expect(takeIn.counters).toMatchObject({ ignored: 1, processed: 0 })
   })
 
-  it('with a status that only a newer platform knows is accepted and counted', async () => {
+  it('accepts and counts a delivery with a status that only a newer platform knows', async () => {
     await takeAll(delivery(1, { status: 'awaiting_quota' }), delivery(2))
     const known = await store.runs.get({ instance, pipelineId: 1 })
     expect(known?.run.pipeline?.record.facts.status).toBe('awaiting_quota')
     expect(takeIn.counters).toMatchObject({ processed: 2, unknownStatuses: 1 })
   })
 
-  it('is answered and counted alike, and makes the same runs, whatever arrives together with it', async () => {
+  it('answers and counts a delivery in the same way, and produces the same runs, whatever arrives together with it', async () => {
     const some = fc.record({
       id: fc.integer({ min: 1, max: 3 }),
       key: fc.integer({ min: 1, max: 8 }),
@@ -178,7 +179,7 @@ describe('a delivery', () => {
 })
 
 describe('a bad delivery', () => {
-  it('that cannot be decoded is accepted and kept, redacted, with its reason, and harms no other', async () => {
+  it('accepts a delivery that cannot be decoded, keeps it redacted with its reason, and harms no other delivery', async () => {
     expect(await takeAll(delivery(1), undecodable('bad'), delivery(2))).toEqual(['accepted', 'accepted', 'accepted'])
     expect([await isKnown(1), await isKnown(2)]).toEqual([true, true])
     const [kept, ...others] = await store.quarantine.list(10)
@@ -191,7 +192,7 @@ describe('a bad delivery', () => {
   })
 
   it.each([new DataError('It does not fit.', 'Please report it.'), new TypeError('It does not fit.')])(
-    'that causes an error (%o) is quarantined alone, with its reason, and those beside it are taken in',
+    'quarantines a delivery that causes an error (%o) alone, with its reason, and takes in the deliveries beside it',
     async error => {
       failure = keys => (keys.includes('of 2') ? error : undefined)
       expect(await takeAll(delivery(1), delivery(2), delivery(3))).toEqual(['accepted', 'accepted', 'accepted'])
@@ -203,7 +204,7 @@ describe('a bad delivery', () => {
     },
   )
 
-  it('that is put back is decoded again, once, and is gone from quarantine if it succeeds', async () => {
+  it('decodes a delivery once when it is put back from quarantine, and removes it from there if it succeeds', async () => {
     failure = keys => (keys.includes('of 2') ? new DataError('It does not fit.', 'Please report it.') : undefined)
     await takeAll(delivery(2))
     expect(await takeIn.retryQuarantined()).toBe(0)
@@ -212,14 +213,14 @@ describe('a bad delivery', () => {
     expect([await isKnown(2), await store.quarantine.count(), await takeIn.retryQuarantined()]).toEqual([true, 0, 0])
   })
 
-  it('that is put back and causes an error again is quarantined again, and others that were put back are taken in', async () => {
+  it('quarantines a delivery again that causes an error again, and takes in others that were put back', async () => {
     const isWithout = ([key]: readonly (string | undefined)[]): boolean => key === undefined
     let refused = 0
     failure = keys => (isWithout(keys) ? undefined : new DataError('It does not fit.', 'Please report it.'))
     await takeAll(delivery(1))
     await takeAll(delivery(2))
     await store.quarantine.retry('all')
-    // The first of the two: what is kept of it has no key.
+    // Fails the first of the two stored deliveries. A stored delivery has no key.
     failure = keys => (isWithout(keys) && (refused += 1) === 1 ? new DataError('Still not.', 'Report it.') : undefined)
     await takeIn.retryQuarantined()
     expect([await isKnown(1), await isKnown(2)]).toEqual([false, true])
@@ -231,7 +232,7 @@ describe('a bad delivery', () => {
 })
 
 describe('a store', () => {
-  it('that cannot write fails all deliveries of the group with its error; none is quarantined, counted or remembered', async () => {
+  it('fails all deliveries of a group if the store cannot write, and quarantines, counts or remembers none of them', async () => {
     failure = () => outage
     const three = [delivery(1), delivery(2), delivery(3)]
     expect(await takeAll(...three)).toEqual([outage, outage, outage])
@@ -241,7 +242,7 @@ describe('a store', () => {
     expect(await takeAll(...three)).toEqual(['accepted', 'accepted', 'accepted'])
   })
 
-  it('that fails now and then loses and doubles nothing of senders that try again', async () => {
+  it('loses and repeats nothing if the store fails now and then and senders try again', async () => {
     let asked = 0
     failure = () => ((asked += 1) % 3 === 0 ? undefined : outage)
     let left = Array.from({ length: 40 }, (_, at) => delivery(at + 1))
@@ -254,12 +255,12 @@ describe('a store', () => {
     expect([(await store.runs.count()).runs, await store.quarantine.count()]).toEqual([40, 0])
   })
 
-  it('that cannot even keep a bad delivery fails it, so that it is sent again', async () => {
+  it('fails a bad delivery that the store cannot even keep, so that it is sent again', async () => {
     failure = ([key]) => (key === undefined ? outage : new DataError('It does not fit.', 'Please report it.'))
     expect(await takeAll(delivery(1))).toEqual([outage])
   })
 
-  it('that is full takes nothing in, and a delivery that is sent again later is no duplicate', async () => {
+  it('takes in nothing while the store is full, and does not treat a delivery that is sent again later as a duplicate', async () => {
     full = true
     expect(await takeAll(delivery(1), undecodable('bad'))).toEqual(['full', 'full'])
     expect([committed, await store.quarantine.count()]).toEqual([[], 0])
@@ -267,7 +268,7 @@ describe('a store', () => {
     expect(await takeAll(delivery(1))).toEqual(['accepted'])
   })
 
-  it('that does not answer within 5 s fails its deliveries; what was under way is known when it is sent again', async () => {
+  it('fails the deliveries of a store that does not respond within 5 s, and recognises stored ones when they are sent again', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const open = holdCommits()
@@ -282,7 +283,7 @@ describe('a store', () => {
     }
     open()
     await takeIn.drain()
-    // The second one waited for its turn, and was not begun.
+    // The second delivery waited for its turn, and its transaction was not started.
     expect(committed).toEqual([['of 1']])
     expect(await takeAll(delivery(1), delivery(2))).toEqual(['duplicate', 'accepted'])
   })

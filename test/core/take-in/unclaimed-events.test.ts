@@ -1,4 +1,4 @@
-// Events on both databases, where a destination takes log records and where none does.
+// Tests events on both databases, both if a destination accepts log records and if none does.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createSelection } from '../../../src/core/take-in/selection.ts'
@@ -38,7 +38,7 @@ describe.each(bothDatabases())('an event on %s', (_, bench) => {
   it.each([
     ['is stored and wakes the exporter where a destination takes log records', [logs], 1],
     ['is counted and not stored where no destination takes log records', [], 0],
-  ])('that a webhook reported %s', async (_promise, to, stored) => {
+  ])('an event that a webhook reported %s', async (_promise, to, stored) => {
     const takeIn = takeInOf(store, {
       events: rulesFor(to),
       parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false, events: everyEvent }),
@@ -54,7 +54,7 @@ describe.each(bothDatabases())('an event on %s', (_, bench) => {
     ['is stored and wakes the exporter where a destination takes log records', [logs], everything, 1],
     ['is not stored where no destination takes log records', [], everything, 0],
     ['is not stored if it is of a project that is left out', [logs], withoutShop, 0],
-  ])('that the API reported %s', async (_promise, to, selection, stored) => {
+  ])('an event that the API reported %s', async (_promise, to, selection, stored) => {
     const taking = { runs: store.runs, selection, rules: rulesFor(to), now: () => here.now() }
     await takeEvents([observed('on', { key: 'flag 6 on' })], taking)
     expect([await rowsOf('chunks'), await rowsOf('outbox'), wakes]).toEqual([stored, stored, stored])

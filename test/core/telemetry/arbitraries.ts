@@ -1,4 +1,4 @@
-// Chunks as fast-check makes them: every field known or unknown, times and numbers as absurd as a payload can have them.
+// Generates chunks with fast-check: every field is known or unknown, and times and numbers are as absurd as a payload can contain.
 import fc from 'fast-check'
 import { binaryText } from '../../support/binary-text.ts'
 import type { JobSnapshot, Chunk } from '../../../src/model/chunk.ts'
@@ -15,7 +15,7 @@ const time = fc.oneof(fc.constantFrom(0, -1, 0.2, Number.NaN, 2 ** 60), fc.integ
 const person = fc.record({ id: maybe(id), username: maybe(text) })
 
 const runner = fc.record({
-  /** Often the same, of whom other things are reported. */
+  /** The person is often the same, with other facts. */
   id: fc.oneof(id, fc.constantFrom(1, 2)),
   description: maybe(text),
   tags: maybe(fc.array(text, { maxLength: 3 })),
@@ -48,7 +48,7 @@ const jobFields = {
   environment: maybe(fc.record({ name: text, action: maybe(text), deploymentTier: maybe(text) })),
   coverage: maybe(number),
   url: maybe(text),
-  // The official serializers' bytes are put right to the millisecond.
+  // The time is rounded, because the bytes of the official serializers are corrected to the millisecond.
   createdAt: maybe(time.map(Math.round)),
   startedAt: maybe(time),
   finishedAt: maybe(time),
@@ -60,7 +60,7 @@ const jobFields = {
 
 export const anyJobSnapshot: fc.Arbitrary<JobSnapshot> = fc.record(jobFields)
 
-/** What is otherwise with a job than with the one before: nothing, or some of it. */
+/** The fields in which a job differs from the previous job: none, or some of them. */
 export const changes: fc.Arbitrary<Partial<JobSnapshot>> = fc.oneof(
   fc.constant({}),
   fc.record(jobFields, { requiredKeys: [] }).map(all => Object.fromEntries(Object.entries(all).slice(0, 3))),

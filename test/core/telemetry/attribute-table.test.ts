@@ -1,11 +1,11 @@
-// What a table remembers of attributes: it changes how they are written, never what.
+// Tests the cache of a table's attributes. It changes how attributes are written, but never what is written.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AttributeTable, type RowValues } from '../../../src/core/telemetry/otlp/attribute.ts'
 import { BackWriter } from '../../../src/core/telemetry/otlp/back-writer.ts'
 import { runs } from '../../full.ts'
 
-/** Two runs that recur, of two rows and of three, and rows between them that do not. */
+/** Marks of recurring rows: two groups, one of two rows and one of three, and rows between them that do not recur. */
 const marks = [undefined, true, true, undefined, 'runner', 'runner', 'runner', undefined] as const
 
 function tables(): { readonly remembering: AttributeTable; readonly forgetful: AttributeTable } {
@@ -20,14 +20,14 @@ function written(table: AttributeTable, values: RowValues, tag: number): string 
   return Buffer.from(writer.since(0)).toString('hex')
 }
 
-/** Few, and much alike, so that they come again in every way. */
+/** The values are few and similar, so that they recur in every combination. */
 const value = fc.constantFrom<RowValues[number]>(
   ...[undefined, '', '1', 1, true, 'true', 0, -0, Number.NaN, 2 ** 40, 0.5, 'a,b', 'é', 'x'.repeat(2_000)],
   ...[[], ['a', 'b'], ['a,b'], ['b', 'a'], ['1'], [1], ['x'.repeat(2_000)]],
 )
 
 describe('the cache of encoded attributes', () => {
-  it('is used only for equal values of the same field', () => {
+  it('uses cached attributes only for equal values of the same field', () => {
     const one = fc.tuple(fc.tuple(...marks.map(() => value)), fc.constantFrom(0x4a, 0x32))
     fc.assert(
       fc.property(fc.array(one, { maxLength: 40 }), all => {
@@ -40,7 +40,7 @@ describe('the cache of encoded attributes', () => {
     )
   })
 
-  it('is bounded, and attributes beyond it are written correctly', () => {
+  it('limits the cache of attributes, and writes attributes beyond it correctly', () => {
     const { remembering, forgetful } = tables()
     for (const n of [...Array(2_000).keys(), ...Array(2_000).keys()]) {
       const values = ['a', n, n % 7, n, `runner ${n % 700}`, ['tag', `${n % 3}`], n % 11, 'z']

@@ -1,4 +1,4 @@
-// The attribute tables: types and presence for whatever is reported, and what the operator decides over them.
+// Tests of the attribute tables: types and presence for any reported values, and the operator's decisions about attributes.
 import { createHash } from 'node:crypto'
 import { binaryText } from '../../support/binary-text.ts'
 import type { Attributes } from '@opentelemetry/api'
@@ -70,7 +70,7 @@ function expectTable(rows: readonly AnyRow[], attributes: Attributes, chunk: Chu
   }
 }
 
-describe('for any observations', () => {
+describe('attributes for any observations', () => {
   it('every attribute is in its table with its type', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
@@ -81,7 +81,7 @@ describe('for any observations', () => {
     )
   })
 
-  it('attributes that the contract always promises are present if the project is known', () => {
+  it('sets the attributes that the contract always promises if the project is known', () => {
     const placed = anyChunk.map(chunk => ({ ...chunk, project: { ...chunk.project, webUrl: 'https://x.example/a' } }))
     const promised = (rows: readonly AnyRow[], namespace: string) =>
       rows
@@ -90,7 +90,7 @@ describe('for any observations', () => {
     fc.assert(
       fc.property(placed, chunk => {
         const { namespace } = profileOf(chunk, settings)
-        // Numbers beyond 64 bits are the one thing that cannot be kept.
+        // Numbers beyond 64 bits are the only values that cannot be kept.
         const sane = {
           ...chunk,
           pipeline: { ...chunk.pipeline, facts: { ...chunk.pipeline.facts, duration: 1, queuedDuration: 0 } },
@@ -116,7 +116,7 @@ describe('for any observations', () => {
 })
 
 describe('the resource', () => {
-  it('has the service name of the configuration, else of the own attributes, else of the project', () => {
+  it('takes the service name from the configuration, or else from the own attributes, or else from the project', () => {
     const own = { 'service.name': 'theirs' }
     expect(resourceWith({ serviceName: 'ours', resourceAttributes: own })['service.name']).toBe('ours')
     expect(resourceWith({ serviceName: ' ', resourceAttributes: own })['service.name']).toBe('theirs')
@@ -125,7 +125,7 @@ describe('the resource', () => {
     expect(resourceWith({}, withProject({}))['service.name']).toBe('unknown_service')
   })
 
-  it('has the environment under both names, whichever is configured', () => {
+  it('has the environment under both attribute names, whichever is configured', () => {
     for (const name of ['deployment.environment', 'deployment.environment.name']) {
       expect(resourceWith({ resourceAttributes: { [name]: 'staging' } })).toMatchObject({
         'deployment.environment': 'staging',
@@ -134,7 +134,7 @@ describe('the resource', () => {
     }
   })
 
-  it('has the own attributes beside those of the contract', () => {
+  it("has the operator's own attributes in addition to those of the contract", () => {
     const resource = resourceWith({
       resourceAttributes: {
         'service.namespace': 'shop',
@@ -162,7 +162,7 @@ describe('the resource', () => {
     ['a/c', 'a'],
     ['c', undefined],
     [undefined, undefined],
-  ])('of a project at %s has the owner %s', (path, owner) => {
+  ])('gives a project at %s the owner %s', (path, owner) => {
     expect(resourceWith({}, withProject({ path }))['vcs.owner.name']).toBe(owner)
   })
 })
@@ -174,14 +174,14 @@ describe('an attribute that the operator excludes', () => {
       ...attributes,
     }))
 
-  it('is dropped by name or pattern, from the resource and from every span', () => {
+  it('drops an excluded attribute by name or pattern, from the resource and from every span', () => {
     const dropped = all({ drop: ['*.user.*', 'vcs.owner.name', '*commit.message', '*.revision.message'] })
     const keys = dropped.flatMap(attributes => Object.keys(attributes))
     expect(keys.filter(key => /\.user\.|message|owner/.test(key))).toEqual([])
     expect(keys).toContain('pipeline.commit.id')
   })
 
-  it('is hashed over its string form, and equal values stay equal', () => {
+  it('hashes an excluded attribute over its string form, so that equal values stay equal', () => {
     const sha = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32)
     const [pipeline, compile] = all({ hash: ['**.username', '*.user.id', '*.tags', 'service.name'] })
     expect(pipeline).toMatchObject({
@@ -197,7 +197,7 @@ describe('an attribute that the operator excludes', () => {
 })
 
 describe('long values', () => {
-  it('are cut to 4096 code units unless configured otherwise', () => {
+  it('cuts long values to 4096 code units unless configured otherwise', () => {
     const facts = { ...success.pipeline.facts, commit: { message: 'm'.repeat(10_000) } }
     const chunk = { ...success, pipeline: { ...success.pipeline, facts } }
     expect(pipelineAttributesOf(chunk, settings)['pipeline.commit.message']).toHaveLength(4096)
@@ -205,7 +205,7 @@ describe('long values', () => {
     expect(pipelineAttributesOf(chunk, short)['pipeline.commit.message']).toHaveLength(10)
   })
 
-  it('are cut between code points within the limit, as valid Unicode', () => {
+  it('cuts long values between code points within the limit, so that they are valid Unicode', () => {
     fc.assert(
       fc.property(binaryText(), fc.nat({ max: 20 }), (text, limit) => {
         const short = cut(text, limit)

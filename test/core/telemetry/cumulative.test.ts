@@ -1,4 +1,4 @@
-// Cumulative metrics and gauges: whose they are, the limit of series, and points that are equal because an attribute was dropped.
+// Tests of cumulative metrics and gauges: the owner of a series, the limit of series, and points that are equal because an attribute was dropped.
 import { expect, it } from 'vitest'
 import { encodeResourceMetrics } from '../../../src/core/telemetry/encode.ts'
 import { activeData, projectResource, type ActiveTotals } from '../../../src/core/telemetry/metrics/cumulative.ts'
@@ -89,7 +89,7 @@ function valuesOf(metric: string, ...values: FoundPoint['value'][]): unknown[] {
   return found.flatMap(one => one.points.map(({ attributes, value }) => ({ ...attributes, value })))
 }
 
-it('adds up counts and histograms, and keeps the longest age, the shortest time left and the first of other gauges', () => {
+it('adds up counts and histograms, and keeps the longest age, the shortest remaining time and the first value of other gauges', () => {
   expect(valuesOf('things', 3, 4)).toEqual([{ place: 'here', value: 7 }])
   expect(valuesOf('answer', 3, 4)).toEqual([{ place: 'here', value: 3 }])
   expect(valuesOf('age', { since: 4_000 }, { since: 2_000 })).toEqual([{ place: 'here', value: 8 }])
@@ -108,7 +108,7 @@ function textOf(instance: string, namesInstances: boolean): string {
   return Buffer.from(encodeResourceMetrics([metrics])).toString('latin1')
 }
 
-it('gauges of groups that have the same path are different series if several platforms are configured, and keep their resource if not', () => {
+it('separates the gauges of groups with the same path if several platforms are configured, and otherwise keeps their resource', () => {
   const [one, two] = ['https://git.example.com', 'https://git.example.org']
   expect(textOf(one, true)).toContain('service.instance.id')
   expect(textOf(one, true)).not.toBe(textOf(two, true))

@@ -1,4 +1,4 @@
-// The attributes that the operator's rules set: where they appear, and which rule wins.
+// Tests of the attributes that the operator's rules set: where they appear, and which rule wins.
 import { describe, expect, it } from 'vitest'
 import { decodeLogs, decodeMetrics } from '../../support/otlp-decode.ts'
 import { encodeLogs, encodeMetrics } from '../../../src/core/telemetry/encode.ts'
@@ -32,7 +32,7 @@ function settingsOf(rules: readonly AttributeSetter[], options: TelemetryOptions
   return telemetrySettings({ profiles, attributeRules: rules, ...options })
 }
 
-/** `team` of each span by its name, and of the resource. */
+/** Returns the attribute `team` of each span, by the span's name, and of the resource. */
 function teams(settings: TelemetrySettings, of = chunk!): Record<string, unknown> {
   const spans = readableSpans(of, settings)
   const own = spans.map(({ name, attributes }) => [name, attributes.team] as const)
@@ -40,7 +40,7 @@ function teams(settings: TelemetrySettings, of = chunk!): Record<string, unknown
 }
 
 describe('a rule', () => {
-  it('sets its attributes on the resource, on all spans and on all log records of a pipeline', () => {
+  it("sets a rule's attributes on the resource, on all spans and on all log records of a pipeline", () => {
     const settings = settingsOf([rule({ team: 'payments' })])
     expect(new Set(Object.values(teams(settings)))).toEqual(new Set(['payments']))
     const records = decodeLogs(encodeLogs([chunk!], settings))
@@ -50,7 +50,7 @@ describe('a rule', () => {
     }
   })
 
-  it('sets them on events of the project, if it does not ask for a branch or a source', () => {
+  it("sets a rule's attributes on events of the project, unless the rule needs a branch or a source", () => {
     const event = eventChunk(deployment, 5, 'generic')
     const setOf = (conditions: Partial<AttributeSetter>): unknown[] => {
       const [record] = decodeLogs(encodeLogs([event], settingsOf([rule({ team: 'payments' }, conditions)])))
@@ -60,13 +60,13 @@ describe('a rule', () => {
     expect(setOf({ projects: { include: ['team/**'] } })).toEqual([undefined, undefined])
     expect(setOf({ branches: ['default'] })).toEqual([undefined, undefined])
     expect(setOf({ sources: { exclude: ['schedule'] } })).toEqual([undefined, undefined])
-    // Those of a change are about a merge request.
+    // The events of a change are about a merge request.
     const change = eventChunk({ ...deployment, kind: 'change', name: 'platform.vcs.change' }, 5, 'generic')
     const ruled = settingsOf([rule({ team: 'payments' }, { branches: ['merge_request'] })])
     expect(decodeLogs(encodeLogs([change], ruled))[0]!.attributes.team).toBe('payments')
   })
 
-  it('for jobs sets them on the spans and records of these jobs only', () => {
+  it('sets the attributes of a rule for jobs only on the spans and records of these jobs', () => {
     const settings = settingsOf([
       rule({ team: 'payments' }),
       rule({ team: 'qa' }, { jobs: { include: ['{unit,lint}'] } }),
@@ -77,7 +77,7 @@ describe('a rule', () => {
     })
   })
 
-  it('matches by project, class of refs and source; all must match', () => {
+  it('matches a rule by project, class of refs and source, which must all match', () => {
     const { facts } = chunk!.pipeline
     expect([chunk!.project.path, facts.source, facts.ref]).toEqual(['shop/backend/checkout', 'push', 'main'])
     const matches = (conditions: Partial<AttributeSetter>): boolean =>
@@ -92,7 +92,7 @@ describe('a rule', () => {
 })
 
 describe('several rules', () => {
-  it('all apply, and the last one wins, also over configured resource attributes', () => {
+  it('applies all matching rules, of which the last one wins, also over configured resource attributes', () => {
     const resourceAttributes = { team: 'nobody', region: 'eu' }
     const rules = [rule({ team: 'shop', tier: '2' }), rule({ team: 'payments' })]
     const [span] = readableSpans(chunk!, settingsOf(rules, { resourceAttributes }))
@@ -100,7 +100,7 @@ describe('several rules', () => {
     expect(span!.attributes).toMatchObject({ team: 'payments', tier: '2' })
   })
 
-  it('are subject to the attribute policy', () => {
+  it('applies the attribute policy to the attributes of rules', () => {
     const rules = [rule({ team: 'payments', tier: '1', note: 'abcdef' }, { metrics: true })]
     const settings = settingsOf(rules, { drop: ['tier'], valueLengthLimit: 3 })
     const [span] = readableSpans(chunk!, settings)
@@ -121,7 +121,7 @@ describe('a value from a label', () => {
     pipeline: { ...chunk!.pipeline, facts: { ...chunk!.pipeline.facts, labels } },
   })
 
-  it('is the rest of the label with this prefix; without one, what an earlier rule sets', () => {
+  it('takes a value from the rest of the label with this prefix, and without such a label from an earlier rule', () => {
     const settings = settingsOf(rules)
     const [span] = readableSpans(labelled(['kind::fix', 'team::payments']), settings)
     for (const attributes of [span!.attributes, span!.resource.attributes]) {
@@ -131,11 +131,11 @@ describe('a value from a label', () => {
       const { values, points } = settings.custom!(labelled(labels))
       expect([values, points]).toEqual([{ team: 'nobody' }, { team: 'nobody' }])
     }
-    // Each pipeline has its own.
+    // Each pipeline has its own value.
     expect(settings.custom!(labelled(['team::search'])).points).toEqual({ team: 'search' })
   })
 
-  it('is on events of the merge request', () => {
+  it('sets a value from a label on events of the merge request', () => {
     const event = eventChunk({ ...deployment, labels: ['team::payments'] }, 5, 'generic')
     const [record] = decodeLogs(encodeLogs([event], settingsOf(rules)))
     expect([record!.attributes.team, record!.resource.attributes.team]).toEqual(['payments', 'payments'])
@@ -158,13 +158,13 @@ it('takes a value from a variable of the pipeline, if that is known', () => {
 describe('metrics', () => {
   const settings = settingsOf([rule({ team: 'payments' }, { metrics: true }), rule({ tier: '1' })])
 
-  it('have the attributes of rules with `metrics` on every point, and no others', () => {
+  it('sets the attributes of rules with `metrics` on every metric point, and no others', () => {
     const points = decodeMetrics(encodeMetrics([chunk!], settings)).flatMap(metric => [...metric.points])
     expect(points.length).toBeGreaterThan(10)
     for (const { attributes } of points) expect([attributes.team, attributes.tier]).toEqual(['payments', undefined])
   })
 
-  it('have series of their own in the totals', () => {
+  it('keeps separate series in the totals for metrics with attributes of rules', () => {
     const seriesOf = (given: TelemetrySettings): string[] =>
       measure(chunk!, given)!.increments.map(({ metric, attributes }) => `${metric} ${attributes}`)
     const [without, ruled] = [seriesOf(telemetrySettings({ profiles })), seriesOf(settings)]
@@ -173,7 +173,7 @@ describe('metrics', () => {
     expect(ruled.every(series => series.includes('"team":"payments"'))).toBe(true)
   })
 
-  describe('that belong to no pipeline', () => {
+  describe('metrics that belong to no pipeline', () => {
     const key = { instance: 'https://git.example.com', projectId: 42 }
     const owner = { key, project: chunk!.project, profile: 'generic' }
     const job = { key, project: chunk!.project, state: 'pending', tagSet: 'arm', count: 1, oldest: 1 } as const
@@ -198,7 +198,7 @@ describe('metrics', () => {
         }),
       )
 
-    it('have those of rules without branches, sources and jobs on what is running now', () => {
+    it('sets the attributes of rules without branches, sources and jobs on the metrics of active runs and jobs', () => {
       const metrics = activeData({ ...owner, since: 1, runs: [], jobs: [job] }, 9, ruled)
       expect(metrics.map(({ name }) => name.split('.').at(-1))).toEqual(['active', 'oldest_wait'])
       const own = { team: 'shop', tier: '1', lane: undefined, note: 'abcd' }
@@ -211,7 +211,7 @@ describe('metrics', () => {
       })
     })
 
-    it('have them on the inventory of a project, not on that of a group, and never over an attribute of the point', () => {
+    it('sets the attributes of rules on the inventory of a project, not on that of a group, and never over an attribute of the point', () => {
       const points = [{ metric: 'cicd.worker.count', attributes: { tier: 'gold' }, value: 1 }]
       const found = { instance: key.instance, profile: 'generic', points }
       expect(set(gaugesData({ ...found, project: chunk!.project }, 9, ruled))).toEqual([
@@ -221,7 +221,7 @@ describe('metrics', () => {
     })
   })
 
-  it('keep one resource for all pipelines of a project', () => {
+  it('keeps one resource for all pipelines of a project', () => {
     const owner = {
       key: { instance: 'https://git.example.com', projectId: 42 },
       project: chunk!.project,
@@ -233,7 +233,7 @@ describe('metrics', () => {
   })
 })
 
-it('has one literal value for a project and a class of refs, by rules that need no more than these', () => {
+it('finds one literal value for a project and a class of refs, by rules that need nothing else', () => {
   const rules = [
     rule({ team: 'nobody' }),
     rule({ team: 'shop' }, { projects: { include: ['shop/**'] } }),

@@ -1,4 +1,4 @@
-// Events around pipelines as log records: the name, the times, the resource, and what the operator decides.
+// Tests of events around pipelines as log records: the name, the times, the resource, and the operator's decisions.
 import { describe, expect, it } from 'vitest'
 import { decodeLogs, type ReceivedLogRecord } from '../../support/otlp-decode.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../../../src/core/telemetry/encode.ts'
@@ -25,7 +25,7 @@ const deployment: PlatformEvent = {
 
 function sent(event: Partial<PlatformEvent>, options: TelemetryOptions = {}, profile = 'generic'): ReceivedLogRecord {
   const chunk = eventChunk({ ...deployment, ...event }, receivedAt, profile)
-  // As the store gives it back.
+  // The chunk as the store returns it.
   const stored = JSON.parse(JSON.stringify(chunk)) as EventChunk
   const [record, ...others] = decodeLogs(encodeLogs([stored], telemetrySettings({ profiles, ...options })))
   expect(others).toEqual([])
@@ -33,7 +33,7 @@ function sent(event: Partial<PlatformEvent>, options: TelemetryOptions = {}, pro
 }
 
 describe('an event', () => {
-  it('is a named log record without a span, and absent from the other signals', () => {
+  it('exports an event as a named log record without a span, and not in the other signals', () => {
     expect(sent({})).toMatchObject({
       eventName: 'platform.deployment',
       time: at,
@@ -52,17 +52,17 @@ describe('an event', () => {
     expect(encodeMetrics([chunk], settings)).toHaveLength(0)
   })
 
-  it('has the time of its receipt if the platform reports none', () => {
+  it('gives an event the time of its receipt if the platform reports none', () => {
     expect(sent({ at: undefined }).time).toBe(receivedAt)
   })
 
-  it('has its names under the namespace of the profile that it was received under', () => {
+  it('names an event under the namespace of the profile with which it was received', () => {
     const { eventName, attributes } = sent({}, {}, 'gitlab')
     expect(eventName).toBe('gitlab.deployment')
     expect(attributes).toHaveProperty(['gitlab.deployment.status'], 'failed')
   })
 
-  it('has its name as an attribute, too, if configured', () => {
+  it("has the event's name as an attribute, too, if configured", () => {
     expect(sent({}).attributes).not.toHaveProperty(['event.name'])
     expect(sent({}, { eventNameAttribute: true }, 'gitlab').attributes).toHaveProperty(
       ['event.name'],
@@ -70,7 +70,7 @@ describe('an event', () => {
     )
   })
 
-  it('without a project has the name of its group, else of the instance, unless one is configured', () => {
+  it('names an event without a project after its group, or else after the instance, unless a name is configured', () => {
     const of = (event: Partial<PlatformEvent>, options?: TelemetryOptions): unknown =>
       sent({ project: undefined, ...event }, options).resource.attributes['service.name']
     expect(of({ group: 'team' })).toBe('team')
@@ -79,7 +79,7 @@ describe('an event', () => {
     expect(sent({ project: undefined }).resource.attributes).not.toHaveProperty(['platform.vcs.repository.id'])
   })
 
-  it('respects the attributes that the operator drops and hashes', () => {
+  it('drops and hashes the attributes of an event as the operator configured', () => {
     const { attributes } = sent({}, { drop: ['deployment.*'], hash: ['user.name'] })
     expect(attributes).not.toHaveProperty(['deployment.id'])
     expect(attributes['user.name']).toMatch(/^[0-9a-f]{32}$/)

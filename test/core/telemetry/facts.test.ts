@@ -1,4 +1,4 @@
-// What costs nothing to know of a pipeline and its jobs: attributes by hand-computed examples, from the wire to the span.
+// Tests of facts about a pipeline and its jobs that need no further requests: attributes by hand-computed examples, from the wire to the span.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createPriceTable } from '../../../src/core/take-in/price-table.ts'
@@ -44,12 +44,12 @@ describe('a merge request pipeline', () => {
     [{ title: 'Draft: x', draft: false }, 'open'],
     [{ title: 'x', work_in_progress: true }, 'wip'],
     [{ title: 'Draft: x', state: 'merged' }, 'merged'],
-  ])('with %j is %s', (fields, state) => {
+  ])('a merge request with %j has the state %s', (fields, state) => {
     const request = { ...body.merge_request, ...fields }
     expect(pipelineOf({ ...body, merge_request: request })['vcs.change.state']).toBe(state)
   })
 
-  it('has no fork attribute if one of the two projects is unknown', () => {
+  it('sets no fork attribute if one of the two projects is unknown', () => {
     const { source_project_id: _, ...request } = body.merge_request!
     expect(pipelineOf({ ...body, merge_request: request })).not.toHaveProperty('platform.vcs.change.fork')
   })
@@ -64,13 +64,13 @@ describe('feedback time', () => {
       object_attributes: { ...body.object_attributes, ...fields },
     })['platform.cicd.pipeline.run.feedback_time']
 
-  it('is the time from the commit to the finish in ms', () => {
-    // 10:13:01 UTC less 11:11:02+01:00.
+  it('measures feedback time from the commit to the finish in ms', () => {
+    // The feedback time from 11:11:02+01:00 to 10:13:01 UTC.
     expect(reported('2025-03-11T11:11:02+01:00')).toBe(119_000)
     expect(reported('2025-03-11T10:13:01Z')).toBe(0)
   })
 
-  it('is absent if the commit is from the future or if no author waits', () => {
+  it('reports no feedback time if the commit is from the future or if no author waits', () => {
     expect(reported('2025-03-11T10:13:02Z')).toBeUndefined()
     expect(reported('2025-03-11T10:11:02Z', { source: 'schedule' })).toBeUndefined()
     expect(reported('2025-03-11T10:11:02Z', { status: 'running', finished_at: null })).toBeUndefined()
@@ -105,7 +105,7 @@ describe('the metrics of jobs', () => {
     listed(6, 'slow', 'canceled', 9, { runner: shared }),
   ]
 
-  it.each([100, 2])('are right in chunks of %i', chunkSize => {
+  it.each([100, 2])('measures the jobs of a pipeline correctly in chunks of %i', chunkSize => {
     const reported = measured(runOf({ ...body, builds }), chunkSize)
     const sums = new Map<string, number>()
     const names = ['worker.type', 'compute.rate', 'pipeline.task.run.result', 'compute.purpose']
@@ -122,7 +122,7 @@ describe('the metrics of jobs', () => {
       'instance_type unpriced error failed': 12,
       'instance_type unpriced cancellation useful': 9,
     })
-    // Two minutes at 0.5, twice.
+    // Two minutes at a price of 0.5, counted twice.
     const cost = pointsOf(reported, 'platform.cicd.compute.cost')
     expect(cost.reduce((sum, point) => sum + valueOf(point), 0)).toBe(2)
     expect(reported.find(({ name }) => name === 'platform.cicd.compute.cost')!.unit).toBe('EUR')
@@ -131,7 +131,7 @@ describe('the metrics of jobs', () => {
     ])
   })
 
-  it('separate queues by the type and the tags of the runner', () => {
+  it('separates queues by the type and the tags of the runner', () => {
     const reported = pointsOf(measured(runOf({ ...body, builds })), 'platform.cicd.pipeline.task.run.queued_duration')
     expect(reported).toMatchObject([
       {
@@ -152,7 +152,7 @@ describe('the metrics of jobs', () => {
     expect(point!.attributes['platform.cicd.worker.tag_set']).toBe('*')
   })
 
-  it('count the time of a canceled job as superseded if a newer pipeline of the ref existed', () => {
+  it('counts the time of a canceled job as superseded if a newer pipeline of the ref existed', () => {
     const reported = pointsOf(
       measured(runOf({ ...body, builds: builds.slice(5) }), 100, true),
       'platform.cicd.compute.time',
@@ -160,7 +160,7 @@ describe('the metrics of jobs', () => {
     expect(reported).toMatchObject([{ value: 9, attributes: { 'platform.cicd.compute.purpose': 'superseded' } }])
   })
 
-  it("have the feedback time, and the project's name if the pipeline has none", () => {
+  it("includes the feedback time, and the project's name if the pipeline has none", () => {
     const commit = { ...body.commit, timestamp: '2025-03-11T10:11:02Z' }
     const named = measured(runOf({ ...body, commit }))
     expect(pointsOf(named, 'platform.cicd.pipeline.feedback_time')).toMatchObject([

@@ -1,4 +1,4 @@
-// Trace and span ids: the vectors of the contract, and what must hold for every input.
+// Tests of trace and span ids: the test vectors of the contract, and properties that hold for every input.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -55,7 +55,7 @@ describe('the vectors of scheme platform', () => {
   })
 })
 
-describe('parents', () => {
+describe('the parents of traces', () => {
   it('a traceparent sets the trace and the parent, sampled or not', () => {
     const honoured = chunk('instance', 123, { traceparent })
     expect(traceIdOf(honoured.trace, instance)).toBe('4bf92f3577b34da6a3ce929d0e0e4736')
@@ -84,7 +84,7 @@ describe('every id', () => {
   const id = fc.nat({ max: Number.MAX_SAFE_INTEGER })
   const salt = fc.option(fc.constantFrom('2', '3', '2.2'), { nil: undefined })
 
-  it('is lower-case hex of the right length and never all zero', () => {
+  it('makes every id lower-case hex of the right length and never all zero', () => {
     fc.assert(
       fc.property(traceContext, id, id, salt, (context, root, number, ofSpan) => {
         const trace = { ...context, rootPipelineId: root }
@@ -98,14 +98,14 @@ describe('every id', () => {
     )
   })
 
-  it('that would be all zero is hashed again', () => {
+  it('hashes an id again that would be all zero', () => {
     const digest = (bytes: number) => createHash('sha256').update(Buffer.alloc(bytes)).digest()
     const zero = chunk('platform', 0)
     expect(traceIdOf(zero.trace, instance)).toBe(digest(16).toString('hex', 0, 16))
     expect(jobSpanId(zero, { id: 0, kind: 'bridge' })).toBe(digest(8).toString('hex', 0, 8))
   })
 
-  it('is distinct for distinct pipelines, jobs, attempts and salts', () => {
+  it('makes distinct ids for distinct pipelines, jobs, attempts and salts', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('instance' as const, 'platform' as const),

@@ -1,4 +1,4 @@
-// Statuses, failure reasons and merge request states in the words of the conventions, as the contract's tables have them.
+// Tests how statuses, failure reasons and merge request states are mapped to the values of the semantic conventions, by the contract's tables.
 import { describe, expect, it } from 'vitest'
 import {
   changeStateOf,
@@ -28,7 +28,7 @@ describe('a status', () => {
     ['a_status_of_tomorrow', undefined, undefined],
     ['__proto__', undefined, undefined],
     ['constructor', undefined, undefined],
-  ])('%s has result %s and state %s', (status, result, state) => {
+  ])('maps the status %s to result %s and state %s', (status, result, state) => {
     expect(outcomeOfJob({ status }).result).toBe(result)
     expect(outcomeOfPipeline(status, []).result).toBe(result)
     expect(stateOf(status)).toBe(state)
@@ -45,7 +45,7 @@ describe('who started a pipeline', () => {
     ['my_project_42_bot', 'human'],
     ['service_accountant', 'human'],
     [undefined, undefined],
-  ])('%s is %s', (name, kind) => {
+  ])('classifies the user %s as %s', (name, kind) => {
     expect(userKindOf(name)).toBe(kind)
   })
 })
@@ -66,10 +66,13 @@ describe('a failure reason', () => {
     ['reached_max_pipeline_hierarchy_size', 'error', 'user', undefined],
     ['a_reason_of_tomorrow', 'failure', 'unknown', undefined],
     ['', 'failure', 'unknown', undefined],
-  ])('%j is a %s of the domain %s and the component %s', (reason, result, domain, component) => {
-    const meaning = meaningOf(reason)
-    expect([meaning.result, meaning.domain, meaning.component]).toEqual([result, domain, component])
-  })
+  ])(
+    'treats the failure reason %j as a %s of the domain %s and the component %s',
+    (reason, result, domain, component) => {
+      const meaning = meaningOf(reason)
+      expect([meaning.result, meaning.domain, meaning.component]).toEqual([result, domain, component])
+    },
+  )
 })
 
 describe('a failed pipeline', () => {
@@ -80,13 +83,13 @@ describe('a failed pipeline', () => {
     [['', 'job_execution_timeout'], 'failure', undefined, '_OTHER'],
     [['', 'script_failure'], 'failure', 'script_failure', 'script_failure'],
     [[], 'failure', undefined, '_OTHER'],
-  ])('has result %s if its jobs failed for %j', (failures, result, reason, errorType) => {
+  ])('a pipeline whose jobs failed for %j has the result %s', (failures, result, reason, errorType) => {
     const outcome = outcomeOfPipeline('failed', failures)
     expect(outcome).toEqual(reason === undefined ? { result } : { result, reason })
     expect(errorTypeOf(outcome)).toBe(errorType)
   })
 
-  it('has neither reason nor error type if it was canceled in the end', () => {
+  it('has neither reason nor error type for a pipeline that was finally canceled', () => {
     const outcome = outcomeOfPipeline('canceled', ['script_failure'])
     expect(outcome).toEqual({ result: 'cancellation' })
     expect(errorTypeOf(outcome)).toBeUndefined()
@@ -94,7 +97,7 @@ describe('a failed pipeline', () => {
 })
 
 describe('a failed job', () => {
-  it('has its reason as error type, and _OTHER without one', () => {
+  it('uses the reason of a failed job as its error type, and _OTHER without a reason', () => {
     expect(errorTypeOf(outcomeOfJob({ status: 'failed', failureReason: 'api_failure' }))).toBe('api_failure')
     expect(errorTypeOf(outcomeOfJob({ status: 'failed' }))).toBe('_OTHER')
   })
@@ -108,7 +111,7 @@ describe('the state of a merge request', () => {
     ['locked', 'wip'],
     ['a_state_of_tomorrow', 'a_state_of_tomorrow'],
     [undefined, undefined],
-  ])('%s is %s', (state, expected) => {
+  ])('maps the merge request state %s to %s', (state, expected) => {
     expect(changeStateOf(state)).toBe(expected)
   })
 })

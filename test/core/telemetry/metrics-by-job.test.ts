@@ -1,4 +1,4 @@
-// Durations by the name of the job, and the result of the newest pipeline.
+// Tests of durations by job name, and of the result of the newest pipeline.
 import { describe, expect, it } from 'vitest'
 import { added, type Amount } from '../../../src/model/totals.ts'
 import { at, event, job } from '../../flow/world.ts'
@@ -54,11 +54,11 @@ describe('the duration of jobs', () => {
     ['rspec: [a] 1/2', 'rspec'],
     ['deploy eu-1', 'deploy eu-1'],
     ['1/2', '1/2'],
-  ])('counts %s as %s', (name, group) => {
+  ])('counts the job %s under the name %s', (name, group) => {
     expect(groupNameOf(name)).toBe(group)
   })
 
-  it('is one series for parallel jobs with equal results', () => {
+  it('counts parallel jobs with equal results in one series', () => {
     const chunks = pipeline({ names: ['unit tests 1/2', 'unit tests 2/2', 'build: [linux, 3.12]'] })
     expect(points(chunks, byJob)).toMatchObject([
       {
@@ -74,7 +74,7 @@ describe('the duration of jobs', () => {
     ])
   })
 
-  it('is measured on the default branch, on all refs, or not at all, as configured', () => {
+  it('measures the duration of jobs on the default branch, on all refs, or not at all, as configured', () => {
     const onDefault = pipeline({ names: ['lint'] })
     const onOther = pipeline({ names: ['lint'], defaultBranch: 'trunk' })
     const measured = (options: TelemetryOptions): number[] =>
@@ -84,7 +84,7 @@ describe('the duration of jobs', () => {
     expect(measured({ jobMetrics: 'off' })).toEqual([0, 0])
   })
 
-  it('has at most 200 names in a project with delta temporality: the others share one point', () => {
+  it('keeps at most 200 job names of a project with delta temporality: further jobs share one point', () => {
     const settings = telemetrySettings({ profiles })
     const cap = createSeriesCap(2_000)
     const all = Array.from({ length: 250 }, (_, index) => `job ${index}x`)
@@ -96,7 +96,7 @@ describe('the duration of jobs', () => {
 })
 
 describe('the result of the newest pipeline', () => {
-  it('is 1 for its result and 0 for all others', () => {
+  it("exports 1 for the newest pipeline's result and 0 for all other results", () => {
     const values = points(pipeline({ names: ['lint'] }), newest)
     expect(
       Object.fromEntries(
@@ -108,11 +108,11 @@ describe('the result of the newest pipeline', () => {
     ).toEqual({ success: 1, failure: 0, error: 0, timeout: 0, cancellation: 0, skip: 0 })
   })
 
-  it('is not changed by a child pipeline', () => {
+  it('does not change the newest result after a child pipeline', () => {
     expect(points(pipeline({ names: ['lint'], facts: { source: 'parent_pipeline' } }), newest)).toEqual([])
   })
 
-  it('is not changed by an older pipeline that ends later', () => {
+  it('does not change the newest result after an older pipeline that ends later', () => {
     const settings = telemetrySettings({ profiles })
     const resultOf = (pipelineId: number, status: 'success' | 'failed', finishedAt: number): Amount => {
       const [chunk] = pipeline({ names: ['lint'], status, finishedAt })

@@ -1,4 +1,4 @@
-// How snapshots look as metrics, and what must hold whatever is reported. Whole stories are in the golden files (`requests.test.ts`).
+// Tests of snapshots as metrics, and of properties that hold for any reported values. Complete stories are in the golden files (`requests.test.ts`).
 import fc from 'fast-check'
 import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
@@ -34,7 +34,7 @@ function points(metrics: readonly ReceivedMetric[], name: string) {
 }
 
 describe('a pipeline with delta temporality', () => {
-  it('measures the jobs of all its chunks, once', () => {
+  it('measures the jobs of all chunks of a pipeline, each once', () => {
     const jobs = Array.from({ length: 5 }, (_, index) =>
       job(index + 1, index < 3 ? 'build' : 'test', 'success', { started: 1, finished: 11 + index }),
     )
@@ -55,7 +55,7 @@ describe('a pipeline with delta temporality', () => {
     expect(points(reported, 'job.duration_seconds')).toMatchObject([{ count: 5 }])
   })
 
-  it('has the configured buckets, which include their upper bounds', () => {
+  it('uses the configured buckets, which include their upper bounds', () => {
     const reported = received(stories.success!, { histogramBounds: [12, 93] })
     expect(points(reported, 'job.duration_seconds')).toMatchObject([
       { attributes: { 'job.stage': 'build' }, bounds: [12, 93], counts: [1, 1, 0] },
@@ -64,7 +64,7 @@ describe('a pipeline with delta temporality', () => {
     ])
   })
 
-  it('counts in the overflow series when its metric has the maximum of series', () => {
+  it('counts in the overflow series if the metric has its maximum number of series', () => {
     const cap = createSeriesCap(2)
     const reported = (story: string) => decodeMetrics(encodeMetrics(stories[story]!.slice(0, 1), settings, cap))
     const attributesOf = (metrics: ReceivedMetric[]) => points(metrics, 'pipeline.status_total')[0]!.attributes
@@ -89,12 +89,12 @@ describe('refs in metrics', () => {
     ['success', ['release/*', 'v*'], '*'],
     ['linked', ['release/*', 'v*'], 'v2.4.0'],
     ['merge-request', ['**'], 'refs/merge-requests/*'],
-  ])('%s under %j is %s', (story, metricRefs, ref) => {
+  ])('the ref of the story %s under %j is %s', (story, metricRefs, ref) => {
     expect(refOf(story, { metricRefs })).toBe(ref)
   })
 })
 
-describe('whatever is observed', () => {
+describe('metrics of any observations', () => {
   it("no series occurs twice, no point has a run's id, and every metric is in the table", () => {
     const known = new Map(attemptMetrics.map(row => [row.name.replace(/^platform\./, ''), row]))
     fc.assert(
@@ -127,7 +127,7 @@ function without(value: unknown, name: string): unknown {
 }
 
 describe('exemplars', () => {
-  it('point to the latest pipeline of a total, in any order of adding up', () => {
+  it('links a total by its exemplar to the latest pipeline, in any order of adding up', () => {
     const amounts = ['success', 'linked'].map(story => {
       const { increments } = measure(stories[story]![0]!, settings)!
       return increments.find(({ metric }) => metric === 'pipeline.status_total')!.amount
@@ -152,7 +152,7 @@ describe('exemplars', () => {
 })
 
 describe('the bytes of metrics', () => {
-  it('equal those of the official serializer, delta and cumulative', () => {
+  it('writes the same metric bytes as the official serializer, delta and cumulative', () => {
     fc.assert(
       fc.property(anyChunk, fc.constantFrom('generic', 'gitlab'), (chunk, profile) => {
         const measured = measure(chunk, settings)
@@ -169,7 +169,7 @@ describe('the bytes of metrics', () => {
         const active = resourceMetrics(projectResource(project, settings), counts)
         for (const message of [toDelta(chunk, settings), cumulative, active]) {
           if (message === undefined) continue
-          // The official serializer knows no exemplars.
+          // The official serializer does not support exemplars.
           const plain = withoutExemplars(message)
           const official = ProtobufMetricsSerializer.serializeRequest(sdkMetrics(plain))!
           expect(Buffer.from(encodeResourceMetrics([plain])).equals(Buffer.from(official))).toBe(true)

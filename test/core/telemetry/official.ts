@@ -1,8 +1,8 @@
-// The official serializers, and what they cannot write put right in their bytes: whole doubles, which they write as integers, and
-// Unix nanoseconds, which no number holds. Our own messages are held against them.
+// Runs the official serializers, and corrects the values in their bytes that they cannot write: whole doubles, which they write as integers, and Unix
+// nanoseconds, which no JavaScript number can represent. Tests compare our own messages with these bytes.
 import type { Attributes } from '@opentelemetry/api'
 
-/** In protobuf a name is followed by: field 2, 9 bytes, and in these field 4 (a double) of AnyValue. */
+/** In protobuf, the name is followed by field 2 with 9 bytes, which contain field 4 (a double) of AnyValue. */
 const doubles = ['coverage', '.run.cost'].map(tail =>
   Buffer.concat([Buffer.from(tail), Buffer.from([0x12, 0x09, 0x21])]),
 )
@@ -10,7 +10,10 @@ const nanos = ['job.created_at', '.cicd.pipeline.task.run.created_at', '.cicd.pi
   Buffer.from(`${name}\u0012`),
 )
 
-/** A whole double goes in as its neighbour above, which is no whole number; its last bit is cleared in the bytes. */
+/**
+ * Serializes with the official serializers. A whole double is passed as the next larger double, which is not a whole number, and its last bit is
+ * cleared in the bytes.
+ */
 export function officially<T extends { readonly attributes: Attributes }>(
   subjects: readonly T[],
   serialize: (prepared: T[]) => Uint8Array | undefined,
@@ -26,14 +29,14 @@ export function officially<T extends { readonly attributes: Attributes }>(
   for (const mark of nanos) {
     for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at)) {
       at += mark.length
-      // The length, and field 3 (an int64) of AnyValue.
+      // The bytes are the length, and field 3 (an int64) of AnyValue.
       if (bytes[at + 1] === 0x18) putExact(bytes.subarray(at + 2, at + 1 + bytes[at]!))
     }
   }
   return bytes
 }
 
-/** The multiple of a millisecond next to a varint, in as many bytes. */
+/** Rounds a varint to the nearest multiple of a millisecond, in the same number of bytes. */
 function putExact(varint: Buffer): void {
   let value = varint.reduceRight((sum, byte) => (sum << 7n) | BigInt(byte & 0x7f), 0n)
   value = ((value + 500_000n) / 1_000_000n) * 1_000_000n
@@ -51,13 +54,13 @@ function withNeighbours(attributes: Attributes): Attributes {
   return Object.fromEntries(moved) as Attributes
 }
 
-/** The whole double whose neighbour this is; every other double itself. */
+/** Returns the whole double of which the value is the neighbour. Every other value is returned unchanged. */
 function settled(value: number): number {
   const below = Number.isFinite(value) && !Number.isInteger(value) ? neighbour(value, -1n) : value
   return Number.isInteger(below) ? below : value
 }
 
-/** The double so many steps further from zero. */
+/** Returns the double that is this many steps further from zero. */
 function neighbour(value: number, steps: bigint): number {
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, value)

@@ -1,4 +1,5 @@
-// The requests of all signals: golden files of whole stories, what is read back of stored requests, and values that the official serializers cannot write.
+// Tests of the requests of all signals: golden files of complete stories, stored requests that are read back, and values that the official
+// serializers cannot write.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyChunk } from './arbitraries.ts'
@@ -26,7 +27,7 @@ import type { Chunk } from '../../../src/model/chunk.ts'
 const settings = telemetrySettings({ profiles })
 const all = telemetrySettings({ profiles, jobMetrics: 'all' })
 
-/** JSON as people read it, without the package's own version: every `{ key, value }` and every short array on one line. */
+/** Formats JSON for people, without this package's version: every `{ key, value }` and every short array is on one line. */
 function readable(json: string): string {
   return `${written(JSON.parse(json), '').replaceAll(`"version": "${version}"`, '"version": "VERSION"')}\n`
 }
@@ -61,11 +62,11 @@ describe.each([
     again: (bytes: Uint8Array) => encode(metricsRequest, metricsRequest.contentOf(bytes)),
   },
 ])('a request of $signal', ({ signal, asJson, encoded, again }) => {
-  it.each(Object.entries(stories))('is as the golden file shows: %s', async (name, chunks) => {
+  it.each(Object.entries(stories))('matches the golden file of the story %s', async (name, chunks) => {
     await expect(readable(asJson(chunks))).toMatchFileSnapshot(`../../golden/${signal}/${name}.json`)
   })
 
-  it('is read as what was written, alone or one after the other: written again it has the same bytes', () => {
+  it('reads back requests as they were written, alone or one after the other, and writes them again with the same bytes', () => {
     let written = 0
     fc.assert(
       fc.property(fc.array(anyChunk, { maxLength: 3 }), chunks => {
@@ -79,7 +80,7 @@ describe.each([
     expect(written).toBeGreaterThan(0)
   })
 
-  it('is the same after it was a stored message', () => {
+  it('writes the same request from a stored message', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
         const plain = encoded([chunk])
@@ -94,9 +95,9 @@ describe.each([
   })
 })
 
-describe('a value that no number of JavaScript holds, or only as an integer', () => {
+describe('a value that a JavaScript number cannot represent, or only as an integer', () => {
   const [success] = stories.success!
-  /** What the attribute is in protobuf, and in the JSON of the same request. */
+  /** Returns the value of the attribute in protobuf, and in the JSON of the same request. */
   function reported(changes: object, profile: string, tail: string): [unknown[], string] {
     const trace = { ...success!.trace, profile }
     const facts = { ...success!.pipeline.facts, coverage: undefined }
@@ -107,7 +108,7 @@ describe('a value that no number of JavaScript holds, or only as an integer', ()
   }
   const profile = fc.constantFrom('generic', 'gitlab')
 
-  it('is exact as the creation time of a job, for every millisecond and microsecond', () => {
+  it('writes the creation time of a job exactly, for every millisecond and microsecond', () => {
     const millis = fc.integer({ min: 1, max: 9_223_372_036_853 }).map(at => [at, 0] as const)
     const micros = fc.tuple(fc.integer({ min: 1, max: 4_102_444_800_000 }), fc.integer({ min: 0, max: 999 }))
     fc.assert(
@@ -121,7 +122,7 @@ describe('a value that no number of JavaScript holds, or only as an integer', ()
     )
   })
 
-  it('is a double as coverage, whole or not', () => {
+  it('writes coverage as a double, whether it is whole or not', () => {
     const coverage = fc.oneof(fc.integer({ min: -1000, max: 1000 }), fc.double({ min: 0, max: 100, noNaN: true }))
     fc.assert(
       fc.property(coverage, profile, (value, name) => {

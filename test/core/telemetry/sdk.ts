@@ -1,4 +1,4 @@
-// Our messages as objects of the OpenTelemetry SDK, which the official serializers take.
+// Converts our messages to objects of the OpenTelemetry SDK, which the official serializers accept.
 import { ValueType } from '@opentelemetry/api'
 import { millisToHrTime } from '@opentelemetry/core'
 import { resourceFromAttributes } from '@opentelemetry/resources'
@@ -17,10 +17,10 @@ import type { Resource } from '@opentelemetry/resources'
 import type { ResourceMetrics as SdkMetrics } from '@opentelemetry/sdk-metrics'
 import type { TelemetrySettings } from '../../../src/core/telemetry/settings.ts'
 
-/** One object: the serializers put together what shares it. */
+/** All messages share this object, because the serializers group messages by it. */
 const instrumentationScope = { ...scope, schemaUrl }
 
-/** The spans of a chunk, all of one Resource object. */
+/** Returns the spans of a chunk, which share one Resource object. */
 export function readableSpans(chunk: Chunk, settings: TelemetrySettings): ReadableSpan[] {
   const resource = sdkResource(chunk, settings)
   return toSpans(chunk, settings).map(span => readableSpan(span, resource))
@@ -59,7 +59,7 @@ export function readableSpan(span: Span, resource: Resource): ReadableSpan {
     droppedEventsCount: 0,
     droppedLinksCount: 0,
   }
-  // The messages have the protocol's numbers where the SDK has enumerations of the same.
+  // Our messages contain the protocol's numbers for fields that are enumerations in the SDK.
   // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
   return readable
 }
@@ -82,12 +82,12 @@ export function readableRecord(
     instrumentationScope: own,
     resource,
   }
-  // The messages have the protocol's numbers where the SDK has enumerations of the same.
+  // Our messages contain the protocol's numbers for fields that are enumerations in the SDK.
   // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
   return readable
 }
 
-/** Metrics of one resource. */
+/** Converts the metrics of one resource. */
 export function sdkMetrics({ resource, scopeMetrics }: ResourceMetrics): SdkMetrics {
   const metrics = scopeMetrics[0]!.metrics.map(({ name, description, unit, gauge, sum, histogram }) => {
     const points = (gauge ?? sum)?.dataPoints ?? []

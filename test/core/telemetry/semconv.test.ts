@@ -1,4 +1,4 @@
-// The copied names of the conventions, and the values that the tables use, held against the package.
+// Compares the copied names of the semantic conventions, and the values that the tables use, with the package.
 import * as incubating from '@opentelemetry/semantic-conventions/incubating'
 import { describe, expect, it } from 'vitest'
 import * as semconv from '../../../src/core/telemetry/mapping/semconv.ts'
@@ -27,7 +27,7 @@ describe('the values of attributes', () => {
     ['VCS_CHANGE_STATE', [...Object.values(changeStates), 'wip']],
     ['VCS_REF_BASE_TYPE', ['branch']],
     ['VCS_REF_HEAD_TYPE', [refTypeOf(true), refTypeOf(false)]],
-  ])('of %s are in the package', (attribute, used) => {
+  ])('uses only values of %s that are in the package', (attribute, used) => {
     const known = Object.entries(incubating).filter(([name]) => name.startsWith(`${attribute}_VALUE_`))
     expect(known.map(([, value]) => value)).toEqual(expect.arrayContaining([...used]))
   })

@@ -1,4 +1,4 @@
-// Spans and log records of whatever is observed: what must hold of them, and that they have the bytes of the official serializers.
+// Tests of spans and log records for any observations: their properties, and that they have the same bytes as those of the official serializers.
 import fc from 'fast-check'
 import { ProtobufLogsSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
@@ -28,7 +28,7 @@ function officialOf(chunks: readonly Chunk[], chosen = settings): Uint8Array {
   return official(chunks.flatMap(chunk => readableSpans(chunk, chosen)))
 }
 
-/** A request of these spans, with the resource and the scope of the story. */
+/** Returns a request of these spans, with the resource and the scope of the story. */
 function requestOf(...spans: Span[]): Uint8Array {
   const traces = toTraces(success, settings)!
   const scopeSpans = [{ ...traces.scopeSpans[0]!, spans }]
@@ -125,7 +125,7 @@ describe('the trace encoder', () => {
   })
 })
 
-it('log records have the bytes of the official serializer', () => {
+it('writes log records with the bytes of the official serializer', () => {
   fc.assert(
     fc.property(fc.array(anyChunk, { maxLength: 3 }), given => {
       const chunks = given.map(chunk => ({ ...chunk, jobs: chunk.jobs.map(job => ({ ...job, coverage: 88.5 })) }))
@@ -137,7 +137,7 @@ it('log records have the bytes of the official serializer', () => {
   )
 })
 
-describe('whatever is observed', () => {
+describe('spans and records of any observations', () => {
   it('no span starts at the epoch or before it, and none ends before it starts', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
@@ -170,7 +170,7 @@ describe('whatever is observed', () => {
   })
 })
 
-it('names the pipeline like the conventions if configured', () => {
+it('names the pipeline as in the semantic conventions if configured', () => {
   const conventions = telemetrySettings({ profiles, spanNames: 'conventions' })
   const namesOf = (story: string) => readableSpans(stories[story]![0]!, conventions).map(({ name }) => name)
   expect(namesOf('success').slice(0, 2)).toEqual(['RUN Build and deploy', 'job: compile'])

@@ -1,4 +1,4 @@
-// Believable pipelines, as observations whose snapshots the model itself takes: what the golden files are made from.
+// Realistic pipelines as observations, of which the model itself takes the snapshots. The golden files are made from them.
 import { traceContextOf, type Ancestor, type FamilyOptions } from '../../../src/model/family.ts'
 import { observedRun, mergeRun, type Run } from '../../../src/model/run.ts'
 import { plan } from '../../../src/model/settle.ts'
@@ -13,7 +13,7 @@ import type {
 
 export const instance = 'https://git.example.com'
 
-/** Milliseconds after the morning on which all stories begin. */
+/** Returns a time after the morning on which all stories begin, ms. */
 export function at(minutes: number, seconds = 0): number {
   return Date.UTC(2026, 2, 2, 9, 0, 0) + (minutes * 60 + seconds) * 1000
 }
@@ -38,7 +38,7 @@ function reported({ id, origin = 'webhook', facts, times = {}, jobs = [] }: Repo
   return { key: { instance, pipelineId: id }, origin: origin, project, pipeline: { facts, times }, jobs }
 }
 
-/** When it was created, started and finished. */
+/** The times at which a job was created, started and finished. */
 type Times = readonly [createdAt?: number | undefined, startedAt?: number | undefined, finishedAt?: number | undefined]
 
 function job(id: number, stage: string, name: string, times: Times, facts: Partial<JobFacts> = {}): ObservedJob {
@@ -58,7 +58,7 @@ interface Story {
   readonly chunks: Chunk[]
 }
 
-/** Merges each round, lets it settle, and returns the chunks of all snapshots. */
+/** Merges the observations of each round, lets the run settle, and returns the chunks of all snapshots. */
 function chunksAfter(
   rounds: readonly (readonly Observation[])[],
   ancestors: readonly Ancestor[] = [],
@@ -111,7 +111,7 @@ const main: PipelineFacts = {
   commit: { id: sha, message: 'Round totals to cents\n\nFixes the invoice of ticket 88.\n' },
 }
 
-/** Five jobs in three stages, two of them side by side; whole and broken coverage; a deployment. */
+/** A pipeline with five jobs in three stages, two of which run in parallel, with whole and fractional coverage, and with a deployment. */
 function success(): Chunk[] {
   const ran = (duration: number, queuedDuration: number, facts: Partial<JobFacts> = {}): Partial<JobFacts> => ({
     ...{ duration, queuedDuration, when: 'on_success', user: ada, runner },
@@ -159,12 +159,12 @@ const firstFailure: Reported = {
   ],
 }
 
-/** Fails for a timeout: one job failed twice, one may fail, one waits for what never came. */
+/** A pipeline that fails because of a timeout. One job failed twice, one job is allowed to fail, and one job waited for a runner that never came. */
 function failure(): Chunk[] {
   return chunksAfter([[reported(firstFailure)]]).chunks
 }
 
-/** The same pipeline retried an hour later: new ids for the failed jobs, the old id for the skipped one. */
+/** The same pipeline after a retry an hour later: the failed jobs have new ids, and the skipped job has its old id. */
 function retry(): Chunk[] {
   const second = reported({
     id: 9002,
@@ -179,7 +179,7 @@ function retry(): Chunk[] {
   return chunksAfter([[reported(firstFailure)], [second]]).chunks
 }
 
-/** Canceled: one job in the middle of its work, one before it started; what waited for them never ran. */
+/** A canceled pipeline: one job was running, and one had not started. The jobs that waited for them never ran. */
 function canceled(): Chunk[] {
   const facts = { ...main, iid: 313, status: 'canceled', detailedStatus: 'canceled', duration: undefined }
   const jobs = [
@@ -192,7 +192,7 @@ function canceled(): Chunk[] {
     .chunks
 }
 
-/** A parent, its bridge, and the child under it: the platform's own ids, the vendor's own names. */
+/** A parent pipeline, its bridge and its child pipeline, with the platform's own ids and the vendor's own names. */
 function family(): Chunk[] {
   const platform = { scheme: 'platform', profile: 'gitlab' } as const
   const bridge = job(401, 'deploy', 'trigger-deployment', [at(30), at(30, 10), at(31, 50)], {
@@ -221,7 +221,7 @@ function family(): Chunk[] {
   return [...parent.chunks, ...child.chunks]
 }
 
-/** A merge request pipeline of a new branch, without much else being known. */
+/** A merge request pipeline of a new branch, about which little else is known. */
 function mergeRequest(): Chunk[] {
   const facts: PipelineFacts = {
     status: 'success',
@@ -250,7 +250,7 @@ function mergeRequest(): Chunk[] {
   ]).chunks
 }
 
-/** Waits at a manual gate: exported as it stands. */
+/** A pipeline that waits for a manual job and is exported as it is. */
 function blocked(): Chunk[] {
   const facts: PipelineFacts = { ...main, iid: 317, status: 'manual', detailedStatus: 'blocked', duration: undefined }
   const jobs = [
@@ -260,7 +260,7 @@ function blocked(): Chunk[] {
   return chunksAfter([[reported({ id: 9007, facts, times: { createdAt: at(50) }, jobs })]]).chunks
 }
 
-/** A webhook has the latest jobs; long after the export, REST brings the attempt before and the bridge. */
+/** A webhook reports the latest jobs. Long after the export, REST reports the previous attempt and the bridge. */
 function supplement(): Chunk[] {
   const facts: PipelineFacts = { ...main, iid: 318 }
   const times = { createdAt: at(60), finishedAt: at(63) }
@@ -275,7 +275,7 @@ function supplement(): Chunk[] {
   ]).chunks
 }
 
-/** Of another project's pipeline, which is known by number alone; started with a traceparent; for a tag. */
+/** A pipeline for a tag that was started with a traceparent. The pipeline of another project triggered it, of which only the number is known. */
 function linked(): Chunk[] {
   const facts: PipelineFacts = {
     ...main,
@@ -289,7 +289,10 @@ function linked(): Chunk[] {
   return chunksAfter([[reported({ id: 9009, facts, times: { createdAt: at(80), finishedAt: at(80, 9) } })]]).chunks
 }
 
-/** A platform of tomorrow: statuses that this version does not know, silent for days; a configuration that failed before any job. */
+/**
+ * A pipeline of a future platform, with statuses that this version does not know and no report for days. Also a pipeline whose configuration failed
+ * before any job was created.
+ */
 function unknown(): Chunk[] {
   const tomorrow = reported({
     id: 9010,
@@ -305,7 +308,7 @@ function unknown(): Chunk[] {
   return [...chunksAfter([[tomorrow]]).chunks, ...chunksAfter([[broken]]).chunks]
 }
 
-/** Every story's chunks, by the name of its golden file. */
+/** The chunks of every story, by the name of its golden file. */
 export const stories: Readonly<Record<string, readonly Chunk[]>> = {
   success: success(),
   failure: failure(),

@@ -1,4 +1,4 @@
-// What `PIPESPAN_CONVENTIONS=strict` changes: a test for each row of the reference's table.
+// Tests what `PIPESPAN_CONVENTIONS=strict` changes, with one test for each row of the reference's table.
 import { describe, expect, it } from 'vitest'
 import { decodeMetrics } from '../../support/otlp-decode.ts'
 import { encodeMetrics } from '../../../src/core/telemetry/encode.ts'
@@ -27,14 +27,14 @@ function withJob(changes: Partial<JobSnapshot>): Chunk {
   return { ...success!, jobs: [{ ...success!.jobs[0]!, ...changes }] }
 }
 
-/** The attribute of the job's span and of its log record, which are always the same. */
+/** Returns the attribute of the job's span, and checks that the job's log record has the same value. */
 function jobAttribute(chunk: Chunk, name: string, settings = strict): unknown {
   const span = readableSpans(chunk, settings)[1]!.attributes[name]
   expect(readableRecords(chunk, settings)[1]!.attributes[name]).toEqual(span)
   return span
 }
 
-/** By the name of the table's row. */
+/** The tests, by the name of the row in the reference's table. */
 const promises: Readonly<Record<(typeof strictChanges)[number]['name'], () => void>> = {
   'metric `cicd.pipeline.run.duration`': () => {
     const facts = { ...failure!.pipeline.facts, duration: 250, queuedDuration: 12 }
@@ -111,9 +111,11 @@ const promises: Readonly<Record<(typeof strictChanges)[number]['name'], () => vo
 }
 
 describe('the conventions to the letter', () => {
-  it.each(strictChanges.map(({ name }) => name))('differ from the contract in: %s', name => promises[name]())
+  it.each(strictChanges.map(({ name }) => name))('differs from the contract in strict mode in: %s', name =>
+    promises[name](),
+  )
 
-  it('leave everything else as in the contract', () => {
+  it('leaves everything else in strict mode as in the contract', () => {
     const changed = /^(cicd\.pipeline\.task\.type|(platform|gitlab)\.cicd\.pipeline\.task\.stage|cicd\.worker\.state)$/
     const rest = (settings: typeof strict) =>
       Object.values(stories)
@@ -130,7 +132,7 @@ describe('the conventions to the letter', () => {
 it.each([
   ['contract', contract],
   ['strict', strict],
-])('totals have each metric once: %s', (_name, settings) => {
+])('has each metric of the totals once: %s', (_name, settings) => {
   const measured = measure(success!, settings)!
   const series = measured.increments.map(increment => ({ ...increment, startedAt: 1 }))
   const [{ scopeMetrics }] = [toCumulative({ ...measured, series }, 10, settings)!]

@@ -1,4 +1,4 @@
-// The waterfall of a trace in a terminal: golden pictures of whole stories, and what must hold at every width.
+// Tests of the waterfall of a trace in a terminal: golden pictures of complete stories, and properties that hold at every width.
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ describe('the waterfalls of whole stories', () => {
 })
 
 describe('a waterfall', () => {
-  it('shows every span, of whatever spans it is given', () => {
+  it('shows every span, whatever spans it is given', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
         const spans = shownSpans(chunk, settings)
@@ -57,7 +57,7 @@ describe('a waterfall', () => {
     expect(waterfall(spans)).not.toMatch(/[\u001b\u0007]/)
   })
 
-  it('is empty for no spans', () => {
+  it('draws nothing if there are no spans', () => {
     expect(waterfall([])).toBe('')
   })
 })

@@ -1,4 +1,4 @@
-// The rules that set attributes: names that are not allowed, and where values come from.
+// Tests of the rules that set attributes: forbidden names, and the sources of values.
 import { describe, expect, it } from 'vitest'
 import { readFileSync } from 'node:fs'
 import { costsOf } from '../../../src/commands/config-check.ts'
@@ -6,14 +6,14 @@ import { faults, good } from './given.ts'
 import { wrongAttributeName } from '../../../src/daemon/configuration/attribute-rule-options.ts'
 import { projectLabels } from '../../../src/core/telemetry/metrics/families.ts'
 
-/** The warnings about rules, without the name of the file. */
+/** Returns the warnings about rules, without the name of the file. */
 function warnings(yaml: string, env = {}): string[] {
   return good({ PIPESPAN_WEBHOOK_TOKEN: 'x', ...env }, `attributes:\n  rules:\n${yaml}`).warnings.map(warning =>
     warning.replace(/^\S*:\d+:\d+: /, ''),
   )
 }
 
-/** Names that the reference pages list as exported. */
+/** Returns the names that the reference pages list as exported. */
 function exportedNames(): string[] {
   return ['ATTRIBUTES', 'EVENTS', 'METRICS', 'INVENTORY'].flatMap(page =>
     readFileSync(`docs/${page}.md`, 'utf8')
@@ -30,15 +30,15 @@ function exportedNames(): string[] {
 }
 
 describe('the names of own attributes', () => {
-  it('are none that Pipespan exports itself, nor a label of the metrics page', () => {
+  it('refuses names that Pipespan exports itself, and labels of the metrics page', () => {
     const names = [...new Set([...exportedNames(), ...projectLabels, 'otel.scope.name', 'le', 'job'])]
     expect(names.length).toBeGreaterThan(150)
     expect(names.filter(name => wrongAttributeName(name) === undefined)).toEqual([])
-    // Their Prometheus labels would collide.
+    // The Prometheus labels of both names would collide.
     expect(wrongAttributeName('cicd_pipeline_name')?.what).toContain('reserved')
   })
 
-  it('may be any other name of letters, digits, dots and underscores', () => {
+  it('accepts any other name of letters, digits, dots and underscores', () => {
     for (const name of ['team', 'tier', 'cost_center', 'acme.team', 'jobs', 'test_level', 'Team2']) {
       expect([name, wrongAttributeName(name)]).toEqual([name, undefined])
     }
@@ -48,7 +48,7 @@ describe('the names of own attributes', () => {
   })
 })
 
-it("are none of the configured vendor's", () => {
+it('refuses names of the configured vendor', () => {
   const yaml = 'attributes: { rules: [{ set: { gitlab.team: shop, gitlab_tier: 1 } }] }'
   expect(faults({}, yaml)).toEqual([])
   expect(faults({ PIPESPAN_PLATFORM_PROFILE: 'gitlab' }, yaml)).toEqual([
@@ -57,8 +57,8 @@ it("are none of the configured vendor's", () => {
   ])
 })
 
-describe('a value', () => {
-  it('is a literal, or comes from a label with a prefix or a variable with a name', () => {
+describe('the value of an attribute rule', () => {
+  it('accepts a literal value, or one from a label with a prefix or a variable with a name', () => {
     const { config } = good(
       {},
       'attributes: { rules: [{ set: { team: { label: "team::" }, tier: 1, lane: { variable: LANE } } }] }',
@@ -86,7 +86,7 @@ describe('a value', () => {
   })
 })
 
-it('may come from sixteen variables in all', () => {
+it('accepts values from sixteen variables in total', () => {
   const rules = (count: number): string =>
     Array.from({ length: count }, (_, n) => `    - { set: { team: { variable: TEAM_${n} } } }`).join('\n')
   expect(faults({}, `attributes:\n  rules:\n${rules(16)}\n    - { set: { tier: { variable: TEAM_0 } } }`)).toEqual([])
@@ -95,7 +95,7 @@ it('may come from sixteen variables in all', () => {
   ])
 })
 
-it('costs requests if a value comes from a label', () => {
+it('reports the cost in requests if a value comes from a label', () => {
   const rules = 'attributes: { rules: [{ set: { team: { label: "team::" } } }] }'
   expect(costsOf(good({}, 'attributes: { rules: [{ set: { team: shop } }] }').config)).not.toContainEqual(
     expect.stringContaining('Labels'),
@@ -110,7 +110,7 @@ it('costs requests if a value comes from a label', () => {
 })
 
 describe('an attribute by which the pages group', () => {
-  it('is warned about if no rule has a literal value for whole projects', () => {
+  it('warns if no rule has a literal value for whole projects', () => {
     const env = { PIPESPAN_PAGES_GROUP_BY: 'team' }
     expect(warnings('    - { set: { team: shop } }', env)).toEqual([])
     for (const rule of [

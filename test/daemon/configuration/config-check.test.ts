@@ -18,7 +18,7 @@ it('the example file is valid without warnings', async () => {
 describe('the examples', () => {
   const examples = readdirSync('config/examples')
 
-  it('exist for the poller, the rotation and GitLab', () => {
+  it('has examples for the poller, the rotation and GitLab', () => {
     expect(examples).toEqual(expect.arrayContaining(['gitlab.yaml', 'poller.yaml', 'rotation.yaml']))
   })
 
@@ -36,7 +36,7 @@ describe('the examples', () => {
   })
 })
 
-it('prints all faults and warnings, a line each, and exits with 2', async () => {
+it('prints all faults and warnings, each on its own line, and exits with 2', async () => {
   const file = fileWith('settle: soon\nwebhook: { token: "hunter2\\n" }\n')
   expect(await check([file], { PIPESPAN_SETLE: '1s' })).toEqual({
     code: 2,

@@ -3,7 +3,7 @@ import { destinationsOf } from '../../../src/daemon/configuration/destinations.t
 import { fileWith, good } from './given.ts'
 import type { Environment } from '../../../src/daemon/configuration/variables.ts'
 
-/** `name signal url` for each target. */
+/** Returns `name signal url` for each target. */
 function urls(env: Environment, yaml?: string): string[] {
   return destinationsOf(good(env, yaml).config).flatMap(({ name, targets }) =>
     Object.entries(targets).map(([signal, { url }]) => `${name} ${signal} ${url}`),
@@ -12,17 +12,17 @@ function urls(env: Environment, yaml?: string): string[] {
 
 const listed = 'destinations: [{ name: second, endpoint: https://two.example.com/otlp/, signals: [traces, logs] }]'
 
-describe('endpoints, as the OpenTelemetry specification says', () => {
+describe('endpoints according to the OpenTelemetry specification', () => {
   it.each([
     ['http://localhost:4318', {}],
     ['http://c:4318', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }],
     ['http://c:4318', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/' }],
     ['https://c/my/path', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c/my/path' }],
-  ])('the path of the signal is appended to the general one, %s', (base, env) => {
+  ])('appends the path of the signal to the general endpoint, %s', (base, env) => {
     expect(urls(env)).toEqual(['traces', 'metrics', 'logs'].map(signal => `default ${signal} ${base}/v1/${signal}`))
   })
 
-  it("a signal's own endpoint is used unchanged", () => {
+  it("uses a signal's own endpoint unchanged", () => {
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318/own' }
     expect(urls(env)).toEqual([
       'default traces http://t:4318/own',
@@ -31,11 +31,11 @@ describe('endpoints, as the OpenTelemetry specification says', () => {
     ])
   })
 
-  it('only enabled signals have a target', () => {
+  it('has a target only for enabled signals', () => {
     expect(urls({ SERVICE_OBSERVABILITY_EXPORT: 'logs' })).toEqual(['default logs http://localhost:4318/v1/logs'])
   })
 
-  it('none has a target if exports are off, and a warning says so', () => {
+  it('has no target if exports are off, and warns about it', () => {
     const env = { PIPESPAN_OBSERVABILITY_EXPORT: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }
     expect(urls(env)).toEqual([])
     expect(urls(env, listed)).toEqual([])
@@ -45,7 +45,7 @@ describe('endpoints, as the OpenTelemetry specification says', () => {
   })
 })
 
-describe('endpoints that are probably not what was meant', () => {
+describe('endpoints that are probably wrong', () => {
   const doubled = (to: string, meant: string): string =>
     `The paths of the signals are appended to it: traces go to ${to}. Write ${meant}.`
   const unchanged = (meant: string): string =>
@@ -74,11 +74,11 @@ describe('endpoints that are probably not what was meant', () => {
     [own, 'http://c:4318/v1/traces/v1/traces', unchanged('http://c:4318/v1/traces')],
     [own, 'http://c:4318/otlp/v1', unchanged('http://c:4318/otlp/v1/traces')],
     [own, 'http://c:4317/v1/traces', grpc(4317)],
-  ])('are named by a warning: %s=%s', (variable, url, warning) => {
+  ])('warns about an endpoint that is probably wrong: %s=%s', (variable, url, warning) => {
     expect(warningsOf({ [variable]: url })).toEqual([`${variable}: ${warning}`])
   })
 
-  it('are named by their place in the file', () => {
+  it('names an endpoint that is probably wrong by its place in the file', () => {
     const yaml = 'destinations: [{ name: second, endpoint: "https://c/v1/logs", signals: [logs] }]'
     const warning = expect.stringMatching(/:1:\d+: destinations\[0\]\.endpoint: The paths of the signals/) as string
     expect(warningsOf({}, yaml)).toEqual([warning])
@@ -90,11 +90,11 @@ describe('endpoints that are probably not what was meant', () => {
     [own, 'http://c:4318/v1/traces'],
     [own, 'https://c/api/v2/otlp/v1/traces?key=k'],
     [own, 'https://c/v2/trace/otlp'],
-  ])('are not suspected: %s=%s', (variable, url) => {
+  ])('does not warn about a plausible endpoint: %s=%s', (variable, url) => {
     expect(warningsOf({ [variable]: url })).toEqual([])
   })
 
-  it('lose all slashes at the end of a general one', () => {
+  it('removes all slashes at the end of a general endpoint', () => {
     expect(urls({ [general]: 'http://c/otlp//', SERVICE_OBSERVABILITY_EXPORT: 'logs' })).toEqual([
       'default logs http://c/otlp/v1/logs',
     ])
@@ -107,11 +107,11 @@ describe('several destinations', () => {
     'second logs https://two.example.com/otlp/v1/logs',
   ]
 
-  it('do not include the default one if it has no endpoint', () => {
+  it('does not include the default destination if it has no endpoint', () => {
     expect(urls({}, listed)).toEqual(second)
   })
 
-  it('follow the default one if it has an endpoint', () => {
+  it('lists further destinations after the default one if that has an endpoint', () => {
     expect(urls({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }, listed)).toEqual([
       'default traces http://c/v1/traces',
       'default metrics http://c/v1/metrics',
@@ -120,16 +120,16 @@ describe('several destinations', () => {
     ])
   })
 
-  it('keep the signals of the default one that have an endpoint', () => {
+  it('keeps the signals of the default destination that have an endpoint', () => {
     const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://m/api' }
     expect(urls(env, listed)).toEqual(['default metrics http://m/api', ...second])
   })
 
-  it('do not include one without an enabled signal', () => {
+  it('does not include a destination without an enabled signal', () => {
     expect(urls({ SERVICE_OBSERVABILITY_EXPORT: 'metrics' }, listed)).toEqual([])
   })
 
-  it('never use the token and the headers of the default one', () => {
+  it('never sends the token and the headers of the default destination to others', () => {
     const yaml = `${listed.replace(' }]', ', headers: { x-two: two }, token_file: ')}${fileWith('own', 'token')} }]`
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c',
@@ -146,7 +146,7 @@ describe('several destinations', () => {
     ])
   })
 
-  it('warn about an unused token', () => {
+  it('warns about an unused token', () => {
     const { warnings } = good({ SERVICE_OBSERVABILITY_TOKEN: 'abc', PIPESPAN_WEBHOOK_TOKEN: 'abc' }, listed)
     expect(warnings).toEqual([
       'SERVICE_OBSERVABILITY_TOKEN: observability.token is only sent to the destination "default", which does not exist. ' +
@@ -155,7 +155,7 @@ describe('several destinations', () => {
   })
 })
 
-it("a signal's own settings replace the general ones, with headers as a whole", () => {
+it("replaces the general settings by a signal's own settings, with headers as a whole", () => {
   const { config } = good({
     OTEL_EXPORTER_OTLP_TIMEOUT: '3000',
     OTEL_EXPORTER_OTLP_LOGS_TIMEOUT: '4000',

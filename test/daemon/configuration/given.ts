@@ -8,13 +8,13 @@ import { profiles, type ProfileName } from '../../../src/daemon/profile.ts'
 import { features } from '../../../src/features.ts'
 import type { Environment } from '../../../src/daemon/configuration/variables.ts'
 
-/** A folder that is gone after the test. */
+/** Creates a folder that is removed after the test. */
 export function folder(): string {
   const made = temporaryFolder()
   return made
 }
 
-/** The path of a new file with this text. */
+/** Creates a file with this text and returns its path. */
 export function fileWith(text: string, name = 'pipespan.yaml'): string {
   const file = path.join(folder(), name)
   writeFileSync(file, text)
@@ -25,14 +25,14 @@ export function load(env: Environment, yaml?: string): LoadedConfig<ProfileName>
   return loadConfig({ env, profiles, features, file: yaml === undefined ? undefined : fileWith(yaml) })
 }
 
-/** The configuration, which must be without faults. */
+/** Returns the configuration, which must have no faults. */
 export function good(env: Environment, yaml?: string): LoadedConfig<ProfileName> {
   const loaded = load(env, yaml)
   if (loaded.ok) return loaded
   throw new Error(loaded.faults.map(describeFault).join('\n'))
 }
 
-/** The faults as the operator reads them, the name of the file left out. */
+/** Returns the faults as the operator reads them, without the name of the file. */
 export function faults(env: Environment, yaml?: string): string[] {
   const loaded = load(env, yaml)
   return loaded.ok ? [] : loaded.faults.map(fault => describeFault(fault).replace(/^\/\S*\/pipespan\.yaml:/, ''))

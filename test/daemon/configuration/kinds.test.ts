@@ -11,7 +11,7 @@ import { byteSize, duration, timeout } from '../../../src/daemon/configuration/p
 import { list, patterns, someOf, wordsOf } from '../../../src/daemon/configuration/list-kinds.ts'
 import type { Kind } from '../../../src/daemon/configuration/kind.ts'
 
-/** The value, or `wrong`. */
+/** Returns the parsed value, or `wrong` if it is invalid. */
 function parsed(kind: Kind<unknown>, raw: unknown): unknown {
   const result = kind.parse(raw)
   return 'value' in result ? result.value : 'wrong'
@@ -97,7 +97,7 @@ describe('headers', () => {
       : result.wrong.what
   }
 
-  it('are percent-decoded in key=value pairs, and unchanged in a mapping', () => {
+  it('percent-decodes headers in key=value pairs, and leaves them unchanged in a mapping', () => {
     expect(revealed('Authorization=Basic%20YTpi,x-key=a=b')).toEqual({ authorization: 'Basic YTpi', 'x-key': 'a=b' })
     expect(revealed({ 'X-Key': '100%20' })).toEqual({ 'x-key': '100%20' })
   })
@@ -107,7 +107,7 @@ describe('headers', () => {
     ['x key=a', 'A header name is invalid in HTTP.'],
     ['content-length=5', 'The header content-length is set by Pipespan itself.'],
     ['x-key=%C3%BC', 'The header x-key contains a character outside ASCII.'],
-  ])('are refused if they are invalid in a request: %s', (raw, what) => {
+  ])('refuses headers that would be invalid in a request: %s', (raw, what) => {
     expect(revealed(raw)).toBe(what)
   })
 })
@@ -115,7 +115,7 @@ describe('headers', () => {
 it.each([
   ['proxy:3128', 'http://proxy:3128'],
   ['http://user:pass@proxy:3128', 'http://user:pass@proxy:3128'],
-])('a proxy may leave out its scheme: %s', (given, url) => {
+])('accepts a proxy without a scheme: %s', (given, url) => {
   const result = proxyUrl.parse(given)
   expect('value' in result && result.value.reveal()).toBe(url)
 })

@@ -11,7 +11,7 @@ interface Given {
   readonly live: LiveSecret<Secret>
   readonly value: () => string | undefined
   readonly news: string[]
-  /** Lets this many ms pass. */
+  /** Moves the clock forward by this many ms. */
   readonly wait: (ms: number) => void
 }
 
@@ -30,7 +30,7 @@ function given(file: string): Given {
 }
 
 describe('a secret in a file', () => {
-  it('is read again when the file has changed, with at most one check per second', () => {
+  it('reads a secret again when its file has changed, with at most one check per second', () => {
     const file = path.join(folder(), 'token')
     writeFileSync(file, 'first\n')
     const { value, wait, news } = given(file)
@@ -42,7 +42,7 @@ describe('a secret in a file', () => {
     expect(news).toEqual([`The secret file ${quoted(file)} has changed and was read again.`])
   })
 
-  it('is read again at once on request', () => {
+  it('reads a secret again at once on request', () => {
     const file = path.join(folder(), 'token')
     writeFileSync(file, 'first')
     const { live, value } = given(file)
@@ -51,7 +51,7 @@ describe('a secret in a file', () => {
     expect(value()).toBe('second')
   })
 
-  it('is read again when a symbolic link is replaced, as by Kubernetes', () => {
+  it('reads a secret again when a symbolic link is replaced, as by Kubernetes', () => {
     const mount = folder()
     for (const [version, token] of [
       ['..v1', 'first'],
@@ -69,7 +69,7 @@ describe('a secret in a file', () => {
     expect(value()).toBe('other')
   })
 
-  it('keeps its last valid value while the file is missing, and logs that once', () => {
+  it('keeps the last valid secret while its file is missing, and logs that once', () => {
     const file = path.join(folder(), 'token')
     writeFileSync(file, 'first')
     const { value, wait, news } = given(file)
@@ -88,7 +88,7 @@ describe('a secret in a file', () => {
   })
 
   it.each(['', '\n', 'hun\u0000ter2', 'x'.repeat(70_000)])(
-    'keeps its last valid value if the new one is invalid',
+    'keeps the last valid secret if the new one is invalid',
     bad => {
       const file = path.join(folder(), 'token')
       writeFileSync(file, 'first')
@@ -105,7 +105,7 @@ describe('a secret in a file', () => {
     },
   )
 
-  it('must be readable at the start', () => {
+  it('requires that the file of a secret is readable at the start', () => {
     const missing = path.join(folder(), 'token')
     expect(LiveSecret.fromFile({ path: missing, kind: secret })).toEqual({
       wrong: {

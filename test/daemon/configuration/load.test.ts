@@ -72,7 +72,7 @@ describe('precedence', () => {
 })
 
 describe('faults', () => {
-  it('are all reported together, from the file and from the environment', () => {
+  it('reports all faults together, from the file and from the environment', () => {
     const yaml = 'settle: soon\nlog: { level: loud }\nwebhok: {}\n'
     expect(faults({ PIPESPAN_LISTEN: 'nowhere', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, yaml)).toEqual([
       '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
@@ -86,7 +86,7 @@ describe('faults', () => {
   it.each([
     ['/no/such/file.yaml', 'The configuration file "/no/such/file.yaml" cannot be read (ENOENT).'],
     ['/', 'The configuration file "/" is not a regular file of at most 1 MiB.'],
-  ])('name an unusable configuration file: %s', (file, message) => {
+  ])('reports an unusable configuration file: %s', (file, message) => {
     const remedy = 'Use a YAML file that this process can read.'
     expect(loadConfig({ env: {}, file, profiles, features })).toMatchObject({
       ok: false,
@@ -95,13 +95,13 @@ describe('faults', () => {
     expect(faults({ PIPESPAN_CONFIG: file })).toEqual([`PIPESPAN_CONFIG: ${message} ${remedy}`])
   })
 
-  it('include a file that is nested too deeply', () => {
+  it('reports a file that is nested too deeply', () => {
     expect(faults({}, `refs: ${'['.repeat(10_000)}${']'.repeat(10_000)}`)).toEqual([
       expect.stringMatching(/^1:\d+: The file is nested too deeply\. /),
     ])
   })
 
-  it('include only the syntax error of an invalid YAML file', () => {
+  it('reports only the syntax error of an invalid YAML file', () => {
     expect(faults({ PIPESPAN_LISTEN: '[::]:8080' }, 'webhook: { token: abc')).toHaveLength(1)
   })
 
@@ -114,19 +114,19 @@ describe('faults', () => {
     ['[::]:1', 1],
     ['10.0.0.1:1', 1],
     ['example.com:1', 1],
-  ])('include a missing webhook secret for %s only if other hosts can reach it', (listen, count) => {
+  ])('reports a missing webhook secret for %s only if other hosts can reach it', (listen, count) => {
     expect(faults({ PIPESPAN_LISTEN: listen })).toHaveLength(count)
     expect(faults({ PIPESPAN_LISTEN: listen, PIPESPAN_WEBHOOK_TOKEN: 'abc' })).toEqual([])
     expect(faults({ PIPESPAN_LISTEN: listen, PIPESPAN_WEBHOOK_SIGNING_TOKEN: 'whsec_c2VjcmV0' })).toEqual([])
   })
 
-  it('include an empty list of tokens', () => {
+  it('reports an empty list of tokens as a fault', () => {
     expect(faults({ PIPESPAN_LISTEN: '[::]:1', PIPESPAN_WEBHOOK_TOKEN: ' , ' })).toEqual([
       'PIPESPAN_WEBHOOK_TOKEN: The list is empty. Copy it again, as one line of printable ASCII.',
     ])
   })
 
-  it('include a client certificate without its key, also across two levels', () => {
+  it('reports a client certificate without its key as a fault, also across two levels of the configuration', () => {
     const key = 'test/fixtures/tls/first.key.pem'
     const certificate = 'test/fixtures/tls/first.cert.pem'
     const both = { OTEL_EXPORTER_OTLP_CLIENT_KEY: key, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: certificate }
@@ -139,25 +139,25 @@ describe('faults', () => {
 })
 
 describe('secrets', () => {
-  it('are read from a file without the line break at its end', () => {
+  it('reads secrets from a file without the line break at its end', () => {
     const file = fileWith('abc,def\r\n', 'token')
     const { config } = good({ PIPESPAN_WEBHOOK_TOKEN_FILE: file })
     expect(config.webhook.token.current()?.map(token => token.reveal())).toEqual(['abc', 'def'])
   })
 
-  it('cause a fault if they are given both as a value and as a file', () => {
+  it('reports a fault if a secret is given both as a value and as a file', () => {
     expect(faults({ SERVICE_OBSERVABILITY_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN_FILE: '/x' })).toEqual([
       'SERVICE_OBSERVABILITY_TOKEN: Both SERVICE_OBSERVABILITY_TOKEN and SERVICE_OBSERVABILITY_TOKEN_FILE are given. Keep one of the two.',
     ])
   })
 
-  it('in a variable override a file that the YAML names, which is then not read', () => {
+  it('prefers a secret in a variable to a file that the YAML names, and does not read that file', () => {
     const { config } = good({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, 'webhook: { token_file: /no/such/file }')
     expect(config.webhook.token.current()?.[0]?.equals('abc')).toBe(true)
   })
 
   it.each(['hunter2\n', 'hun\tter2', 'hunter2\u0000', 'hunter2\u007f', 'hunter2\u0085'])(
-    'with a control character (%j) are invalid',
+    'refuses a secret with a control character (%j)',
     token => {
       expect(faults({ SERVICE_OBSERVABILITY_TOKEN: token })).toEqual([
         'SERVICE_OBSERVABILITY_TOKEN: The secret contains a control character. Copy it again, as one line of printable ASCII.',
@@ -166,7 +166,7 @@ describe('secrets', () => {
     },
   )
 
-  it('are never printed with the configuration', () => {
+  it('never prints secrets with the configuration', () => {
     const file = fileWith('hunter2', 'secret')
     const loaded = good({
       PIPESPAN_WEBHOOK_TOKEN: 'hunter2',
@@ -195,7 +195,7 @@ describe('variables', () => {
       'PIPESPAN_XYZZY_FROBNICATE',
       'PIPESPAN_XYZZY_FROBNICATE: Unknown variable. Remove it; config/REFERENCE.md lists all.',
     ],
-  ])('that are unknown cause a warning: %s', (name, warning) => {
+  ])('warns about an unknown variable: %s', (name, warning) => {
     const { warnings } = good({ [name]: '9090', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
     expect(warnings).toEqual([warning])
   })
@@ -207,12 +207,12 @@ describe('variables', () => {
     ['OTEL_EXPORTER_OLTP_ENDPOINT', 'Did you mean OTEL_EXPORTER_OTLP_ENDPOINT?'],
     ['OTEL_SERVICE_NAMES', 'Did you mean OTEL_SERVICE_NAME?'],
     ['OTEL_RESOURCE_ATTRIBUTE', 'Did you mean OTEL_RESOURCE_ATTRIBUTES?'],
-  ])('with a mistyped OpenTelemetry name cause a warning: %s', (name, remedy) => {
+  ])('warns about a mistyped OpenTelemetry variable: %s', (name, remedy) => {
     const { warnings } = good({ [name]: 'x', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
     expect(warnings).toEqual([`${name}: Unknown variable. ${remedy}`])
   })
 
-  it('cause no warning if they are blank or belong to other programs', () => {
+  it('does not warn about variables that are blank or belong to other programs', () => {
     const others = {
       ...{ PIPE: '1', OTEL_BSP_SCHEDULE_DELAY: '1', OTEL_SDK_DISABLED: 'true', OTEL_TRACES_SAMPLER: 'always_on' },
       ...{ OTEL_EXPORTER_OTLP_INSECURE: 'true', OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '9', OTEL_METRICS_EXPORTER: 'otlp' },
@@ -221,7 +221,7 @@ describe('variables', () => {
     expect(good({ PIPESPAN_SETLE: ' ', OTEL_EXPORTER_OTLP_HEADER: ' ', ...others }).warnings).toEqual([noSecret])
   })
 
-  it('that the SDK for self-telemetry ignores are reported if that telemetry is on', () => {
+  it('reports variables that the SDK for self-telemetry ignores if that telemetry is on', () => {
     const ofOthers = { OTEL_EXPORTER_OTLP_INSECURE: 'true', OTEL_METRICS_EXPORTER: 'otlp' }
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_TRACES_EXPORTER: 'none', ...ofOthers }
     expect(good(env).warnings).toEqual([])
@@ -230,7 +230,7 @@ describe('variables', () => {
     ])
   })
 
-  it('that exceed another setting are named with it', () => {
+  it('names both variables if one exceeds the other setting', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_METRIC_EXPORT_INTERVAL: '15000' }
     expect(good(env).warnings).toEqual([])
     expect(good({ ...env, OTEL_METRIC_EXPORT_TIMEOUT: '20000' }).warnings).toEqual([
@@ -238,7 +238,7 @@ describe('variables', () => {
     ])
   })
 
-  it('of Kubernetes service links cause one warning in all', () => {
+  it('warns once about all variables of Kubernetes service links', () => {
     const { warnings } = good({
       PIPESPAN_WEBHOOK_TOKEN: 'abc',
       PIPESPAN_SERVICE_HOST: '10.0.0.1',
@@ -257,14 +257,14 @@ describe('variables', () => {
   it.each([
     [{ PIPESPAN_PLATFORM_PROFILE: 'gitlab' }, undefined],
     [{}, 'platform: { profile: gitlab }'],
-  ])('of the platform have the names of its profile, however that is set: %j', (env, yaml) => {
+  ])("uses the variable names of the platform's profile, however the profile is set: %j", (env, yaml) => {
     const { config } = good({ ...env, GITLAB_OBSERVABILITY_EXPORT: 'logs', GITLAB_OBSERVABILITY_TOKEN: 'abc' }, yaml)
     expect(config.platform.profile).toBe('gitlab')
     expect(config.observability.export).toEqual(['logs'])
     expect(config.observability.token.current()?.reveal()).toBe('abc')
   })
 
-  it.each(Object.keys(profiles))('of the export have the same names in every profile (%s)', profile => {
+  it.each(Object.keys(profiles))('uses the same variable names for the export in every profile (%s)', profile => {
     const env = { PIPESPAN_PLATFORM_PROFILE: profile, PIPESPAN_WEBHOOK_TOKEN: 'abc' }
     const token = fileWith('of-a-file', 'token')
     const { config, warnings } = good({
@@ -277,7 +277,7 @@ describe('variables', () => {
     expect(config.observability.token.current()?.reveal()).toBe('of-a-file')
   })
 
-  it('are named if another name of the same setting overrides them', () => {
+  it('names variables that another name of the same setting overrides', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN: 'one', https_proxy: 'http://same:1' }
     const { config, warnings } = good({ ...env, PIPESPAN_OBSERVABILITY_TOKEN: 'two', HTTPS_PROXY: 'http://same:1' })
     expect(config.observability.token.current()?.reveal()).toBe('two')
@@ -286,7 +286,7 @@ describe('variables', () => {
     ])
   })
 
-  it('of another profile are ignored with a warning that names the profile', () => {
+  it('ignores variables of another profile with a warning that names the profile', () => {
     const { config, warnings } = good({ GITLAB_OBSERVABILITY_EXPORT: 'logs', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
     expect(config.observability.export).toHaveLength(3)
     expect(warnings).toEqual([

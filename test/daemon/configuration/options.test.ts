@@ -44,12 +44,12 @@ describe('the table of options', () => {
 })
 
 describe('the example file', () => {
-  it('is valid, also with its commented lines enabled', () => {
+  it('accepts the example file, also with its commented lines enabled', () => {
     expect(faults({}, example)).toEqual([])
     expect(faults({}, example.replace('# listen:', 'listen:'))).toEqual([])
   })
 
-  it('matches the JSON schema, which refuses unknown keys and invalid values', () => {
+  it('matches the example file against the JSON schema, which refuses unknown keys and invalid values', () => {
     const schema = fromJSONSchema(jsonSchema(profiles))
     expect(schema.safeParse(parse(example)).success).toBe(true)
     expect(schema.safeParse({ ...(parse(example) as object), settle: '5s', trust_proxy: true }).success).toBe(true)

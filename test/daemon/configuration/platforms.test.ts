@@ -1,4 +1,4 @@
-// Several platforms, as configurations of their own for each token.
+// Tests of several platforms, each token of which has its own configuration.
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../support/after-test.ts'
 import { loadConfig } from '../../../src/daemon/configuration/load.ts'
@@ -35,12 +35,12 @@ const tokens = `platforms:
 `
 
 describe('the views of platforms', () => {
-  it('are one with the whole configuration, if no platforms are listed', () => {
+  it('returns one view with the whole configuration if no platforms are listed', () => {
     const { config } = load('platform: {url: https://git.example.com}').loaded
     expect(platformViews(config)).toEqual([{ platform: 'default', name: 'default', groups: [], config }])
   })
 
-  it('are one for each token, and that of the single form if it has a URL', () => {
+  it('returns one view for each token, and one for the single form if that has a URL', () => {
     const named = (env: Record<string, string>) =>
       viewsOf(tokens, env).map(({ name, groups, config: { platform, webhook } }) => [
         ...[name, groups.join(), platform.token.current()?.reveal(), platform.budget, platform.profile],
@@ -59,7 +59,7 @@ describe('the views of platforms', () => {
     expect(named(single)).toEqual([['default', '', 'own', 300, 'generic', undefined], ...listed])
   })
 
-  it('divide what is polled and asked between the tokens, by the longest group', () => {
+  it('divides polling and requests between the tokens, by the longest matching group', () => {
     const views = viewsOf(`${tokens}    poll: {projects: [org/two/app, '4711'], groups: [org, org/team/sub/x]}
 `)
     const parts = views.map(({ config }) => ({
@@ -74,13 +74,13 @@ describe('the views of platforms', () => {
     expect(views.some(({ config }) => isOfView(config))).toBe(false)
   })
 
-  it('poll what each token may see, if nothing is named', () => {
+  it('polls everything that each token may see if no project or group is named', () => {
     expect(viewsOf(tokens).map(({ config }) => config.poll.crossProject)).toEqual([true, true, true])
   })
 })
 
 describe('a reload', () => {
-  it('takes over the secrets of platforms, alone or with a changed list', () => {
+  it('applies changed secrets of platforms, alone or with a changed list', () => {
     const { loaded, reload } = load(tokens)
     const team = () => platformViews(loaded.config)[1]?.config.platform.token.current()?.reveal()
     expect(reload(tokens.replace('token: team', 'token: renewed'))).toMatchObject({ ok: true, changed: [] })

@@ -1,4 +1,5 @@
-// Patterns of projects and people, wherever they are configured: the case of letters does not matter, and they may be for one platform only.
+// Tests of patterns for projects and people, wherever they are configured. The patterns ignore the case of letters, and may apply to one platform
+// only.
 import { describe, expect, it } from 'vitest'
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
@@ -35,7 +36,10 @@ const places = [
 ]
 type Place = (typeof places)[number]
 
-/** Everything that a pattern of projects decides, as whether it chose the project. `pattern`: the one that is configured everywhere. */
+/**
+ * Returns a function for each decision that a project pattern makes, which reports whether the pattern selected the project. `pattern`: the pattern
+ * that is configured everywhere.
+ */
 function decisionsOf(config: Config<ProfileName>): Record<Place, (path: string, instance: string) => boolean> {
   const platformOf = platformNames(config)
   const [destination] = exportDestinations(config, features).destinations.filter(({ name }) => name === 'one')
@@ -46,7 +50,7 @@ function decisionsOf(config: Config<ProfileName>): Record<Place, (path: string, 
   return {
     'projects.exclude': (path, instance) => !createSelection(config, platformOf).project(path, instance),
     'pages.hide': (path, instance) => !scopeOf(undefined).sees({ path, instance }),
-    // What is hidden is hidden from everybody, so that a person sees it only without `pages.hide`.
+    // Hidden projects are hidden from everybody, so a person sees the project only without `pages.hide`.
     'admin.people': (path, instance) =>
       scopesOf({ ...config, pages: { ...config.pages, hide: [] } })(own).sees({ path, instance }),
     'costs.rules': (path, instance) => rate({} as JobView, { id: 1, path }, instance) !== undefined,
@@ -81,7 +85,7 @@ describe('a pattern of projects', () => {
     expect(chooses('public/secret', cloud)).toBe(false)
   })
 
-  it.each(places)('that begins with a platform chooses only its projects in %s', place => {
+  it.each(places)('selects only the projects of a platform if the pattern begins with it, in %s', place => {
     const chooses = decisionsOf(configOf(two + everywhere('Internal:org/**')))[place]
     expect([chooses('org/app', internal), chooses('Org/App', internal)]).toEqual([true, true])
     expect([
@@ -91,7 +95,7 @@ describe('a pattern of projects', () => {
     ]).toEqual([false, false, false])
   })
 
-  it('keeps its platform where a command uses one of them', () => {
+  it('keeps the platform of a pattern when a command uses one of several platforms', () => {
     for (const { platform, config } of platformViews(configOf(two + everywhere('internal:org/**')))) {
       const [destination] = exportDestinations(config, features).destinations.filter(({ name }) => name === 'one')
       const instance = platform === 'cloud' ? cloud : internal
@@ -102,7 +106,7 @@ describe('a pattern of projects', () => {
     }
   })
 
-  it('for a platform that is not configured is refused, wherever it stands', () => {
+  it('refuses a pattern for a platform that is not configured, in any place', () => {
     const loaded = load(two + everywhere('internl:org/**'))
     const faults = loaded.ok ? [] : loaded.faults.map(({ setting, what, remedy }) => `${setting} ${what} ${remedy}`)
     expect(faults).toHaveLength(7)
@@ -113,7 +117,7 @@ describe('a pattern of projects', () => {
   })
 })
 
-it('a pattern of people ignores the case of letters, so that nobody becomes another one', () => {
+it('ignores the case of letters in a pattern of people, so that nobody becomes another person', () => {
   const people = [
     { who: ['contractor@*'], role: 'viewer', projects: { include: ['a/**'], exclude: [] } },
     { who: ['*@corp.com'], role: 'operator' },
@@ -135,7 +139,7 @@ admin: {trusted_header: X-User, trusted_proxies: [127.0.0.1], token: an-admin-to
   const warned = (yaml: string): string[] =>
     load(yaml).warnings.filter(one => one.includes('several platforms') || one.includes('all platforms'))
 
-  it('warns of entries in which two platforms meet', () => {
+  it('warns about entries that mix up the projects of two platforms', () => {
     expect(warned(tenants('org/**', 'tenant-{group}'))).toEqual([
       expect.stringMatching(/^admin\.people\[0\]\.projects: “org\/\*\*”/),
       expect.stringMatching(
@@ -148,7 +152,7 @@ admin: {trusted_header: X-User, trusted_proxies: [127.0.0.1], token: an-admin-to
   })
 })
 
-it('{platform} in a header is the name of the platform that a project is of', () => {
+it("replaces {platform} in a header by the name of the project's platform", () => {
   const config = configOf(`${two}
 destinations: [{name: each, endpoint: 'http://localhost:4319', headers: {X-Scope-OrgID: '{platform}-{group}'}}]
 `)

@@ -19,12 +19,12 @@ function running(yaml: string): {
   return { loaded, options, write: text => writeFileSync(file, text) }
 }
 
-it('without changes changes nothing', () => {
+it('changes nothing if the configuration has not changed', () => {
   const { loaded, options } = running('webhook: { token: abc }\nstore: { url: "postgres://u:p@db/x" }')
   expect(reloadConfig(loaded, options)).toEqual({ ok: true, loaded, changed: [], restart: new Map() })
 })
 
-it('takes over secrets alone without anything else, from the file or from files that it names', () => {
+it('applies changed secrets without any other change, from the file or from files that it names', () => {
   const { loaded, options, write } = running(
     'webhook: { token: abc }\ndestinations: [{ name: a, endpoint: http://a, headers: { x: one } }]',
   )
@@ -40,7 +40,7 @@ it('takes over secrets alone without anything else, from the file or from files 
   expect(token.current()?.map(one => one.reveal())).toEqual(['from-file'])
 })
 
-it('has the new settings, and keeps those that need a restart, which it names without secrets', () => {
+it('applies new settings, and keeps those that need a restart, which it names without secrets', () => {
   const { loaded, options, write } = running(
     'webhook: { token: abc }\nsettle: 5s\nstore: { url: "postgres://u:one@db/x", max_size: 1GiB }\n',
   )
@@ -59,13 +59,13 @@ it('has the new settings, and keeps those that need a restart, which it names wi
   expect([config.settle, config.refs.include, config.store]).toEqual([10_000, ['main'], loaded.config.store])
   expect(config.webhook.token.current()?.[0]?.reveal()).toBe('def')
   expect(loaded.config.settle).toBe(5000)
-  // What needs a restart is named again by the next reload, as it still differs.
+  // The next reload names the settings that need a restart again, because they still differ.
   const again = reloadConfig(found.loaded, options)
   expect(again).toMatchObject({ ok: true, loaded: found.loaded, changed: [] })
   expect(again.ok && [...again.restart.keys()]).toEqual(['store.url', 'store.max_size'])
 })
 
-it('applies nothing of another profile', () => {
+it('applies nothing of a configuration with another profile', () => {
   const { loaded, options, write } = running('platform: { profile: generic }')
   write('platform: { profile: gitlab }\nsettle: 10s')
   const found = reloadConfig(loaded, options)
@@ -73,14 +73,14 @@ it('applies nothing of another profile', () => {
   expect(found.ok && [...found.restart.keys()]).toEqual(['platform.profile'])
 })
 
-it('with faults changes nothing', () => {
+it('changes nothing if the new configuration has faults', () => {
   const { loaded, options, write } = running('webhook: { token: abc }')
   write('webhook: { token: def }\nsettle: soon')
   expect(reloadConfig(loaded, options)).toMatchObject({ ok: false, faults: [{ setting: 'settle' }] })
   expect(loaded.config.webhook.token.current()?.[0]?.reveal()).toBe('abc')
 })
 
-it('gives each destination its own token, also where they changed places', () => {
+it('gives each destination its own token, even if the destinations changed places', () => {
   const one = '{ name: one, endpoint: http://one, token: '
   const two = '{ name: two, endpoint: http://two, token: '
   const { loaded, options, write } = running(`destinations: [${one}a}, ${two}b}]`)
@@ -106,7 +106,7 @@ it('refuses a file without settings, and one that is being written', () => {
 it.each([
   ['one platform', whole],
   ['several platforms', several],
-])('keeps every protection of a file that is cut at the end of any line, with %s', (_, tree) => {
+])('keeps every protection if the file is cut at the end of any line, with %s', (_, tree) => {
   const text = yamlOf(tree)
   const { loaded, options } = running(text)
   const protectedBy = ({ admin, pages, redact, attributes, webhook, platforms }: typeof loaded.config): unknown =>
@@ -121,7 +121,7 @@ it.each([
     ])
   const ends = [...text.matchAll(/\n/g)].map(({ index }) => index + 1)
   const cut = ends.map(end => text.slice(0, end))
-  // As an editor writes that begins with what the daemon may lose.
+  // Simulates an editor that first writes the parts that the daemon may lose.
   const reversed = Object.fromEntries(Object.entries(tree).reverse())
   const other = yamlOf(reversed)
   cut.push(...[...other.matchAll(/\n/g)].map(({ index }) => other.slice(0, index + 1)))
@@ -243,7 +243,7 @@ destinations:
         - beta/**
 `
 
-it('keeps each entry of what protects in a file that is cut at any character, whichever part is last', () => {
+it('keeps each entry of a protection if the file is cut at any character, whichever part is last', () => {
   const { loaded, options } = running(listed)
   const protections = ({ attributes, redact, pages, projects, admin, webhook }: typeof loaded.config): unknown =>
     plain([attributes.drop, attributes.hash, redact, pages.hide, projects, admin, webhook])
@@ -254,7 +254,7 @@ it('keeps each entry of what protects in a file that is cut at any character, wh
   let applied = 0
   for (const [at] of parts.entries()) {
     const text = [...parts.slice(at), ...parts.slice(0, at), ''].join('\n')
-    // A cut before that loses the last part as a whole, as another order does.
+    // If the file is cut before that, the last part is missing as a whole, which another order also tests.
     for (let end = text.length - parts.at(at - 1)!.length; end < text.length; end += 1) {
       const found = reloadConfig(loaded, { ...options, text: text.slice(0, end) })
       if (!found.ok) continue
@@ -266,7 +266,7 @@ it('keeps each entry of what protects in a file that is cut at any character, wh
   expect(applied).toBeGreaterThan(0)
 })
 
-it('applies a list that protects by other entries, more of them, or fewer of those who may see something', () => {
+it('applies a changed list that protects by other or more entries, or that lets fewer people see something', () => {
   for (const [before, after] of [
     ['pages: { hide: [secret/a, secret/b] }', 'pages: { hide: [secret/**] }'],
     ['pages: { hide: [secret/a] }', 'pages: { hide: [secret/a, secret/b] }'],
@@ -291,7 +291,7 @@ it('removes one destination or platform of several, and a header without templat
   expect(reloadConfig(loaded, options)).toMatchObject({ ok: true, restart: new Map() })
 })
 
-it('takes a secret with other templates from its file at a reload only', () => {
+it('reads a secret with other templates from its file only at a reload', () => {
   const secret = fileWith('x-scope-orgid=one', 'headers')
   const { loaded, options } = running(`destinations: [{ name: a, endpoint: 'http://a', headers_file: ${secret} }]`)
   const shown = (): string | undefined =>

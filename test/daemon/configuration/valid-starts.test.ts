@@ -1,4 +1,5 @@
-// Whatever `config check` calls valid starts: random settings of the whole table, and standard variables besides, given to the real daemon.
+// The daemon starts with every configuration that `config check` accepts. The test gives random settings of the whole table, and standard variables,
+// to the real daemon.
 import fc from 'fast-check'
 import { createServer } from 'node:http'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -42,7 +43,7 @@ const garbage = fc.constantFrom(
   '=',
 )
 
-/** What the daemon exports to, and asks: it takes everything, and nothing leaves this machine. */
+/** The server to which the daemon exports and sends requests. It accepts everything, and nothing leaves this machine. */
 const server = createServer((request, response) => request.resume().on('end', () => response.end('{}')))
 beforeAll(async () => once(server.listen(0, '127.0.0.1'), 'listening'))
 afterAll(() => server.close())
@@ -58,7 +59,7 @@ const local = fc
 
 const credentials = fc.constantFrom('', 'user:password@', 'user@', 'us%er:p%zz@', ':@')
 
-/** In place of those that would reach other machines, or take a port of this one. */
+/** These values replace values that would reach other machines, or use a port of this machine. */
 const onThisMachine: Record<string, fc.Arbitrary<string>> = {
   'an http or https URL': local,
   'the URL of a proxy': fc.tuple(local, credentials).map(([url, user]) => url.replace('://', `://${user}`)),
@@ -71,7 +72,7 @@ const variables = rows.flatMap(({ option }) => {
   return variable === undefined ? [] : [{ variable, noun: option.kind.noun }]
 })
 
-/** Of the specification, and not in the table: the SDK would read them. */
+/** Standard variables of the specification that are not in the table, but that the SDK would read. */
 const standard = [
   'OTEL_BLRP_SCHEDULE_DELAY',
   'OTEL_EXPORTER_PROMETHEUS_PORT',
@@ -104,7 +105,7 @@ const environment = fc
   )
   .map(([settings, others]) => ({ ...Object.fromEntries(others), ...Object.fromEntries(settings) }))
 
-/** Each of them was called valid, and ended the start or the scraping of metrics. */
+/** Configurations that were once accepted, but ended the start or the scraping of metrics. */
 const reported: [Record<string, string>][] = [
   [{ OTEL_METRIC_EXPORT_INTERVAL: '15000' }],
   [{ OTEL_METRIC_EXPORT_INTERVAL: 'abc', OTEL_METRIC_EXPORT_TIMEOUT: '-1' }],
@@ -113,10 +114,10 @@ const reported: [Record<string, string>][] = [
   [{ PIPESPAN_TLS_CERT_FILE: 'package.json', PIPESPAN_TLS_KEY_FILE: 'package.json' }],
 ]
 
-/** In place of the default ports, which something else on this machine may have. */
+/** These settings replace the default ports, which another program on this machine may use. */
 const freePorts = { PIPESPAN_LISTEN: '127.0.0.1:0', PIPESPAN_ADMIN_LISTEN: '127.0.0.1:0' }
 
-/** What is left of it once everything that is wrong is removed, fault by fault, as an operator would. */
+/** Returns the settings that remain once all invalid ones are removed, fault by fault, as an operator would do it. */
 function corrected(env: Record<string, string>): { env: Record<string, string>; loaded: LoadedConfig<ProfileName> } {
   const loaded = loadConfig({ env, profiles, features })
   if (loaded.ok) return { env, loaded }
@@ -150,7 +151,7 @@ async function starts(given: Record<string, string>, store: string): Promise<voi
 }
 
 describe('a configuration that config check accepts starts', () => {
-  it('on SQLite', async () => {
+  it('starts with every accepted configuration on SQLite', async () => {
     await fc.assert(
       fc.asyncProperty(environment, async env => {
         const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-starts-'))
@@ -164,7 +165,7 @@ describe('a configuration that config check accepts starts', () => {
     )
   })
 
-  it('on PostgreSQL', async () => {
+  it('starts with every accepted configuration on PostgreSQL', async () => {
     await fc.assert(
       fc.asyncProperty(environment, async env => starts(env, await newDatabase())),
       runs(10),

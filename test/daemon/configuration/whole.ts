@@ -1,4 +1,5 @@
-// A configuration with every part that an operator may configure, and what can be done with its places: one of each list, with what it needs.
+// A configuration with every part that an operator may configure, and functions for its places. Each list has one item with everything that the item
+// needs.
 import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { allOptions } from '../../../src/daemon/configuration/options.ts'
@@ -14,7 +15,7 @@ const tls = 'test/fixtures/tls'
 
 export type Tree = Record<string, unknown>
 
-/** Of one platform, with all that guards, hides and divides. */
+/** A configuration of one platform, with all options that protect, hide and divide. */
 export const whole: Tree = {
   webhook: { token: 'a-webhook-token', signing_token: 'whsec_c2VjcmV0', require_signature: true },
   admin: {
@@ -74,7 +75,7 @@ export const whole: Tree = {
   ],
 }
 
-/** The same with several platforms in the place of one. */
+/** The same configuration with several platforms instead of one. */
 export const several: Tree = {
   ...Object.fromEntries(
     Object.entries(whole).filter(([key]) => !['webhook', 'platform', 'poll', 'queries'].includes(key)),
@@ -98,7 +99,7 @@ export function yamlOf(tree: unknown): string {
 
 type Step = string | number
 
-/** What must change together with an option, because one needs the other. */
+/** The options that must change together with an option, because one needs the other. */
 export const companions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'tls.cert_file': { 'tls.key_file': `${tls}/second.key.pem` },
   'tls.key_file': { 'tls.cert_file': `${tls}/second.cert.pem` },
@@ -111,14 +112,14 @@ export const companions: Readonly<Record<string, Readonly<Record<string, unknown
   ),
 }
 
-/** One place of the schema, whether it is set or not; lists have the items of `tree`. */
+/** One place of the configuration's schema, whether it is set or not. Lists have the items of `tree`. */
 export interface Place {
   readonly steps: readonly Step[]
-  /** Undefined: a group, or a list. */
+  /** The option at this place; undefined for a group or a list. */
   readonly option?: Option | undefined
 }
 
-/** Every group, list, item and option. */
+/** Returns the places of every group, list, item and option. */
 export function placesIn(
   tree: unknown,
   group: Group = allOptions(profiles, features),
@@ -141,7 +142,7 @@ export function placesIn(
   })
 }
 
-/** `destinations[0].name`. */
+/** Returns the name of a place, such as `destinations[0].name`. */
 export function nameOf({ steps }: Pick<Place, 'steps'>): string {
   return steps.map((step, at) => (typeof step === 'number' ? `[${step}]` : at === 0 ? step : `.${step}`)).join('')
 }
@@ -150,7 +151,7 @@ export function valueAt(tree: unknown, steps: readonly Step[]): unknown {
   return steps.reduce<unknown>((inner, step) => (inner as Record<Step, unknown> | undefined)?.[step], tree)
 }
 
-/** A copy in which this place has this value; undefined: it is not there. */
+/** Returns a copy in which this place has this value. If the value is undefined, the place is removed. */
 export function withValue(tree: Tree, steps: readonly Step[], value: unknown): Tree {
   const copy = structuredClone(tree)
   let at = copy as Record<Step, unknown>
@@ -165,7 +166,7 @@ export function withValue(tree: Tree, steps: readonly Step[], value: unknown): T
   return copy
 }
 
-/** Some valid writings of an option, the same at each run. */
+/** Returns some valid values of an option as an operator may write them, the same at each run. */
 export function writingsOf({ kind }: Option): unknown[] {
   const { noun } = kind
   if (noun === 'a mapping of attribute names to values') return [{ team: 'x', kind: 'y' }, { team: 'z' }]
@@ -183,7 +184,7 @@ export function writingsOf({ kind }: Option): unknown[] {
   return fc.sample(writingOf(noun), { numRuns: 8, seed: 7 })
 }
 
-/** Everything in it, secrets included, as plain data. */
+/** Converts a value to plain data, including secrets. */
 export function plain(value: unknown): unknown {
   if (value instanceof LiveSecret) return plain((value as LiveSecret<unknown>).current())
   if (value instanceof Secret) return value.reveal()

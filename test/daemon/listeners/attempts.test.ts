@@ -19,7 +19,7 @@ it('delays an address after five different wrong tokens', () => {
   expect(attempts.pause('192.0.2.2')).toBe(0)
 })
 
-it('never delays longer than the maximum, however many guess at once', () => {
+it('never delays longer than the maximum, however many clients guess at once', () => {
   const { attempts, guess } = world()
   for (let count = 0; count < 5_000; count += 1) guess('192.0.2.1', `wrong ${count}`)
   expect(attempts.pause('192.0.2.1')).toBe(limits.longest)
@@ -33,7 +33,7 @@ it('delays every further guess, and forgets guesses after a quarter of an hour',
   expect(attempts.pause('192.0.2.1')).toBe(0)
 })
 
-it('delays all addresses when many guess, and counts an IPv6 network as one', () => {
+it('delays all addresses if many of them guess, and counts an IPv6 network as one address', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 6; count += 1) guess(`2001:db8::${count}`, `wrong ${count}`)
   expect(attempts.pause('2001:db8:0:0:ffff::1')).toBeGreaterThan(0)
@@ -44,7 +44,7 @@ it('delays all addresses when many guess, and counts an IPv6 network as one', ()
   expect(attempts.pause('203.0.113.1')).toBe(0)
 })
 
-it('is not affected by a clock that was ahead', () => {
+it('limits guesses correctly after the clock was ahead', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 50; count += 1) guess('192.0.2.1', `wrong ${count}`)
   move(-365 * 24 * 3_600_000)

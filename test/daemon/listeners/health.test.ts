@@ -1,4 +1,4 @@
-// Alive and ready: what is asked of the store, how often, and what is reported.
+// Tests of the health checks: what they query in the store, how often, and what they report.
 import { pino } from 'pino'
 import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
@@ -31,7 +31,7 @@ async function run(options: Partial<HealthOptions>): Promise<(path: string) => P
   }
 }
 
-test('is alive and ready while the store accepts writes', async () => {
+test('reports that the daemon is alive and ready while the store accepts writes', async () => {
   const ask = await run({})
   expect(await ask('/healthz')).toEqual([200, { message: 'Alive.' }])
   expect(await ask('/readyz')).toEqual([200, { message: 'Ready.' }])
@@ -52,7 +52,7 @@ test('checks the store at most every 5 s, and once for simultaneous requests', a
   expect(asked).toBe(2)
 })
 
-test('is alive but not ready if the store cannot write, logs the error, and may recover', async () => {
+test('reports that the daemon is alive but not ready if the store cannot write, logs the error, and may recover', async () => {
   let now = 1_000_000
   let broken = true
   const lines: string[] = []
@@ -67,12 +67,12 @@ test('is alive but not ready if the store cannot write, logs the error, and may 
   expect(await ask('/healthz')).toEqual([200, { message: 'Alive.' }])
   expect(lines.join()).toContain('/var/db')
   broken = false
-  // Whoever is not ready is soon asked again: what heals is used within seconds.
+  // A daemon that is not ready is soon checked again, so that it is used within seconds once it recovers.
   now += 1_000
   expect(await ask('/readyz')).toEqual([200, { message: 'Ready.' }])
 })
 
-test('is alive but not ready as soon as the daemon stops', async () => {
+test('reports that the daemon is alive but not ready as soon as it stops', async () => {
   let stopping = false
   const ask = await run({ stopping: () => stopping })
   expect((await ask('/readyz'))[0]).toBe(200)

@@ -1,4 +1,4 @@
-// What a listener promises whatever its routes are: limits, errors, an orderly end.
+// Tests what a listener guarantees whatever its routes are: limits, errors, and an orderly end.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
@@ -53,7 +53,7 @@ const pem = (name: string) => ({
 
 const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${more}\r\n`
 
-describe('answers without a route', () => {
+describe('responses without a route', () => {
   const routes: Routes = async app => {
     app.get('/runs/:id', async () => ({ message: 'a run' }))
     app.delete('/runs/:id', async () => ({ message: 'gone' }))
@@ -63,7 +63,7 @@ describe('answers without a route', () => {
     })
   }
 
-  test('an unknown path: 404, whatever the method, the body and its type', async () => {
+  test('answers an unknown path with 404, whatever the method, the body and its type', async () => {
     const { url } = await run({}, routes)
     for (const path of ['/', '/runs', '/runs/1/2', '/runs/', '/webhooks?x=1', '/__proto__', '/..%2f..%2fetc']) {
       const answer = await request(url + path, {
@@ -82,14 +82,14 @@ describe('answers without a route', () => {
     ['PUT', '/runs/7/?x=/', 'DELETE, GET, HEAD'],
     ['POST', '/files/a/b', 'GET, HEAD'],
     ['OPTIONS', '/readyz', 'GET, HEAD'],
-  ])('a wrong method (%s %s): 405, and which are possible', async (method, path, allow) => {
+  ])('answers a wrong method (%s %s) with 405 and the possible methods', async (method, path, allow) => {
     const { port } = await run({}, routes)
     const answer = await exchange(port, get(path).replace('GET', method))
     expect(answer).toMatch(/^HTTP\/1\.1 405 /)
     expect(answer).toContain(`\r\nallow: ${allow}\r\n`)
   })
 
-  test('a huge body to an unknown path is not waited for beyond its time', async () => {
+  test('does not wait beyond its time limit for a huge body to an unknown path', async () => {
     const { port } = await run({ limits: { headers: 100, request: 200 } })
     const connection = await openRaw(port)
     connection.socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 25000000\r\n\r\n')
@@ -120,12 +120,12 @@ describe('answers without a route', () => {
       socket.resetAndDestroy()
     }
     await expect.poll(() => closed).toBe(20)
-    // What would follow the end of a connection follows within its turn; a request of its own comes many turns later.
+    // The effects of a closed connection follow within the same turn of the event loop. A separate request arrives many turns later.
     expect(await exchange(port, get('/healthz'))).toContain('Alive')
     expect(acted).toBe(0)
   })
 
-  test('a route that throws: 500 without the error, which is logged with the request id', async () => {
+  test('answers 500 without the error if a route throws, and logs the error with the request id', async () => {
     const lines: string[] = []
     const { url } = await run({ log: pino({ level: 'error' }, { write: line => lines.push(line) }) }, routes)
     const answer = await request(`${url}/boom`)
@@ -150,7 +150,7 @@ describe('answers without a route', () => {
     ],
     ['a bad escape in the path', get('/runs/%zz'), 400],
     ['20 kB of headers', get('/healthz', `X-Long: ${'x'.repeat(20_000)}\r\n`), 431],
-  ])('%s: refused with a JSON message', async (_name, text, status) => {
+  ])('refuses %s with a JSON message', async (_name, text, status) => {
     const { port } = await run({}, routes)
     const answer = await exchange(port, text)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
@@ -158,7 +158,7 @@ describe('answers without a route', () => {
     expect(answer).toMatch(/connection: close/i)
   })
 
-  test('a malformed request after a valid one closes the connection without changing the valid answer', async () => {
+  test('closes the connection at a malformed request after a valid one, without changing the valid response', async () => {
     const { port } = await run()
     const connection = await openRaw(port)
     connection.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -167,7 +167,7 @@ describe('answers without a route', () => {
     expect((await connection.closed()).match(/HTTP\/1\.1/g)).toHaveLength(1)
   })
 
-  test('no answer names the server software', async () => {
+  test('names the server software in no response', async () => {
     const { port } = await run({}, routes)
     for (const text of [get('/healthz'), get('/nowhere'), get('/boom'), 'nonsense\r\n\r\n']) {
       expect(await exchange(port, text)).not.toMatch(/^(server|x-powered-by|via):|fastify|node|pipespan/im)
@@ -176,20 +176,20 @@ describe('answers without a route', () => {
 })
 
 describe('limits', () => {
-  test('a connection without a request is closed', async () => {
+  test('closes a connection without a request', async () => {
     const { port } = await run({ limits: { headers: 100, request: 200 } })
     const connection = await openRaw(port)
     await connection.closed()
   })
 
-  test('an idle connection is closed after the keep-alive time', async () => {
+  test('closes an idle connection after the keep-alive time', async () => {
     const { port } = await run({ limits: { keepAlive: 100 } })
     const connection = await openRaw(port)
     connection.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
     expect(await connection.closed()).toContain('Alive')
   })
 
-  test('a connection that pipelines hundreds of requests is closed after a few answers', async () => {
+  test('closes a connection that pipelines hundreds of requests after a few responses', async () => {
     let asked = 0
     const { port } = await run({}, async app => {
       app.get('/count', async () => ({ message: `${(asked += 1)}` }))
@@ -201,7 +201,7 @@ describe('limits', () => {
     expect(await exchange(port, get('/count'))).toContain(`${asked}`)
   })
 
-  test('one address may have all connections if a proxy is trusted, from which all come', async () => {
+  test("allows one address all connections if a proxy is trusted, because all clients then come from the proxy's address", async () => {
     const { port } = await run({ trustProxy: true, limits: { connections: 4, connectionsOfAddress: 1 } })
     const all = [await openRaw(port), await openRaw(port), await openRaw(port), await openRaw(port)]
     for (const one of all) {
@@ -254,7 +254,7 @@ describe('stopping', () => {
     expect(await connection.closed()).toBe('')
   })
 
-  test('is possible before the listener was started', async () => {
+  test('can be stopped before it was started', async () => {
     const listener = createListener({
       name: 'test',
       host: '127.0.0.1',
@@ -268,7 +268,7 @@ describe('stopping', () => {
 })
 
 describe('addresses', () => {
-  test('an address in use is a configuration error that says so', async () => {
+  test('reports an address in use as a configuration error that names the reason', async () => {
     const { port } = await run()
     await expect(run({ port })).rejects.toThrow(
       new RegExp(`^The test listener cannot bind 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.* Use another address`),
@@ -276,7 +276,7 @@ describe('addresses', () => {
     await expect(run({ port })).rejects.toBeInstanceOf(ConfigError)
   })
 
-  test('an address that this machine does not have is a configuration error', async () => {
+  test('reports an address that this machine does not have as a configuration error', async () => {
     await expect(run({ host: '203.0.113.7' })).rejects.toBeInstanceOf(ConfigError)
   })
 
@@ -284,7 +284,7 @@ describe('addresses', () => {
     !Object.values(networkInterfaces())
       .flat()
       .some(address => address?.family === 'IPv6'),
-  )(':: listens on both families', async () => {
+  )('listens on IPv4 and IPv6 at the address ::', async () => {
     const { port, url } = await run({ host: '::' })
     expect(url).toBe(`http://[::]:${port}`)
     for (const host of ['127.0.0.1', '::1']) {
@@ -295,7 +295,7 @@ describe('addresses', () => {
   })
 
   test.each(['/ci', 'ci/', '/ci/'])(
-    'routes are below the base path %s, health below it and at the root',
+    'serves routes below the base path %s, and health checks below it and at the root',
     async basePath => {
       const { port, url } = await run(
         { basePath },
@@ -318,7 +318,7 @@ describe('TLS', () => {
     return socket
   }
 
-  test('requests are answered, also malformed ones, and a renewed certificate is used for the next connection', async () => {
+  test('answers requests over TLS, also malformed ones, and uses a renewed certificate for the next connection', async () => {
     const { listener, port, url } = await run({ tls: pem('first') })
     expect(url).toBe(`https://127.0.0.1:${port}`)
     const socket = await dial(port)
@@ -335,7 +335,7 @@ describe('TLS', () => {
     expect(String(await once(next, 'data'))).toContain('Alive')
   })
 
-  test('a certificate that cannot be used is a configuration error', () => {
+  test('reports a certificate that cannot be used as a configuration error', () => {
     const tls = { cert: 'nonsense', key: 'nonsense' }
     expect(() =>
       createListener({ name: 'test', host: '::1', port: 0, trustProxy: false, health, log: silentLog(), tls }),

@@ -1,4 +1,4 @@
-// How many requests of one connection are read in one turn of the event loop.
+// Tests how many requests of one connection are read in one turn of the event loop.
 import { createServer, type RequestListener } from 'node:http'
 import { expect, test } from 'vitest'
 import { listen } from '../../support/after-test.ts'

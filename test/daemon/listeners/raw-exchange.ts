@@ -1,18 +1,18 @@
-// Bytes to a port and bytes back: for what no well-behaved HTTP client would send.
+// Sends bytes to a port and reads the bytes that come back, for requests that no well-behaved HTTP client would send.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 export interface RawConnection {
   readonly socket: Socket
-  /** All that came so far. */
+  /** Returns all text that has arrived so far. */
   text(): string
   /** Resolves when the text so far matches, or the connection has closed. */
   until(pattern: RegExp): Promise<string>
-  /** Resolves with all that came once the other side has closed. */
+  /** Resolves with all text that has arrived, once the other side has closed the connection. */
   closed(): Promise<string>
 }
 
-/** `from`: the address that the other side sees. */
+/** Opens a raw connection. `from`: the client's address, as the other side sees it. */
 export async function openRaw(port: number, host = '127.0.0.1', from?: string): Promise<RawConnection> {
   const socket = connect({ port, host, localAddress: from })
   await once(socket, 'connect')
@@ -37,14 +37,14 @@ export async function openRaw(port: number, host = '127.0.0.1', from?: string): 
   return { socket, text, until: pattern => until(() => pattern.test(text())), closed: () => until(() => false) }
 }
 
-/** Sends one text and waits until the server closes. */
+/** Sends one text and waits until the server closes the connection. */
 export async function exchange(port: number, text: string): Promise<string> {
   const connection = await openRaw(port)
   connection.socket.write(text)
   return connection.closed()
 }
 
-/** Sends a JSON body of `length` bytes to /webhooks before it reads a byte of the answer, as simple clients do. Resolves with the answer. */
+/** Sends a JSON body of `length` bytes to /webhooks before it reads a byte of the response, as simple clients do. Resolves with the response. */
 export async function pour(port: number, length: number, headers: Readonly<Record<string, string>>): Promise<string> {
   const connection = await openRaw(port)
   const { socket } = connection

@@ -1,4 +1,4 @@
-// Scrapes of much: what is written first, what is left out, and how clients that read slowly, go away or come together are served.
+// Tests of large scrapes: what is written first, what is omitted, and how clients are served that read slowly, disconnect or arrive at the same time.
 import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -66,7 +66,7 @@ const metrics = fc.array(
 )
 
 describe('the maximum of series', () => {
-  it('holds over all metrics; gauges come first and histograms last, and what is left out is counted in the same answer', async () => {
+  it('limits the series of all metrics together: gauges come first and histograms last, and omitted series are counted in the same response', async () => {
     await fc.assert(
       fc.asyncProperty(metrics, fc.integer({ min: 0, max: 120 }), async (all, maxSeries) => {
         const counts = { leftOut: 0 }
@@ -98,7 +98,7 @@ describe('the maximum of series', () => {
         expect(types.lastIndexOf('gauge')).toBeLessThan(
           types.includes('histogram') ? types.indexOf('histogram') : Infinity,
         )
-        // Nobody is left out for the sake of a later kind.
+        // No metric is omitted in favour of a later kind of metric.
         const shown = new Set(samples.map(line => /^m\d+/.exec(line)?.[0]))
         const order = ['gauge', 'counter', 'histogram']
         const first = all.findIndex((_, at) => !shown.has(`m${at}`))
@@ -111,7 +111,7 @@ describe('the maximum of series', () => {
   })
 })
 
-/** Metrics without end; `read`: how many pieces were read; `ended`: how many readings ended. */
+/** Returns endless metrics. `read`: how many pieces were read. `ended`: how many readings ended. */
 function endless(): { readonly metric: ScrapedMetric; readonly state: { read: number; ended: number } } {
   const state = { read: 0, ended: 0 }
   const metric = metricOf('endless', 'gauge', 2_000)
@@ -137,11 +137,11 @@ function ask(url: string): Socket {
 }
 
 describe('a client', () => {
-  it('that stops reading stops what is read for it, others are served meanwhile, and it ends when the client goes away', async () => {
+  it('stops reading metrics for a client that stops reading, serves others in the meantime, and ends when the client disconnects', async () => {
     const { metric, state } = endless()
     const url = await listening({ ofPipelines: async () => Promise.resolve([metric]) })
     const socket = ask(url).pause()
-    // Until its buffers are full: then no piece is read any more, however much time passes.
+    // The client's buffers fill up. After that no piece is read any more, however much time passes.
     let before = -1
     let quiet = 0
     while (quiet < 20) {
@@ -149,13 +149,13 @@ describe('a client', () => {
       quiet = state.read === before && state.read > 0 ? quiet + 1 : 0
       before = state.read
     }
-    // The buffers of both sockets and a piece or two; a piece has some 40 KB.
+    // This limit allows for the buffers of both sockets and a piece or two. A piece has about 40 KB.
     expect(state.read * 40_000).toBeLessThan(64 * 2 ** 20)
     socket.destroy()
     await expect.poll(() => state.ended).toBe(1)
   })
 
-  it('that comes while ten others are served gets 429', async () => {
+  it('answers 429 to a client that arrives while ten others are served', async () => {
     const { metric, state } = endless()
     const { promise: go, resolve } = Promise.withResolvers<undefined>()
     const url = await listening({ ofPipelines: async () => go.then(() => [metric]) })
@@ -176,7 +176,7 @@ describe('a client', () => {
     await expect.poll(() => state.ended).toBeGreaterThan(1)
   })
 
-  it('that asks for the head alone reads nothing', async () => {
+  it('reads nothing for a client that requests the head alone', async () => {
     const { metric, state } = endless()
     const url = await listening({ ofPipelines: async () => Promise.resolve([metric]) })
     const { status, headers } = await fetch(`${url}/metrics`, { method: 'HEAD' })
@@ -187,7 +187,7 @@ describe('a client', () => {
     ])
   })
 
-  it('gets an error if nothing can be read, and a broken answer if reading fails midway', async () => {
+  it('responds with an error if nothing can be read, and breaks off the response if reading fails midway', async () => {
     const url = await listening({ ofPipelines: async () => Promise.reject(new Error('the disk is gone')) })
     expect((await fetch(`${url}/metrics`)).status).toBe(500)
     const metric = metricOf('large', 'gauge', 5_000)

@@ -1,4 +1,4 @@
-// The whole daemon beside a platform with an API: what it asks there is on /metrics.
+// Tests the whole daemon with the API of a platform: /metrics shows the daemon's requests to it.
 import { hooksOf } from '../../support/rest-hooks.ts'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -30,7 +30,7 @@ it('counts the work of the poller, enrichment and redelivery, and their share of
   const project = pipeline?.project.id ?? 0
   const hook = { id: 17, url: `${publicUrl}/webhooks`, owner: { project } }
   hooksOf(api).hooks.push(hook)
-  // The first one never arrived. It does not report the finish, which so is news to the poller, whichever of the two reads first.
+  // The first delivery never arrived. It does not report the finish, so the finish is new to the poller, whichever of the two reads first.
   const missed = deliveries.filter(({ kind }) => kind === 'pipeline').slice(0, 1)
   const headers = { headerPrefix: 'X-Service-', instance: api.url }
   for (const one of missed) hooksOf(api).record(hook, one, 'internal error', headers, Date.now() - minute, random)
@@ -58,7 +58,7 @@ it('counts the work of the poller, enrichment and redelivery, and their share of
   await expect.poll(async () => valueOf('pipespan_platform_requests_total{priority=')).toBeGreaterThan(0)
   expect(await valueOf('pipespan_platform_unauthorized_total')).toBe(0)
 
-  // The token is revoked.
+  // From now on the platform treats the token as revoked.
   api.misbehave = restFaults.wrongToken
   await expect.poll(async () => valueOf('pipespan_platform_unauthorized_total')).toBeGreaterThan(0)
 })

@@ -1,4 +1,4 @@
-// A scrape of the whole daemon where nothing can be written, as on a full disk: the moment at which metrics are wanted most.
+// Scrapes the whole daemon while nothing can be written, as on a full disk. At that moment metrics are needed most.
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
@@ -9,7 +9,7 @@ import { openHouse } from '../../console/house.ts'
 import { PlatformState } from '../../../src/simulator/platform/state.ts'
 import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
 
-/** Lets every write of the store fail; answers what ends that. */
+/** Makes every write to the store fail. Returns a function that ends this. */
 const forbidWrites = {
   SQLite: async (file: string): Promise<() => Promise<void>> => {
     const beside = new DatabaseSync(file)
@@ -53,7 +53,7 @@ const forbidWrites = {
 }
 
 it.each(['SQLite', 'PostgreSQL'] as const)(
-  'reads all metrics, among them active runs and the API budget, without writing anything, on %s',
+  'reads all metrics, including active runs and the API budget, without writing anything, on %s',
   async engine => {
     const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
     const storeUrl = engine === 'PostgreSQL' ? await newDatabase() : undefined

@@ -1,4 +1,4 @@
-// What the daemon measures of itself, on a real store: durations and latencies as metrics, slow operations as spans.
+// Tests what the daemon measures about itself, on a real store: durations and latencies as metrics, slow operations as spans.
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -41,7 +41,7 @@ function world() {
 }
 
 describe('a watched store', () => {
-  it('reports how long each operation took, and which failed', async () => {
+  it('reports how long each operation of the store took, and which operations failed', async () => {
     const { store, points } = world()
     await store.runs.takeIn({ keys: ['a'], plan: () => ({ work: [] }) })
     const failing: RunWork = {
@@ -58,7 +58,7 @@ describe('a watched store', () => {
     ])
   })
 
-  it("reports how many items of the platform's lists were left out, by list", async () => {
+  it("reports how many items of the platform's lists were omitted, by list", async () => {
     const { watch, points } = world()
     watch.leftOut('jobs', 2)
     watch.leftOut('bridges', 1)
@@ -69,7 +69,7 @@ describe('a watched store', () => {
     ])
   })
 
-  it('has a span only for operations that are slow or fail', async () => {
+  it('creates a span only for operations that are slow or fail', async () => {
     const { store, spans, move } = world()
     const working = (ms: number): RunWork => ({
       key: { instance: 'https://git.example.com', pipelineId: 1 },
@@ -104,7 +104,7 @@ describe('a watched store', () => {
 })
 
 describe('the table of own metrics', () => {
-  it('has one row for each name, with a unit and a sentence, and attributes that its rows use', () => {
+  it('has one row for each name of a metric, with a unit, a sentence, and attributes that its rows use', () => {
     expect(new Set(ownMetrics.map(({ name }) => name)).size).toBe(ownMetrics.length)
     for (const { name, unit, description: description } of ownMetrics) {
       expect(name).toMatch(/^pipespan(\.[a-z_]+)+$/)
