@@ -1,10 +1,9 @@
 // Measures the processor time from the webhook to the sent request, relative to JSON.parse of the same webhooks.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { countsOf, processorMs, startDaemon, startServer, type Running } from './processes.ts'
+import { processorMs, startDaemon, startServer, type Running } from './processes.ts'
 import { bodiesOf, finishedPipeline } from './payload.ts'
-import { defaultBacklog } from './full-load.ts'
+import { defaultBacklog, sendAll } from './full-load.ts'
 import { finishes } from './hooks.ts'
-import { load } from './load.ts'
 import { timed } from './work.ts'
 import type { Question } from './question.ts'
 
@@ -27,41 +26,16 @@ export const cpu: Question = {
       // The processor time of the idle process is subtracted, because no pipeline causes it.
       const idle = await idleMsPerMs(daemon)
       const hooks = finishes(20)
-      await send(warm, hooks, daemon, sink, quick)
+      await sendAll(warm, hooks, daemon, sink, quick)
+      await sleep(200)
       const [from, began] = [processorMs(daemon.pid), performance.now()]
-      await send(pipelines, hooks, daemon, sink, quick)
+      await sendAll(pipelines, hooks, daemon, sink, quick)
+      // The work after the backend's answer belongs to the pipeline as well: the daemon records that it was delivered.
+      await sleep(200)
       const spent = processorMs(daemon.pid) - from - idle * (performance.now() - began)
       yield { ours: (spent * 1_000) / pipelines, rival: parseMs() * 1_000 }
     }
   },
-}
-
-/** Sends webhooks. Resolves when the backend has received all pipelines. */
-async function send(
-  count: number,
-  hooks: ReturnType<typeof finishes>,
-  { port }: Running,
-  sink: Running,
-  quick: boolean,
-): Promise<void> {
-  const before = (await countsOf(sink)).pipelines
-  let sent = 0
-  let exported = 0
-  const next = (): ReturnType<typeof hooks> | undefined => {
-    if (sent === count || sent - exported >= defaultBacklog(quick)) return undefined
-    sent += 1
-    return hooks()
-  }
-  const end = new AbortController()
-  const { ended } = load({ ports: [port], next, signal: end.signal })
-  while (exported < count) {
-    await Promise.race([ended, sleep(20)])
-    exported = (await countsOf(sink)).pipelines - before
-  }
-  end.abort()
-  await ended
-  // The work after the backend's answer belongs to the pipeline as well, because the daemon then records that the pipeline was delivered.
-  await sleep(200)
 }
 
 async function idleMsPerMs({ pid }: Running): Promise<number> {

@@ -67,6 +67,32 @@ export async function fullLoad(options: FullLoadOptions): Promise<FullLoad> {
   }
 }
 
+/** Sends this many finished pipelines, never more than the backlog ahead of the backend. Resolves when the backend has them all. */
+export async function sendAll(
+  count: number,
+  hooks: () => Hook,
+  { port }: Running,
+  sink: Running,
+  quick: boolean,
+): Promise<void> {
+  const before = (await countsOf(sink)).pipelines
+  let sent = 0
+  let exported = 0
+  const next = (): Hook | undefined => {
+    if (sent === count || sent - exported >= defaultBacklog(quick)) return undefined
+    sent += 1
+    return hooks()
+  }
+  const end = new AbortController()
+  const { ended } = load({ ports: [port], next, signal: end.signal })
+  while (exported < count) {
+    await Promise.race([ended, sleep(askEvery)])
+    exported = (await countsOf(sink)).pipelines - before
+  }
+  end.abort()
+  await ended
+}
+
 export interface FullLoadRounds {
   /** Creates the sequence of webhooks anew. */
   readonly hooks: () => () => Hook

@@ -28,8 +28,8 @@ export async function startServer(file: 'bare-server.ts' | 'sink.ts'): Promise<R
 }
 
 /** A temporary folder that is removed when it is disposed of. */
-export function temporaryFolder(): Disposable & { readonly path: string } {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-bench-'))
+export function temporaryFolder(parent = tmpdir()): Disposable & { readonly path: string } {
+  const folder = mkdtempSync(path.join(parent, 'pipespan-bench-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)
   return {
@@ -57,6 +57,8 @@ export interface DaemonOptions {
 }
 
 export interface RunningDaemon extends Running {
+  /** The port of the admin listener. */
+  readonly admin: number
   /** The path of the daemon's SQLite file. */
   readonly file: string
   /** Time from the start of the process to its first successful answer on /readyz, ms. */
@@ -104,6 +106,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<RunningD
   }
   return {
     port,
+    admin,
     pid: child.pid ?? 0,
     file,
     readyAfter: performance.now() - began,

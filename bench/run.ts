@@ -10,6 +10,7 @@ import { answer, type Answer } from './question.ts'
 import { costPerJob } from './cost-per-job.ts'
 import { connections } from './connections.ts'
 import { cpu } from './cpu.ts'
+import { durable } from './durable.ts'
 import { encode } from './encode.ts'
 import { holds } from './holds.ts'
 import { idleMemory } from './idle-memory.ts'
@@ -29,7 +30,7 @@ import { throughput } from './throughput.ts'
 
 const questions = [
   ...[accept, sustained, signals, mix],
-  ...[cpu, encode, costPerJob],
+  ...[durable, cpu, encode, costPerJob],
   ...[throughput, start, memory, latency],
   ...[idleMemory, loadMemory, connections, logs, holds],
   ...[postgres, restWebhook, restPolled],

@@ -1,0 +1,78 @@
+// What durability costs: the same load with the store on a disk and with the store in memory, in turn. Also measures what the store takes for each pipeline:
+// processor time, kilobytes written to the disk, and kilobytes in the file.
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { defaultBacklog, sendAll } from './full-load.ts'
+import { finishes } from './hooks.ts'
+import { processorMs, startDaemon, startServer, temporaryFolder } from './processes.ts'
+import type { Question } from './question.ts'
+
+/** Where Linux mounts a file system in memory. */
+const memoryFolder = '/dev/shm'
+const slices = 4
+
+/** Figures for one pipeline. */
+interface Cost {
+  readonly perSecond: number
+  readonly cpuMs: number
+  /** Kilobytes that the daemon wrote, for each slice of the load. On a file system in memory they are 0. */
+  readonly writtenKB: readonly number[]
+  /** Kilobytes that the store's file has grown by. */
+  readonly storedKB: number
+}
+
+export const durable: Question = {
+  id: 'durable',
+  name: 'finished pipelines taken in and exported per second, with the store on a disk',
+  against: 'the same with the store in memory',
+  asked: { atLeast: 0.7 },
+  unit: 'pipelines/s',
+  times: { full: 2, quick: 1 },
+  terms: quick =>
+    `${quick ? '1,000' : '28,000'} finished pipelines of 20 jobs, two of which deploy (24.6 KB), from an empty store; never more than ` +
+    `${defaultBacklog(quick).toLocaleString('en')} accepted and not yet exported; settle delay 0, traces. Written: what the daemon wrote to the disk, in four ` +
+    'slices of the load. Stored: the size of the file at the end.',
+  rounds: async function* (quick) {
+    if (!existsSync(memoryFolder))
+      throw new Error(`there is no ${memoryFolder}: run this on Linux with a file system in memory`)
+    await using sink = await startServer('sink.ts')
+    const [warm, pipelines] = quick ? [500, 1_000] : [2_000, 28_000]
+    for (;;) {
+      const inMemory = await costIn(memoryFolder)
+      const onDisk = await costIn(undefined)
+      yield { ours: onDisk.perSecond, rival: inMemory.perSecond, seen: seenOf(onDisk, inMemory) }
+    }
+
+    async function costIn(parent: string | undefined): Promise<Cost> {
+      using folder = temporaryFolder(parent)
+      await using daemon = await startDaemon({ backend: sink.port, folder: folder.path })
+      const hooks = finishes(20)
+      await sendAll(warm, hooks, daemon, sink, quick)
+      const [cpu, size, began] = [processorMs(daemon.pid), statSync(daemon.file).size, performance.now()]
+      const writtenKB: number[] = []
+      for (let slice = 0; slice < slices; slice += 1) {
+        const before = writtenBytes(daemon.pid)
+        await sendAll(pipelines / slices, hooks, daemon, sink, quick)
+        writtenKB.push((writtenBytes(daemon.pid) - before) / (pipelines / slices) / 1_000)
+      }
+      return {
+        perSecond: (pipelines * 1_000) / (performance.now() - began),
+        cpuMs: (processorMs(daemon.pid) - cpu) / pipelines,
+        writtenKB,
+        storedKB: (statSync(daemon.file).size - size) / pipelines / 1_000,
+      }
+    }
+  },
+}
+
+function seenOf(onDisk: Cost, inMemory: Cost): string {
+  const written = onDisk.writtenKB.map(one => one.toFixed(0)).join(', ')
+  return (
+    `for each pipeline ${onDisk.cpuMs.toFixed(2)} ms of processor time on the disk, ${inMemory.cpuMs.toFixed(2)} ms in memory; ` +
+    `${written} KB written; ${onDisk.storedKB.toFixed(1)} KB stored`
+  )
+}
+
+/** Bytes that the process has caused to be written to storage, by proc(5). */
+function writtenBytes(pid: number): number {
+  return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0)
+}
