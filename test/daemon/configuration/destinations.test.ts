@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { destinationsOf } from '../../../src/daemon/configuration/destinations.ts'
-import { fileWith, good } from './given.ts'
+import { faultOf, fileWith, good } from './given.ts'
 import type { Environment } from '../../../src/daemon/configuration/variables.ts'
 
 /** Returns `name signal url` for each target. */
@@ -40,7 +40,7 @@ describe('endpoints according to the OpenTelemetry specification', () => {
     expect(urls(env)).toEqual([])
     expect(urls(env, listed)).toEqual([])
     expect(good(env).warnings).toContain(
-      'PIPESPAN_OBSERVABILITY_EXPORT: Nothing is exported, pipelines are only shown on the pages. To export, name traces, metrics or logs.',
+      faultOf('PIPESPAN_OBSERVABILITY_EXPORT', 'To export, name traces, metrics or logs.'),
     )
   })
 })

