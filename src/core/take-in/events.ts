@@ -1,5 +1,5 @@
-// Events that belong to no run: the events that webhooks report, the data that features derive from events, and events that no delivery reported,
-// such as events from the platform's API.
+// Events that belong to no run: events that webhooks report, what features derive from them, and events that no delivery reported, such as those from
+// the platform's API.
 import { eventChunk, type PlatformEvent } from '../../model/event.ts'
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { routed, subjectOf, type Route } from '../../model/route.ts'
@@ -13,14 +13,14 @@ export interface EventRules {
   readonly profile: ByInstance<string>
   /** How long an event waits for the span of its job, in ms. */
   readonly wait: number
-  /** Called after events were stored, because the exporter then has something to send. */
+  /** Called after events were stored, so that the exporter sends them. */
   readonly onTaken: () => void
 }
 
-/** The maximum time in ms for which an event waits for its job. */
+/** The maximum time in ms that an event waits for the span of its job. */
 const maxWait = 600_000
 
-/** Returns how long events wait for their job, in ms. Late reports about them arrive within that time. */
+/** Returns how long events wait for the span of their job, in ms. Late reports about the job arrive within that time. */
 export function eventWait({ enrichDeadline }: { readonly enrichDeadline: number }): number {
   return Math.min(maxWait, enrichDeadline)
 }
@@ -37,7 +37,7 @@ interface Observed {
   readonly receivedAt: Millis
 }
 
-/** Returns the reports about events, in the order in which the events were received. Pure. */
+/** Returns the reports about events, in the order in which the events arrived. Pure. */
 export function reportsOf(
   received: readonly Observed[],
   { events, steps = [] }: EventReporting,
@@ -50,7 +50,7 @@ export function reportsOf(
   }
 }
 
-/** Returns the event to store. Undefined if no destination exports it: then the event is not stored. */
+/** Returns the event to store. Undefined if no destination exports it, so that it need not be stored. */
 function receivedEvent(
   { event, receivedAt }: Observed,
   rules: EventRules | undefined,
@@ -79,8 +79,8 @@ export interface EventTaking {
 }
 
 /**
- * Stores events that no delivery reported, in one transaction. Each event needs a `key` and is stored once. `reports`: the reports of features about
- * these events. Nothing is stored if no destination exports events.
+ * Stores events that no delivery reported, in one transaction. Each event needs a `key`, by which it is deduplicated. `reports`: the features'
+ * reports about these events. If no destination exports events, nothing is stored.
  */
 export async function takeEvents(
   events: readonly PlatformEvent[],

@@ -1,12 +1,12 @@
 // Group commit: items that arrive together, or during the previous commit, share one transaction and are answered after it.
 //
-// 1. An item waits in a queue, and starts the loop if the loop is idle.
-// 2. The group is gathered for a few turns of the event loop, until several turns bring no new item.
+// 1. An item is queued, and starts the loop if the loop is idle.
+// 2. A group is gathered over a few turns of the event loop, until several turns bring no new item.
 // 3. The group is committed. SQLite commits one group at a time, PostgreSQL several.
 // 4. Each item gets its own outcome. An item that waits for too long gets an error, but is still committed if its group is already being committed.
-//    Its sender then repeats the delivery, and the key of the delivery shows that it is known.
+//    Its sender then repeats the delivery, which is deduplicated by its key.
 //
-// One commit for each delivery would halve the rate, because each commit waits for the disk.
+// One commit per delivery would halve the throughput, because each commit waits for the disk.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
@@ -14,19 +14,19 @@ import { after, type Timer } from '../../lib/timer.ts'
 export interface GroupOptions<Item, Outcome> {
   /** The maximum number of items in one group. */
   readonly maxItems: number
-  /** How many groups may be committed at the same time. */
+  /** How many groups may be committed concurrently. */
   readonly atOnce: number
-  /** The maximum time in ms for which an item waits for its outcome. */
+  /** The maximum time in ms that an item waits for its outcome. */
   readonly timeout: number
   /**
-   * Commits a group. It returns one outcome for each item, in the order of the items. An error is the outcome of its item alone. A rejection is the
-   * outcome of all items.
+   * Commits a group. Returns one outcome per item, in the order of the items. An error is the outcome of its item alone. A rejection is the outcome
+   * of all items.
    */
   readonly commit: (items: readonly Item[]) => Promise<readonly (Outcome | Error)[]>
 }
 
 export interface Groups<Item, Outcome> {
-  /** Adds an item and resolves with its outcome. Rejects with a StoreError after the timeout; the item may still be committed then. */
+  /** Adds an item and resolves with its outcome. Rejects with a StoreError after the timeout; the item may still be committed later. */
   add(item: Item): Promise<Outcome>
   /** Resolves when no items are waiting or being committed. */
   drain(): Promise<void>
@@ -39,9 +39,9 @@ interface Waiting<Item, Outcome> {
   readonly reject: (error: unknown) => void
 }
 
-/** How many turns of the event loop without a new item complete a group. */
+/** How many turns of the event loop must pass without a new item for a group to be complete. */
 const quietTurns = 3
-/** The maximum time in ms for which a group is gathered. It is about as long as the group's commit takes. */
+/** The maximum time in ms to gather a group. It is about as long as the group's commit takes. */
 const maxGathering = 5
 
 export function createGroups<Item, Outcome>(options: GroupOptions<Item, Outcome>): Groups<Item, Outcome> {
@@ -64,8 +64,8 @@ export function createGroups<Item, Outcome>(options: GroupOptions<Item, Outcome>
   }
 
   /**
-   * Gathers a group over several turns. The event loop accepts one connection in each turn, and senders open one connection for each delivery. So
-   * each turn brings few items, even if hundreds are waiting.
+   * Gathers a group over several turns. The event loop accepts one connection per turn, and senders open one connection per delivery. So each turn
+   * brings few items, even if hundreds are waiting.
    */
   async function gather(): Promise<void> {
     const end = performance.now() + maxGathering

@@ -1,9 +1,9 @@
 // Merges observations into a run, and decides when the run is due and what to request from the platform. Pure; the store calls it while it holds the
-// lock of the run.
+// run's lock.
 //
-// 1. If several observations of one run arrived together, they are merged with each other first, so that the run is read and written once.
+// 1. Observations of the same run that arrived together are first merged with each other, so that the run is read and written once.
 // 2. The result is merged into the known run (`model/run.ts`). If nothing is new, nothing is written.
-// 3. The time at which the run is due next is computed from its status alone. When the run is due, `model/settle.ts` decides with all its jobs.
+// 3. When the run is due next is computed from its status alone. Once it is due, `model/settle.ts` decides with all its jobs.
 // 4. Features read what they need from the run (`LineStep`).
 // 5. Requests for missing data are queued. `core/complete/` sends them to the REST API later, because the webhook path never waits for the platform.
 import { observedRun, mergeRun, type Run } from '../../model/run.ts'
@@ -22,7 +22,7 @@ export interface MergeRules {
   readonly settle: number
   readonly blockedAfter: number
   readonly staleAfter: number
-  /** The minimum time in ms without observations before an active run is looked up on the platform. The default is 2 minutes. */
+  /** How long in ms an active run must go without an observation before it is looked up on the platform. The default is 2 minutes. */
   readonly silentAfter?: number | undefined
   /** How long enrichment may delay a finished run. If undefined, enrichment is off. */
   readonly enrichDeadline?: number | undefined
@@ -30,10 +30,10 @@ export interface MergeRules {
   readonly steps?: readonly LineStep[] | undefined
 }
 
-/** The webhook of a pipeline usually arrives within this time in ms after the webhook of its first job. */
+/** A pipeline's webhook usually arrives within this time, in ms, after the webhook of its first job. */
 const onlyJobsAfter = 60_000
 
-/** Returns one piece of work for each run, with all observations of the run merged. */
+/** Returns one unit of work per run, with all observations of the run merged. */
 export function mergeObservations(
   observations: readonly Observation[],
   source: SourceName | undefined,
@@ -49,14 +49,14 @@ export function mergeObservations(
   }
   return [...byRun.values()].map(({ key, observed }) => ({
     key,
-    // Without a settle delay, a finished run gets its snapshot immediately, and the snapshot needs all jobs.
+    // Without a settle delay, a finished run gets its snapshot immediately, which needs all jobs.
     jobs: rules.settle === 0 && isAtEnd(observed) ? 'all' : [...observed.jobs.keys()],
     source,
     decide: (known, now) => mergeIntoRun(known, observed, now, rules),
   }))
 }
 
-/** Merges an observation into a run. Returns undefined if nothing is new: then nothing is written. */
+/** Merges an observation into a run. Returns undefined if nothing is new, so that nothing is written. */
 export function mergeIntoRun(
   known: StoredRun | undefined,
   observed: Run,
@@ -70,7 +70,7 @@ export function mergeIntoRun(
     const job = run.jobs.get(id)
     if (job !== undefined && job !== known?.run.jobs.get(id)) jobs.push(job)
   }
-  // If the pipeline of a run is not known, `endedAt` only records a failed lookup.
+  // As long as a run's pipeline is unknown, `endedAt` only records a failed lookup.
   const before = known?.run.pipeline === undefined ? undefined : known.timing
   return {
     run,
@@ -81,8 +81,8 @@ export function mergeIntoRun(
 }
 
 /**
- * Computes when the run is due next. A finished run, or a run that changed after its last attempt, is due after the settle delay; `settle.ts` then
- * decides with all its jobs. An active run is only due if it was silent for too long and the platform did not answer.
+ * Computes when the run is due next. A run that has finished, or has changed after its last attempt, is due after the settle delay; `settle.ts` then
+ * decides with all its jobs. An active run is due only if it has been silent for too long and the platform did not respond.
  */
 function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: MergeRules): RunTiming {
   if (run.pipeline === undefined) return { changedAt: now }
@@ -98,8 +98,8 @@ function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules
 }
 
 /**
- * Decides what to request from the platform: the details when the run has ended; the pipeline if only jobs were observed; the state of a run that is
- * silent after its start; and the artifacts of a job that only a webhook reported.
+ * Decides what to request from the platform: the details once the run has ended; the pipeline if only jobs were observed; the state of a run that
+ * stays silent after its start; and the artifacts of a job that only a webhook reported.
  */
 function enrichmentAfter(
   run: Run,
@@ -122,8 +122,8 @@ function enrichmentAfter(
 }
 
 /**
- * Whether a job was reported only by a webhook, after the snapshot of its attempt. Its reports are then unknown, because webhooks do not list
- * reports.
+ * Whether only a webhook reported a job, and did so after the snapshot of the job's attempt. The job's reports are then unknown, because webhooks do
+ * not list reports.
  */
 function leavesUnknown(run: Run, jobs: readonly Job[]): boolean {
   if (run.attempts.length === 0) return false

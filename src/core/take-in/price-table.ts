@@ -1,19 +1,19 @@
-// The configured prices of runner time. The rate of a job comes from the first rule that matches the job.
+// The configured prices of runner time. A job's rate comes from the first rule that matches the job.
 import { projectGlobs, type PlatformOf } from '../../lib/chooser.ts'
 import type { JobView } from '../../model/job.ts'
 import type { Rate, RateOf } from '../../model/runner-time.ts'
 
 export interface PriceRule extends Rate {
   readonly match: {
-    /** The tags that the rule requires. The job must have all of them, among the tags of its runner or its own tags. */
+    /** The tags that the rule requires. The job must have all of them, as runner tags or as its own tags. */
     readonly tags?: readonly string[] | undefined
     readonly type?: string | undefined
-    /** Glob patterns that are matched against the project's full path. */
+    /** Glob patterns matched against the project's full path. */
     readonly project?: readonly string[] | undefined
   }
 }
 
-/** Returns the price table. Undefined without rules: then no job has a cost. */
+/** Returns the price table, or undefined if there are no rules, so that no job has a cost. */
 export function createPriceTable(
   rules: readonly PriceRule[],
   platformOf: PlatformOf = () => undefined,
@@ -25,7 +25,7 @@ export function createPriceTable(
     const matches = (job: JobView, path: string | undefined, instance: string): boolean =>
       (type === undefined || job.runner?.type === type) &&
       tags.every(tag => hasTag(job, tag)) &&
-      // A project without a known path matches no glob.
+      // A project with an unknown path matches no glob.
       (project.length === 0 || (path !== undefined && isOfProject(path, instance)))
     return { rule, matches }
   })

@@ -1,18 +1,18 @@
-// Selects what is exported, by the configured patterns for projects, refs and pipeline sources.
+// Selects what to export, by the configured patterns for projects, refs and pipeline sources.
 import { chooser, projectChooser, type Choice, type ChooseProject, type PlatformOf } from '../../lib/chooser.ts'
 import type { PipelineFacts } from '../../model/observation.ts'
 
 export interface SelectionOptions {
-  /** Glob patterns that are matched against the project's full path. */
+  /** Glob patterns matched against the project's full path. */
   readonly projects: Choice
-  /** Glob patterns that are matched against the ref (branch, tag or merge request ref). */
+  /** Glob patterns matched against the ref (branch, tag or merge request ref). */
   readonly refs: Choice
   /** Names or glob patterns of pipeline sources (`schedule`, `push`, …). */
   readonly sources: Choice
 }
 
 export interface Selection {
-  /** Whether a project is exported. True for a project whose path is not yet known. */
+  /** Whether a project is exported. True as long as the project's path is unknown. */
   readonly project: ChooseProject
   pipeline(facts: PipelineFacts): boolean
 }

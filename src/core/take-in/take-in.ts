@@ -1,12 +1,12 @@
-// Adds a received delivery to its run, from the delivery's body to the commit. Webhooks and redelivered webhooks use the same code.
+// Takes in deliveries, from the body to the commit. Webhooks and redelivered webhooks use the same code.
 //
-// 1. A delivery is parsed when it arrives. If nothing in it is exported, it is answered immediately.
+// 1. A delivery is parsed on arrival. If nothing in it is exported, it is answered immediately.
 // 2. The deliveries that arrived during the previous commit form a group (`groups.ts`).
-// 3. One transaction processes the group. It stores the keys of the deliveries, merges the observations into their runs, takes the snapshots of runs
-//    that are due, and keeps deliveries that could not be decoded, redacted.
-// 4. If the transaction fails, its deliveries are processed one by one. A delivery that is itself at fault is quarantined and does not affect the
+// 3. One transaction takes in the group. It stores the keys of the deliveries, merges the observations into their runs, takes the snapshots of due
+//    runs, and quarantines deliveries that could not be decoded, redacted.
+// 4. If the transaction fails, its deliveries are taken in one by one. A delivery that is itself at fault is quarantined and does not affect the
 //    others.
-// 5. The senders are answered when the transaction is on disk. So deliveries are processed in the order of arrival.
+// 5. Once the transaction is on disk, the senders are answered. So deliveries are processed in order of arrival.
 import { createGroups } from './groups.ts'
 import { isOfTheData, reasonOf } from '../../lib/fault.ts'
 import { isKnownStatus } from '../../model/status.ts'
@@ -22,22 +22,22 @@ import type { Snapshotter, SnapshotStep } from '../settle/take-snapshots.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { Undecodable } from '../store/ports/quarantine.ts'
 
-/** A delivery whose sender was verified. */
+/** A delivery from a verified sender. */
 export interface Delivery {
-  /** The idempotency key of the sender. Undefined if the sender sent none. */
+  /** The sender's idempotency key. Undefined if the sender sent none. */
   readonly key?: string | undefined
-  /** The value of the event header. Empty if the delivery has no such header. */
+  /** The event header. Empty if the delivery has none. */
   readonly event: string
-  /** The value of the instance header, or the instance of the verified sender. */
+  /** The instance header, or the instance of the verified sender. */
   readonly instance?: string | undefined
   readonly source: 'webhook' | 'redelivery'
   readonly body: Uint8Array
 }
 
 /**
- * The outcome of a delivery. `accepted`: its changes are on disk, or the part that could be kept if the delivery cannot be decoded. `duplicate`: a
- * delivery with the same key was accepted before. `full`: the store has reached its size limit. `no object`: its body is not a JSON object.
- * `ignored`: its kind of event, which is not exported.
+ * The outcome of a delivery. `accepted`: its changes are on disk, or, if it could not be decoded, its redacted body is. `duplicate`: a delivery with
+ * the same key was accepted before. `full`: the store has reached its size limit. `no object`: the body is not a JSON object. `ignored`: its kind of
+ * event, which is not exported.
  */
 export type TakenIn = 'accepted' | 'duplicate' | 'full' | 'no object' | { readonly ignored: string }
 
@@ -46,13 +46,13 @@ export interface TakeInOptions extends EventReporting {
   readonly selection: Selection
   /** Parses a delivery. Never throws. */
   readonly parse: (delivery: Delivery) => Parsed
-  /** Removes secrets from a body that could not be decoded. */
+  /** Removes secrets from a body that cannot be decoded. */
   readonly redact: (body: Uint8Array) => Uint8Array
   readonly rules: MergeRules
-  /** Takes snapshots of runs that are due as soon as they are observed. */
+  /** Takes the snapshots of runs that are due as soon as they are observed. */
   readonly snapshotter: Snapshotter
   readonly version: string
-  /** Called after runs have changed, because the settle loop may then have work to do. */
+  /** Called after runs have changed, because that may give the settle loop work to do. */
   readonly onChange: () => void
   /** Returns the Unix time in ms. */
   readonly now: () => Millis
@@ -62,34 +62,34 @@ export interface TakeInOptions extends EventReporting {
 /** Counters since the start of the daemon, updated after each commit. */
 export interface TakeInCounters {
   processed: number
-  /** How many processed deliveries are events that are not about a pipeline or job. They are included in `processed`. */
+  /** How many processed deliveries were events about neither a pipeline nor a job. They are included in `processed`. */
   events: number
   /** How many events were not stored because no destination exports log records. They are included in `events`. */
   unclaimedEvents: number
-  /** The number of deliveries in which nothing is exported. */
+  /** The number of deliveries that contain nothing to export. */
   ignored: number
   unparseable: number
-  /** The number of deliveries of projects that the configuration excludes. */
+  /** The number of deliveries from projects that the configuration excludes. */
   excluded: number
-  /** The number of jobs that were left out of processed deliveries. */
+  /** The number of jobs dropped from processed deliveries. */
   droppedJobs: number
-  /** The number of statuses that this version does not know. Such statuses are exported unchanged. */
+  /** The number of statuses that are unknown to this version. They are exported unchanged. */
   unknownStatuses: number
 }
 
 export interface TakeIn {
   readonly counters: Readonly<TakeInCounters>
-  /** Resolves when the delivery is on disk. Rejects with a StoreError if the store cannot write, or cannot write soon enough for the sender. */
+  /** Resolves when the delivery is on disk. Rejects with a StoreError if the store cannot write, or not soon enough for the sender. */
   take(delivery: Delivery): Promise<TakenIn>
-  /** Decodes quarantined deliveries again that a person or an upgrade has released. Returns the number of deliveries. */
+  /** Decodes quarantined deliveries again after a person or an upgrade has released them. Returns their number. */
   retryQuarantined(): Promise<number>
   /** Resolves when no deliveries are waiting. */
   drain(): Promise<void>
 }
 
-/** The time in ms after which a sender gets an answer in any case. Platforms give up after 10 s and disable hooks that fail. */
+/** The time in ms after which a sender gets a response in any case. Platforms time out after 10 s and disable failing hooks. */
 const timeout = 5_000
-/** How many deliveries a group may contain for each run that a transaction may change. The platform sends many small deliveries for each run. */
+/** How many deliveries a group may contain per run that a transaction may change. The platform sends many small deliveries for each run. */
 const perRun = 2
 /** How many quarantined deliveries are decoded again at a time. The number is low because their bodies may be large. */
 const retriedAtOnce = 16
@@ -101,7 +101,7 @@ interface Received {
   readonly observation?: Observation | undefined
   readonly event?: PlatformEvent | undefined
   readonly undecodable?: Undecodable | undefined
-  /** How many jobs of the delivery are left out. */
+  /** How many jobs of the delivery are dropped. */
   readonly dropped: number
 }
 
@@ -148,7 +148,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     }
   }
 
-  /** Processes the deliveries of a failed group one by one. If no time is left, the remaining deliveries fail with the error of the previous one. */
+  /** Takes in the deliveries of a failed group one by one. When time runs out, the remaining deliveries fail with the error of the last one tried. */
   async function oneByOne(group: readonly Received[], failure: unknown): Promise<readonly (TakenIn | Error)[]> {
     const until = performance.now() + timeout / 2
     const outcomes: (TakenIn | Error)[] = []
@@ -178,12 +178,12 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     }
   }
 
-  /** Processes all deliveries of a group in one transaction. `retried`: the ids of the quarantined deliveries that are decoded again. */
+  /** Takes in all deliveries of a group in one transaction. `retried`: the ids of the quarantined deliveries that are decoded again. */
   async function together(group: readonly Received[], retried: readonly number[] = []): Promise<TakenIn[]> {
     let did: SnapshotStep[][] = []
     const events = { taken: 0 }
     const areNew = await store.runs.takeIn({
-      // The key of a delivery that could not be decoded is not stored, so that the delivery may be sent again.
+      // The key of a delivery that could not be decoded is not stored, so that the delivery can be sent again.
       keys: group.map(({ delivery, undecodable: kept }) => (kept === undefined ? delivery.key : undefined)),
       plan: isNew => {
         const fresh = group.filter((_, at) => isNew[at])
@@ -198,7 +198,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
           fresh.flatMap(({ event, receivedAt }) => (event === undefined ? [] : [{ event, receivedAt }])),
           options,
         )
-        // Reports count as well, because some reports may cause messages to people.
+        // Reports count as well, because they may cause notifications.
         events.taken = beside.events.length + beside.reports.length
         return {
           work: work.map((one, at) => snapshotter.atOnce(one, did[at] ?? [])),
@@ -216,7 +216,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     return areNew.map(isNew => (isNew ? 'accepted' : 'duplicate'))
   }
 
-  /** Decodes a quarantined delivery again. If nothing in it is exported any more, the delivery is deleted. */
+  /** Decodes a quarantined delivery again. If it contains nothing to export any more, it is deleted. */
   async function retry(one: Received | undefined, id: number): Promise<void> {
     try {
       await together(one === undefined ? [] : [one], [id])

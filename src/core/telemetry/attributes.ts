@@ -1,5 +1,5 @@
-// Turns rows of a table into attributes, whose names are in the profile's namespace and whose values have the type of the row. The configured policy
-// applies to the attributes of all signals: some attributes are dropped, hashed or cut.
+// Turns the rows of a table into attributes, with names in the profile's namespace and values of the row's type. The configured policy applies to the
+// attributes of all signals: it drops, hashes or truncates some of them.
 import { createHash } from 'node:crypto'
 import { globs } from '../../lib/chooser.ts'
 import { attributesFrom, AttributeTable, type AttributeSet, type NamedRow, type Typing } from './otlp/attribute.ts'
@@ -7,15 +7,15 @@ import { Double, type AttributeValue } from './otlp/attribute-value.ts'
 import { isInstant } from './span-time.ts'
 import { rowsIn, vendorPrefix, type AttributeRow, type RowVariant } from './mapping/row.ts'
 
-/** The style of attributes: the vendor namespace, the attribute policy, and the variants of rows. */
+/** How attributes are exported: the vendor namespace, the attribute policy, and the row variants. */
 export interface AttributeStyle {
-  /** The vendor namespace with its trailing dot. */
+  /** The vendor namespace, with the trailing dot. */
   readonly namespace: string
   readonly policy: AttributePolicy
   readonly variants: ReadonlySet<RowVariant>
 }
 
-/** Returns the attributes of a subject, in the order of the table. Values that are unknown or do not have the type of the row are left out. */
+/** Returns a subject's attributes, in table order. Values that are unknown or of the wrong type are omitted. */
 export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): AttributeSet[] {
   const { table, facts } = tableOf(rows, style)
   const values = new Array<AttributeValue | undefined>(facts.length)
@@ -23,7 +23,7 @@ export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, st
   return [{ table, values }]
 }
 
-/** Attributes that are not in a table, such as keys that users chose. The policy applies to them as well. */
+/** Attributes that are not in a table, such as keys chosen by users. The policy applies to them as well. */
 export function namedAttributes(
   values: Readonly<Record<string, AttributeValue>>,
   { policy }: Pick<AttributeStyle, 'policy'>,
@@ -35,21 +35,21 @@ export function namedAttributes(
   return attributesFrom(Object.fromEntries(allowed))
 }
 
-/** Returns an attribute name from a table in the profile's namespace. */
+/** Returns an attribute name from a table, in the profile's namespace. */
 export function keyUnder(namespace: string, key: string): string {
   return key.startsWith(vendorPrefix) ? namespace + key.slice(vendorPrefix.length) : key
 }
 
-/** A table of attributes in a style: the exported names, and the functions that read the values. */
+/** A table of attributes in one style: the exported names, and the functions that read the values. */
 interface StyledTable<S> {
   readonly table: AttributeTable
   readonly facts: readonly ((subject: S) => AttributeValue | undefined)[]
 }
 
-/** The tables of each style. They can stay in memory, because there are few styles, which exist as long as the settings. */
+/** The tables of each style. They can be cached forever, because there are few styles, and these live as long as the settings. */
 const tablesIn = new WeakMap<AttributeStyle, Map<unknown, StyledTable<never>>>()
 
-/** Returns the table in this style. It is cached, so that names are matched against the configured patterns only once. */
+/** Returns the table in this style. It is cached, so that the configured patterns are matched only once per name. */
 function tableOf<S>(rows: readonly AttributeRow<S>[], style: AttributeStyle): StyledTable<S> {
   const tables = tablesIn.get(style) ?? new Map<unknown, StyledTable<never>>()
   const known = tables.get(rows) as StyledTable<S> | undefined
@@ -96,9 +96,9 @@ function double(value: number): Double | undefined {
 }
 
 export interface AttributePolicyOptions {
-  /** Names or glob patterns of attributes that are left out. They take precedence over `hash`. */
+  /** Names or glob patterns of attributes to drop. They take precedence over `hash`. */
   readonly drop?: readonly string[] | undefined
-  /** Names or glob patterns of attributes whose values are replaced by a digest. */
+  /** Names or glob patterns of attributes whose values are replaced with a digest. */
   readonly hash?: readonly string[] | undefined
   /** The maximum length of a string value, in UTF-16 code units. The default is 4096. */
   readonly valueLengthLimit?: number | undefined
@@ -107,7 +107,7 @@ export interface AttributePolicyOptions {
 /** Changes the value of an attribute before export. */
 type AttributeRule = (value: AttributeValue) => AttributeValue
 
-/** Returns the rule for an exported attribute name, which includes the vendor's namespace. Undefined if the attribute is dropped. */
+/** Returns the rule for an exported attribute name, which includes the vendor namespace. Undefined if the attribute is dropped. */
 export type AttributePolicy = (key: string) => AttributeRule | undefined
 
 export const defaultValueLengthLimit = 4096
@@ -138,7 +138,7 @@ function shortened(value: AttributeValue, limit: number): AttributeValue {
   return isList(value) ? value.map(item => (typeof item === 'string' ? cut(item, limit) : item)) : value
 }
 
-/** Cuts a text to the limit. It never splits a code point, because not all backends accept invalid UTF-8. */
+/** Truncates a text to the limit. Never splits a code point, because not all backends accept invalid UTF-8. */
 export function cut(text: string, limit: number): string {
   const whole = text.toWellFormed()
   if (whole.length <= limit) return whole

@@ -1,5 +1,5 @@
-// The attributes that the operator's rules set on pipelines, events and jobs. Rules are matched once for each chunk. A cache by project and class of
-// refs was tried and removed, because matching takes only microseconds.
+// The attributes that the operator's rules set on pipelines, events and jobs. Rules are matched once per chunk. A cache by project and ref class was
+// tried and removed, because matching takes only microseconds.
 import { AttributeTable, plainAttributes, type AttributeSet, type NamedRow } from './otlp/attribute.ts'
 import { branchClasses, branchClassOf, type BranchClass } from '../../model/pipeline.ts'
 import { chooser, isChoice, projectChooser, type Choice, type PlatformOf } from '../../lib/chooser.ts'
@@ -9,7 +9,7 @@ import type { AttributePolicy } from './attributes.ts'
 import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
 /**
- * The source of an attribute's value: a literal, the rest of the merge request label that begins with this prefix, or the value of the pipeline's
+ * The source of an attribute's value: a literal, the rest of the merge request label that starts with this prefix, or the value of the pipeline
  * variable.
  */
 export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
@@ -19,7 +19,7 @@ export interface AttributeSetter {
   readonly projects: Choice
   readonly branches?: readonly BranchClass[] | undefined
   readonly sources: Choice
-  /** Patterns for jobs. If there are any, the rule applies to the matching jobs only. */
+  /** Patterns for jobs. If there are any, the rule applies only to matching jobs. */
   readonly jobs: Choice
   readonly set: Readonly<Record<string, AttributeSource>>
   /** Whether the attribute is also set on metric points. */
@@ -42,7 +42,7 @@ export type CustomAttributesOf = (chunk: AnyChunk) => CustomAttributes
 
 /**
  * Returns the attributes that the rules set on a project's metric point that belongs to no pipeline. `branch`: the class of the measured branch, or
- * undefined if the point is about no branch.
+ * undefined if the point is not about a branch.
  */
 export type ProjectPoints = (
   project: ProjectFacts,
@@ -61,7 +61,7 @@ interface Place {
   readonly source: string | undefined
 }
 
-/** Returns the function that applies the rules. Undefined without rules. */
+/** Returns the function that applies the rules, or undefined if there are none. */
 export function customAttributes(
   rules: readonly AttributeSetter[],
   policy: AttributePolicy,
@@ -70,7 +70,7 @@ export function customAttributes(
   if (rules.length === 0) return undefined
   const ready = rules.map(rule => readyRule(rule, platformOf))
   const setsOf = setsUnder(policy)
-  /** The attributes of chunks that are already known, because each signal requests them for the same chunk. */
+  /** The attributes by chunk, cached because every signal requests them for the same chunk. */
   const known = new WeakMap<AnyChunk, CustomAttributes>()
   return chunk => {
     const found = known.get(chunk) ?? customOf(chunk, ready, setsOf)
@@ -105,7 +105,7 @@ function customOf(chunk: AnyChunk, rules: readonly ReadyRule[], setsOf: SetsOf):
 
 type SetsOf = (values: Readonly<Record<string, string>>) => readonly AttributeSet[]
 
-/** A table is created once for each list of names and then reused, because tables cache the attributes that they have encoded. */
+/** A table is created once per list of names and then reused, because tables cache the attributes that they have encoded. */
 function setsUnder(policy: AttributePolicy): SetsOf {
   const tables = new Map<string, AttributeTable>()
   return values => {
@@ -127,7 +127,7 @@ function isForJob(name: string): (one: ReadyRule) => boolean {
   return one => one.isForJob?.(name) ?? true
 }
 
-/** Returns the attributes, followed by the custom attributes if there are any. */
+/** Returns the attributes, followed by any custom attributes. */
 export function withCustom(
   attributes: readonly AttributeSet[],
   custom: readonly AttributeSet[] = [],
@@ -136,8 +136,8 @@ export function withCustom(
 }
 
 /**
- * Returns the literals of the rules with `metrics` and without `jobs`, by project and class of refs. Rules with `sources` never match. The literals
- * depend on nothing else, so a project has as many series as without rules. Undefined without such rules.
+ * Returns the literals of rules with `metrics` and without `jobs`, by project and ref class. Rules with `sources` never match. The literals depend on
+ * nothing else, so a project has as many series as it would without rules. Undefined if there are no such rules.
  */
 export function projectPoints(
   rules: readonly AttributeSetter[],
@@ -158,7 +158,7 @@ export function projectPoints(
   }
 }
 
-/** Returns the value of one attribute in a project, for a class of refs. It uses only literals of rules that depend on nothing else. */
+/** Returns the value of one attribute in a project, for a ref class. Uses only literals of rules that depend on nothing else. */
 export function literalOf(
   rules: readonly AttributeSetter[],
   name: string,
@@ -198,7 +198,7 @@ function readyRule(rule: AttributeSetter, platformOf: PlatformOf): ReadyRule {
   }
 }
 
-/** Returns a function that matches a text against the patterns. Undefined without patterns. */
+/** Returns a function that matches a text against the patterns, or undefined if there are none. */
 function matcher(choice: Choice): ((text: string | undefined) => boolean) | undefined {
   if (!isChoice(choice)) return undefined
   const matches = chooser(choice)
@@ -216,7 +216,7 @@ function placeOf(chunk: AnyChunk): Place {
   return { path, instance, branch: branchClassOf(facts, chunk.project), source: facts.source }
 }
 
-/** Returns the values that these rules set. If several rules have a value for an attribute, the last rule wins. */
+/** Returns the values that these rules set. If several rules set the same attribute, the last one wins. */
 function valuesBy(rules: readonly ReadyRule[], chunk: AnyChunk): Record<string, string> {
   const found = rules.flatMap(({ rule }) =>
     Object.entries(rule.set).map(([name, source]) => [

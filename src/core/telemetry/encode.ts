@@ -12,34 +12,34 @@ import type { MessageKind } from './otlp/kinds.ts'
 import type { TelemetrySettings } from './settings.ts'
 
 /**
- * Encodes an ExportTraceServiceRequest in protobuf, with one ResourceSpans for each chunk. As with logs, the request of several chunks consists of
- * the concatenated bytes of the single requests.
+ * Encodes an ExportTraceServiceRequest in protobuf, with one ResourceSpans per chunk. As with logs, a request for several chunks is simply the
+ * concatenation of the requests for each.
  */
 export function encodeTraces(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
   return encode(traceRequest, { resourceSpans: ofRuns(chunks).flatMap(chunk => toTraces(chunk, settings) ?? []) })
 }
 
-/** Formats a trace request as OTLP/JSON, indented for people. */
+/** Formats a trace request as OTLP/JSON, indented for reading. */
 export function tracesAsJson(chunks: readonly Chunk[], settings: TelemetrySettings): string {
   return asJson(traceRequest, { resourceSpans: chunks.flatMap(chunk => toTraces(chunk, settings) ?? []) })
 }
 
-/** Encodes an ExportLogsServiceRequest in protobuf, with one ResourceLogs for each chunk. */
+/** Encodes an ExportLogsServiceRequest in protobuf, with one ResourceLogs per chunk. */
 export function encodeLogs(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
   return encode(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
 }
 
-/** Formats a log request as OTLP/JSON, indented for people. */
+/** Formats a log request as OTLP/JSON, indented for reading. */
 export function logsAsJson(chunks: readonly AnyChunk[], settings: TelemetrySettings): string {
   return asJson(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
 }
 
-/** Encodes delta points as an ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each chunk that has metrics. */
+/** Encodes delta points as an ExportMetricsServiceRequest in protobuf, with one ResourceMetrics per chunk that has metrics. */
 export function encodeMetrics(chunks: readonly AnyChunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
   return encodeResourceMetrics(chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
 }
 
-/** Joins metric requests into one request, in which points of the same series and time are merged. */
+/** Joins metric requests into one, and merges points of the same series and time. */
 export function joinMetrics(requests: readonly Uint8Array[]): Uint8Array {
   const all = requests.flatMap(bytes => metricsRequest.contentOf(bytes).resourceMetrics)
   return encodeResourceMetrics(joinedMetrics(all))
@@ -49,12 +49,12 @@ export function encodeResourceMetrics(resourceMetrics: readonly ResourceMetrics[
   return encode(metricsRequest, { resourceMetrics })
 }
 
-/** Formats a metric request as OTLP/JSON, indented for people. */
+/** Formats a metric request as OTLP/JSON, indented for reading. */
 export function metricsAsJson(resourceMetrics: readonly ResourceMetrics[]): string {
   return asJson(metricsRequest, { resourceMetrics })
 }
 
-/** Filters out events, because events have no spans. */
+/** Filters out events, which have no spans. */
 function ofRuns(chunks: readonly AnyChunk[]): Chunk[] {
   return chunks.filter(chunk => !isEvent(chunk))
 }
@@ -76,7 +76,7 @@ export function encode<T>(kind: MessageKind<T>, request: T): Uint8Array {
   }
 }
 
-/** Converts a protobuf request to OTLP/JSON, indented for people. */
+/** Converts a protobuf request to OTLP/JSON, indented for reading. */
 export function requestAsJson(signal: 'traces' | 'logs' | 'metrics', bytes: Uint8Array): string {
   switch (signal) {
     case 'traces':

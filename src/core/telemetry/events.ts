@@ -14,7 +14,7 @@ import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
 
 const severities = { info: SeverityNumber.INFO, warn: SeverityNumber.WARN, error: SeverityNumber.ERROR } as const
 
-/** Returns the log record of the event with the resource of its project. */
+/** Returns the event's log record, with the resource of its project. */
 export function toEventLogs(chunk: EventChunk, settings: TelemetrySettings): ResourceLogs {
   const resource = resourceWith(signalResourceOf(chunk, settings))
   return {
@@ -35,7 +35,7 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
   return {
     timeUnixNano: at,
     observedTimeUnixNano: observedAt,
-    // A newer version may have stored a severity that this version does not know.
+    // A newer version may have stored a severity that is unknown to this one.
     severityNumber: (severities as Readonly<Record<string, SeverityNumber>>)[event.severity] ?? SeverityNumber.INFO,
     severityText: '',
     body: event.body.toWellFormed(),
@@ -56,7 +56,7 @@ function spanOf({ key, job, pipeline }: EventChunk): Pick<LogRecord, 'traceId' |
   return context && { ...context, flags: TraceFlags.SAMPLED }
 }
 
-/** Tables with one row, by name and type, for the attribute names of events. */
+/** One-row tables for the attribute names of events, by name and type. */
 const tables = new Map<string, readonly AttributeRow<EventValue>[]>()
 
 function attributeOf(key: string, value: EventValue, style: AttributeStyle): AttributeSet[] {

@@ -1,4 +1,4 @@
-// Turns a pipeline into log records: one for the pipeline and one for each job and bridge, linked to their spans.
+// Turns a pipeline into log records: one for the pipeline and one per job and bridge, linked to their spans.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf } from './attributes.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
@@ -16,7 +16,7 @@ import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Status } from '../../model/status.ts'
 
-/** Returns the log records of a chunk with their resource. Undefined if the chunk has no records. */
+/** Returns the log records of a chunk with their resource, or undefined if there are none. */
 export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs | undefined {
   const logRecords = toRecords(chunk, settings)
   if (logRecords.length === 0) return undefined
@@ -25,8 +25,8 @@ export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs 
 }
 
 /**
- * Returns the log records of a chunk: the record of the pipeline, if the chunk carries it, and then the records of the jobs by start and id; or the
- * records of a job's log or report. An item without a time has no span, and therefore no record.
+ * Returns the log records of a chunk: the pipeline's record, if the chunk carries it, followed by the records of the jobs, ordered by start and id;
+ * or the records of a job's log or report. A pipeline or job without a time has no span, and therefore no record.
  */
 export function toRecords(chunk: Chunk, settings: TelemetrySettings): LogRecord[] {
   if (chunk.inside !== undefined) return settings.insides?.records(chunk, chunk.inside, settings) ?? []
@@ -50,7 +50,7 @@ function pipelineRecord(chunk: Chunk, end: Millis, { traceId, settings, custom }
   const { status, name, ref } = pipeline.facts
   const severity = severityOf(status)
   const style = styleOf(chunk, settings)
-  // The creation time of the pipeline is used only for the first attempt, because a later attempt starts long after it.
+  // The pipeline's creation time is used only for the first attempt, because later attempts start long after it.
   const began = attempt > 1 ? pipeline.start : pipeline.createdAt
   return record({
     at: firstInstant([pipeline.finishedAt, began], end),
@@ -103,7 +103,7 @@ interface RecordParts extends Pick<LogRecord, 'attributes' | 'traceId' | 'spanId
 function record({ at, severity, body, attributes, traceId, spanId }: RecordParts): LogRecord {
   return {
     timeUnixNano: at,
-    // The observed time is not the time of sending, because repeated exports must be identical.
+    // The observed time is not the send time, because repeated exports must be identical.
     observedTimeUnixNano: at,
     severityNumber: severity.number,
     severityText: severity.text,

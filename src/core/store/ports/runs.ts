@@ -1,5 +1,5 @@
-// Runs and their snapshots. `transact` is the only way to change them. It locks the runs, and writes them in one transaction with their pending
-// exports.
+// Runs and their snapshots. They are changed only through `transact`, which locks the runs and writes them, with their pending exports, in one
+// transaction.
 import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 import type { Job } from '../../../model/job.ts'
@@ -21,12 +21,9 @@ export interface RunTiming {
   readonly changedAt: Millis
   /** When the open attempt was first observed as ended. */
   readonly endedAt?: Millis | undefined
-  /**
-   * The time until which enrichment may delay the export. A time in the past means that details are missing. Undefined means that enrichment is done
-   * or disabled.
-   */
+  /** Until when enrichment may delay the export. If that time has passed, details are missing. Undefined if enrichment is done or disabled. */
   readonly enrichingUntil?: Millis | undefined
-  /** When the run is due again. If undefined, it is not due before a new observation. */
+  /** When the run is due next. Undefined if only a new observation makes it due. */
   readonly dueAt?: Millis | undefined
 }
 
@@ -43,11 +40,10 @@ export interface PendingChunk {
   readonly to: readonly { readonly destination: string; readonly signal: Signal }[]
 }
 
-// The content of a report that a feature makes within a transaction of the line, such as deployments or conditions. The line passes reports on
-// without knowing their content. Their reporter writes them in the transaction that changes the runs, or that takes in the events that they come
-// from.
+// Features write reports, such as deployments or conditions, within the line's own transactions. The line passes reports on without knowing their
+// content. Their reporter writes them in the transaction that changes the runs or takes in the events that the reports come from.
 
-/** The path of a project at a given time; or of a group or an instance (an empty path), without a project. */
+/** The path of a project at a given time. Without a project, it is the path of a group, or an empty path for an instance. */
 export interface SeenOwner {
   readonly instance: string
   readonly project?: ProjectFacts | undefined
@@ -59,16 +55,15 @@ export interface SeenOwner {
 export interface Reporter<Report> {
   /** The position of this reporter: reports are written in ascending order of these numbers. */
   readonly order: number
-  /**
-   * Returns the names of the locks of a report. All writers of the same names wait for each other, and the locks are taken before anything is
-   * written.
-   */
+  /** Returns the names that a report locks. Writers of the same name exclude each other. Locks are taken before anything is written. */
   locks?(report: Report): readonly string[]
   /** Writes all reports of the transaction, in the order in which they arrived. */
   write(reports: readonly Report[], within: Within): Steps<void>
-  /** Returns the project or group to which a report belongs, which then becomes known. */
+  /** Returns the project or group that the report belongs to. The store records it as an owner. */
   owner?(report: Report): SeenOwner
-  /** Completes a change with known facts about its reports, before it is written. `earlier` are the earlier reports of the same transaction. */
+  /**
+   * Adds stored facts about the reports, such as ids, to a change before it is written. `earlier` are the earlier reports of the same transaction.
+   */
   complete?(change: RunChange, reports: readonly Report[], earlier: readonly Report[]): Steps<RunChange>
 }
 
@@ -78,25 +73,25 @@ export interface Reports {
   readonly reports: readonly unknown[]
 }
 
-/** The changes that a decision on a run writes. */
+/** The changes to one run, as a decision made them. */
 export interface RunChange {
-  /** The run with the jobs that the decision knew. Only changed jobs are written. */
+  /** The run with the jobs that were loaded for the decision. Only changed jobs are written. */
   readonly run: Run
   readonly timing: RunTiming
   readonly pending?: readonly PendingChunk[] | undefined
-  /** The amounts that the snapshots add to the totals. They are written in the same transaction, so that each snapshot counts exactly once. */
+  /** The increments that the snapshots add to the totals. They are written in the same transaction, so that each snapshot counts exactly once. */
   readonly totals?: readonly ProjectIncrements[] | undefined
-  /** The reports of features about the run. */
+  /** Reports that features make about the run. */
   readonly reports?: readonly Reports[] | undefined
-  /** The change of the enrichment queue. If undefined, the queue does not change. */
+  /** The change to the enrichment queue. Undefined if the queue does not change. */
   readonly enrichment?: EnrichmentChange | undefined
 }
 
 export interface RunWork {
   readonly key: RunKey
-  /** The jobs that the decision needs. It may receive more jobs. */
+  /** The jobs that the decision needs. More jobs may be loaded. */
   readonly jobs: 'all' | readonly number[]
-  /** The source of an observation, which is stored with the time of its first observation. */
+  /** The source that observed the run. It is stored with the time at which it first did. */
   readonly source?: SourceName | undefined
   /** A statement that claims the work and returns a row. If it returns no row, another replica has done the work, and `decide` is not called. */
   readonly claim?: StepOf | undefined
@@ -107,16 +102,16 @@ export interface RunWork {
   readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
 }
 
-/** The received data other than observations of runs. */
+/** Received data other than run observations. */
 export interface Beside {
-  /** The received events, in the order of arrival. */
+  /** The received events, in order of arrival. */
   readonly events?: readonly ReceivedEvent[] | undefined
   readonly reports?: readonly Reports[] | undefined
 }
 
-/** Received deliveries that are merged into their runs in one transaction. */
+/** Received deliveries, which are merged into their runs in one transaction. */
 export interface TakingIn {
-  /** The idempotency key of each delivery; undefined if the delivery has none. */
+  /** The idempotency key of each delivery, or undefined if it has none. */
   readonly keys: readonly (string | undefined)[]
   /** Returns the changes of the new deliveries. Pure and synchronous; it may be called again. */
   readonly plan: (areNew: readonly boolean[]) => {
@@ -135,25 +130,26 @@ export interface Runs {
   transact(work: readonly RunWork[], beside?: Beside): Promise<void>
   /** Leases runs that are due. */
   takeDue(limit: number, leaseMs: number): Promise<readonly RunKey[]>
-  /** Returns the time in ms until the next run is due; undefined if no run is. */
+  /** Returns the ms until the next run is due, or undefined if no run has a due time. */
   dueIn(): Promise<number | undefined>
-  /** Returns a run; undefined if the run is unknown or damaged. */
+  /** Returns a run, or undefined if it is unknown or damaged. */
   get(key: RunKey): Promise<StoredRun | undefined>
   /**
-   * Returns the parent data that a child pipeline needs: the run without its jobs, and one job. It is undefined if the parent is unknown or damaged.
+   * Returns the data of a parent pipeline that its child needs: the run without its jobs, and the job that triggered the child. Undefined if the
+   * parent is unknown or damaged.
    */
   ancestor(key: RunKey, jobId: number | undefined): Promise<{ head: RunHead; trigger?: Job | undefined } | undefined>
-  /** Returns later pipelines of the project among the next thousand pipelines of the instance, oldest first. */
+  /** Returns later pipelines of the project, oldest first. Only the next thousand pipelines of the instance are searched. */
   newer(key: RunKey, projectId: number): Promise<readonly RunHead[]>
   count(): Promise<{ runs: number; onlyJobs: number; open: number }>
 }
 
 // Events that do not belong to a pipeline. Each is stored once, in the transaction that takes in its delivery, and is exported through the outbox.
 
-/** The job of an event. The event is sent with the job's span. */
+/** The job that an event belongs to. The event is exported with the ids of the job's span. */
 export interface JobWait {
   readonly jobId: number
-  /** Returns the span of the job if it is already known. Otherwise the code that finds the span completes the event later (`joinWaiting`). */
+  /** Returns the job's span if it is already known. Otherwise `joinWaiting` completes the event once the span is known. */
   readonly spanOf: (instance: string, jobId: number, within: Within) => Steps<JobSpan | undefined>
 }
 
@@ -161,7 +157,7 @@ export interface ReceivedEvent {
   readonly event: Pick<PlatformEvent, 'object' | 'key' | 'content'>
   /** The event as it will be sent, except for a time that is derived from the order of events. */
   readonly chunk: EventChunk
-  /** The job of the event. The event waits up to `ms` for the job's span, and is then sent without it. */
+  /** The job that the event belongs to. The event waits up to `ms` for the job's span, and is then sent without it. */
   readonly waits?: (JobWait & { readonly ms: number }) | undefined
   /** The destinations of the event: it is sent as log records, as metric points, or as notifications for people. */
   readonly to: readonly { readonly destination: string; readonly signal: 'logs' | 'metrics' | 'notifications' }[]

@@ -1,8 +1,8 @@
-// The part of the store that a person may see. All code that reads the store for people takes a scope (`reads.ts`). The scope becomes a condition of
-// each query: limits, cursors, counts and sums are the same as if the store contained nothing else.
+// The part of the store that a person may see. All code that reads the store on behalf of people takes a scope (`reads.ts`). The scope becomes a
+// condition of each query, so limits, cursors, counts and sums are the same as if the store contained nothing else.
 import { namesAny } from '../../../lib/named-paths.ts'
 
-/** The owner of stored data: a project, a group (for an event of no project), or the instance as a whole if the path is empty. */
+/** The owner of stored data: a project, a group (for an event without a project), or the whole instance if the path is empty. */
 export interface Owner {
   readonly instance: string
   /** The last known full path of the project or group. */
@@ -15,7 +15,7 @@ export interface Scope {
    * no state of destinations.
    */
   readonly bounds: 'none' | 'hidden' | 'own'
-  /** Whether the scope includes this owner. An empty instance stands for any instance: an owner that is hidden on one of them is then not seen. */
+  /** Whether the scope includes this owner. An empty instance means any instance: the owner is then excluded if it is hidden on one of them. */
   readonly sees: (owner: Owner) => boolean
 }
 
@@ -23,8 +23,8 @@ export interface Scope {
 const untold = 'Not shown, because it may name projects that you do not see: the log has it.'
 
 /**
- * Returns a text that belongs to no project, such as the error of a backend, as this scope shows it: whole, or replaced by a notice. It is replaced
- * for people who see only some projects. For others it is replaced only if it names a hidden project.
+ * Returns a text that belongs to no project, such as a backend's error message, as this scope may show it: unchanged, or replaced by a notice. For
+ * people who see only some projects, it is always replaced. For others, it is replaced only if it names a hidden project.
  */
 export function textWithin({ bounds, sees }: Scope, text: string): string {
   if (bounds === 'none') return text

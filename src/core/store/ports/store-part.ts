@@ -7,38 +7,36 @@ import type { Statements } from '../sql/statements.ts'
 import type { StoredTimes } from '../sql/too-far-ahead.ts'
 
 export interface StorePart extends StoredTimes {
-  /** The name of the feature. Under this name the store records how many schema steps of the feature have run. */
+  /** The name of the feature. The store records under it how many of the feature's schema steps have run. */
   readonly name: string
-  /** The feature's tables, as numbered schema steps. A released step is never edited. */
+  /** The feature's schema, as numbered steps. A released step is never edited. */
   readonly schema: readonly ((dialect: Dialect) => string)[]
   /** How long the feature's rows are kept, and how they are deleted. */
   readonly kept?: (on: On, times: KeepTimes, steps: Steps) => readonly Kept[]
   /** The feature's tables that are queues (`sql/leased-queue.ts`). On SQLite, their leases end when the serving process starts. */
   readonly queues?: readonly string[]
-  /**
-   * Narrows a search for a job name to the runs that may have such a job, because the search reads whole runs. If undefined, any run may have one.
-   */
+  /** Narrows a search by job name to the runs that may have such a job, because the search reads whole runs. If undefined, any run may have one. */
   readonly findJob?: (reading: Reading, job: string, query: RunQuery) => Promise<KnownJob | undefined>
 }
 
 export interface KnownJob {
   /** Ids of the projects that have had a job of this name. */
   readonly projects: readonly number[]
-  /** The path of the only project with such a job, if that path has never changed. */
+  /** The path of the project, if it is the only one with such a job and its path has never changed. */
   readonly only?: string | undefined
-  /** The earliest creation time of a pipeline with this job. */
+  /** The creation time of the earliest pipeline with this job. */
   readonly since: number
 }
 
 /** Makes a repository from the statements of the store. */
 export type On = <T>(make: (sql: Statements) => T) => T
 
-// The differences between the databases in the text of the schema.
+// How the databases differ in the text of the schema.
 
 export interface Dialect {
   /** A primary key that the database assigns in ascending order. */
   readonly id: string
-  /** A primary key that this program assigns. */
+  /** A primary key that the daemon assigns. */
   readonly ownId: string
   readonly bytes: string
   /** The suffix of a table whose rows are stored in the order of their primary key. */

@@ -20,15 +20,15 @@ export interface StoreOptions {
   readonly now: () => number
   /** Returns monotonic ms, for leases in memory. If it is missing, `now` is used. */
   readonly elapsed?: (() => number) | undefined
-  /** The size in bytes at which the store refuses deliveries. */
+  /** The size in bytes at which the store starts to reject deliveries. */
   readonly maxSize: number
-  /** Encodes chunks as messages. The transaction that writes the chunks calls it, because that transaction still adds data to them. */
+  /** Encodes chunks as messages. It is called within the transaction that writes the chunks, because that transaction still adds data to them. */
   readonly encode: EncodeMessages
   /** The tables that features add to the store. */
   readonly parts?: readonly StorePart[] | undefined
   readonly log?: Log | undefined
   /**
-   * Called when an SQLite file turns out to be damaged, so that the process that serves it ends. The statement that found the damage throws the same
+   * Called when an SQLite file is found to be damaged, so that the serving process can exit. The statement that found the damage throws the same
    * fault.
    */
   readonly onDamage?: ((fault: StoreError) => void) | undefined
@@ -36,7 +36,7 @@ export interface StoreOptions {
 
 export interface Store {
   /**
-   * How many runs one transaction should change. The number is low on SQLite, where other writers wait, and high on PostgreSQL, where each statement
+   * How many runs to change in one transaction. The number is low on SQLite, where other writers wait, and high on PostgreSQL, where each statement
    * is a round trip.
    */
   readonly runsPerTransaction: number
@@ -60,17 +60,17 @@ export interface Store {
   readonly quarantine: Quarantine
   /** The number of damaged rows that were skipped since the start. */
   readonly damaged: { readonly count: number }
-  /** The time by the store's clock, which is the clock of the database's host. All stored times come from it. */
+  /** The time by the store's clock, which is that of the database host. All stored times come from it. */
   now(): Promise<Millis>
-  /** Makes rows due whose due time is impossibly distant because a clock was ahead (`too-far-ahead.ts`). Returns the number of rows. */
+  /** Makes rows due whose due time is impossibly far in the future because a clock was ahead (`too-far-ahead.ts`). Returns the number of rows. */
   bringBack(): Promise<number>
   /** Whether SQLite's files are still the ones that were opened (`StoreGone`). Undefined on PostgreSQL, which has no such files. */
   isInPlace?(): boolean
-  /** Whether the store has reached its size limit and refuses deliveries. */
+  /** Whether the store has reached its size limit and rejects deliveries. */
   isFull(): Promise<boolean>
   /** Writes a row and reads it back. Throws StoreError if that fails. */
   proveWritable(): Promise<void>
-  /** Ends the leases of a crashed process. It does so only on SQLite, which one process serves; on PostgreSQL the leases expire. */
+  /** Ends the leases of a crashed process. Only SQLite needs this, because a single process serves it; on PostgreSQL the leases expire. */
   reclaim(): Promise<void>
   close(): Promise<void>
 }
@@ -81,14 +81,14 @@ export interface Counters {
   all(): Promise<ReadonlyMap<string, number>>
 }
 
-/** The operations that a command may use on a store that a daemon may be serving at the same time. */
+/** The store as commands may use it while a daemon may be serving it. */
 export type SharedStore = Omit<Store, 'reclaim'>
 
-// Leases: of all processes that share the store, only the holder of a lease does the job that the lease is named for.
+// Leases: among all processes that share the store, only the holder of a lease does the work that the lease is named for.
 
 export interface Leases {
   /** Returns true if `holder` now has the lease for the next `ms`: the lease was free, had expired, or already belonged to `holder`. */
   take(name: string, holder: string, ms: number): Promise<boolean>
-  /** Releases the lease. It does nothing if another holder has the lease. */
+  /** Releases the lease. Does nothing if another holder has it. */
   release(name: string, holder: string): Promise<void>
 }

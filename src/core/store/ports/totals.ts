@@ -1,12 +1,13 @@
 // Running totals of every project's metrics, and the active runs, for both databases. Damaged rows are skipped.
 //
-// 1. The transaction that takes snapshots, or that counts, appends one row with the sum of its increments (`addTotals`). It reads and locks no total.
+// 1. A transaction that takes snapshots, or that counts, appends one row with the sum of its increments (`addTotals`). It neither reads nor locks any
+//    total.
 // 2. Every few seconds, and before totals are read, these rows are folded: one transaction deletes some rows and adds them to the totals. Each row is
-//    deleted once, even if a process is killed and however many replicas fold. So a total is always the sum of the deleted rows, and no position has
-//    to be stored.
+//    deleted exactly once, even if a process is killed and however many replicas fold. So a total is always the sum of the deleted rows, and no
+//    position has to be stored.
 //
-// No transaction updates a total for its own increments. So even if a busy daemon adds to a series thousands of times, the series is written only
-// once every few seconds.
+// No transaction updates a total for its own increments. So a series is written only once every few seconds, even if a busy daemon adds to it
+// thousands of times.
 import type {
   ActiveJob,
   ActiveRuns,
@@ -38,7 +39,7 @@ export interface TotalsPage {
 
 export type Totals = ReturnType<typeof totals>
 
-/** How many rows one transaction folds: some tens of milliseconds of work on a busy daemon. */
+/** How many rows one transaction folds. On a busy daemon this takes some tens of milliseconds. */
 const rowsAtOnce = 32
 
 /** Appends the increments to the totals, within the transaction that takes the snapshots or counts. */
@@ -57,7 +58,7 @@ const takeAdded = `
 const added = record({ at: number('added_at'), content: bytes('content') })
 
 function* foldSome(within: Within): Steps<number> {
-  // The lock keeps two replicas that fold at the same time from waiting for each other's row locks.
+  // The lock keeps two replicas that fold at the same time from blocking each other on row locks.
   yield* lockNames(['totals'], within)
   const taken = (yield [takeAdded, []]).toSorted((a, b) => id(a) - id(b))
   const rows = within.damaged.rows('totals_added', taken, row => {
@@ -100,15 +101,15 @@ function isAmount(amount: Amount): boolean {
 }
 
 export function totals(sql: Statements) {
-  /** Folds all increments that were appended, a few rows at a time, so that other work can run in between. */
+  /** Folds all appended increments, a few rows at a time, so that other work can run in between. */
   async function fold(): Promise<void> {
-    // Check first, because usually nothing has to be folded, and a SELECT needs no transaction.
+    // Check first: usually there is nothing to fold, and a SELECT needs no transaction.
     if ((await sql.all(isAnyAdded)).length === 0) return
     while ((await sql.transaction(foldSome)) === rowsAtOnce) await nextTurn()
   }
   return {
     fold,
-    /** Reads the totals of at most `limit` projects. The first page folds first; later pages begin at `next` of the previous page. */
+    /** Reads the totals of at most `limit` projects. The first page folds first; later pages start at `next` of the previous page. */
     read: async (limit: number, from = 0): Promise<TotalsPage> => {
       if (from === 0) await fold()
       const rows = await sql.all(selectProjects, [from, limit])
@@ -123,7 +124,7 @@ export function totals(sql: Statements) {
         ...(last === undefined ? {} : { next: id(last) }),
       }
     },
-    /** Returns the names of all metrics that have totals, after a fold. */
+    /** Folds, then returns the names of all metrics that have totals. */
     metrics: async (): Promise<readonly string[]> => {
       await fold()
       return (await sql.all(selectMetrics)).map(row => text('metric')(row))
@@ -141,14 +142,14 @@ export function totals(sql: Statements) {
       )
       return { now, projects, ...(isWhole && counts.length < limit ? {} : { next: last }) }
     },
-    /** Returns the runs without a snapshot of their open attempt, by project, name and status. */
+    /** Counts the runs whose open attempt has no snapshot yet, by project, name and status. */
     active: async (): Promise<readonly ActiveRuns[]> =>
       sql.damaged.rows('runs', await sql.all(selectActive), activeRuns),
     /** Calls `take` with the jobs of active runs that wait for a runner or occupy one, a page at a time. */
     activeJobs: async (take: (page: readonly ActiveJob[]) => void): Promise<void> => {
       const ids = (await sql.all(selectActiveIds)).map(id)
       for (let at = 0; at < ids.length; at += runsPerPage) {
-        // Lets other work run between two pages, because SQLite answers without yielding to the event loop.
+        // Lets other work run between two pages, because SQLite blocks the event loop.
         await nextTurn()
         const runs = await loadRuns(sql.all, sql.damaged, ids.slice(at, at + runsPerPage))
         take([...runs.values()].flatMap(one => [...one.run.jobs.values()].flatMap(job => activeJob(one, job) ?? [])))
@@ -182,7 +183,7 @@ function pageWithin(limit: number, counts: readonly Row[]): { readonly last: num
 }
 
 const whereActive = `WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped')`
-/** The number of runs for each project, name and status. The project is read from the newest run, which has the current name of the project. */
+/** Counts runs by project, name and status. The project is read from the newest run, which has the project's current name. */
 const selectActive = `
   SELECT instance, project_id, name, status, project, runs FROM (
     SELECT instance, project_id, name, status, project, count(*) OVER alike AS runs,
@@ -215,11 +216,11 @@ function activeRuns(row: Row): ActiveRuns {
   return { key: projectKey(row), project: activeProject(row).facts, ...active(row) }
 }
 
-/** How many runs are read at a time for their jobs: some milliseconds of work. */
+/** How many runs are loaded at a time to read their jobs: some milliseconds of work. */
 const runsPerPage = 50
 const selectActiveIds = `SELECT id FROM runs ${whereActive} ORDER BY id`
 
-/** Returns the job if it is active, else undefined. */
+/** Returns the job if it is active, otherwise undefined. */
 function activeJob({ run, timing }: StoredRun, known: Job): ActiveJob | undefined {
   const job = viewJob(known)
   const isWaiting = isPending(job.status)

@@ -9,7 +9,7 @@ import type { RunKey } from '../../../model/observation.ts'
 import type { StoredRun } from './runs.ts'
 import type { Signal } from './outbox.ts'
 
-/** The filters of a list of runs. Filters by columns match exactly. */
+/** The filters of a run list. Filters on columns match exactly. */
 export interface RunQuery extends Readonly<Partial<Record<RunFilter, string | undefined>>> {
   /** The full path of a project, or a set of full paths. */
   readonly project?: ProjectScope | undefined
@@ -17,18 +17,18 @@ export interface RunQuery extends Readonly<Partial<Record<RunFilter, string | un
   readonly since?: Millis | undefined
   /** Only runs that were created before this time. */
   readonly until?: Millis | undefined
-  /** The exact name of a job that the run must have. */
+  /** The exact name of a job in the run. */
   readonly job?: string | undefined
   /** Search words. Each must occur in the project, ref, name, commit title, revision, user or id of the run. */
   readonly text?: string | undefined
-  /** The end of the previous page of the list. */
+  /** The end of the previous page. */
   readonly after?: RunCursor | undefined
   readonly limit: number
 }
 
 /**
- * A place in the order of all runs, newest first: the place of a run that the reader has seen. It contains no row number, because gaps between row
- * numbers would show how many runs the reader may not see.
+ * A position in the list of all runs, newest first, given by a run that the reader has seen. It contains no row number, because gaps between row
+ * numbers would reveal how many runs the reader may not see.
  */
 export interface RunCursor {
   readonly createdAt: Millis
@@ -43,7 +43,7 @@ export interface ListedKey extends RunKey {
   readonly createdAt: Millis
 }
 
-/** Describes a run, to find other runs that took about as long. */
+/** A run to which other runs with a similar duration are to be found. */
 export interface LikeRun extends RunKey {
   readonly projectId: number
   /** The full path of the run's project. */
@@ -60,7 +60,7 @@ export interface RunPage {
   readonly runs: readonly StoredRun[]
   /** The start of the next page. Undefined on the last page. */
   readonly next?: RunCursor | undefined
-  /** Set if the search reached its limit: only runs that were created since this time were searched. */
+  /** Set if the search reached its limit: only runs created since this time were searched. */
   readonly searchedBackTo?: Millis | undefined
 }
 
@@ -74,11 +74,11 @@ export interface ExportState {
   readonly pendingSince: Millis
   readonly settledAt?: Millis | undefined
   readonly tries: number
-  /** The last answer of the backend. */
+  /** The backend's last response. */
   readonly error?: string | undefined
 }
 
-/** A place in the order of all audit events, newest first. */
+/** A position in the list of all audit events, newest first. */
 export interface AuditCursorPlace {
   readonly at: Millis
   readonly id: number
@@ -90,10 +90,10 @@ export interface AuditPage {
   readonly next?: AuditCursorPlace | undefined
 }
 
-/** The maximum length up to which the entries of a list are counted. */
+/** The entries of a list are counted only up to this number. */
 export const maxCounted = 10_000
 
-/** Whether a list needs a search, because not all of its filters are columns of a table. */
+/** Whether a list needs a search, because not all of its filters are columns. */
 export function isSearch(query: Omit<RunQuery, 'limit'>): boolean {
   return query.text !== undefined || query.job !== undefined || unindexed(query).length > 0
 }
@@ -107,44 +107,46 @@ export interface Views {
   /** Returns runs in one of these statuses, newest first. */
   inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
   countInStatus(statuses: readonly string[]): Promise<number>
-  /** Returns the runs in one of these statuses that were not observed since `since`, longest silent first, and the number of all such runs. */
+  /**
+   * Returns the runs in one of these statuses that were last observed before `since`, the longest silent first, and the total number of such runs.
+   */
   silentInStatus(
     statuses: readonly string[],
     since: Millis,
     limit: number,
   ): Promise<{ readonly runs: readonly StoredRun[]; readonly count: number }>
-  /** Returns how many runs have finished since that time. */
+  /** Returns how many runs have finished since then. */
   countFinished(since: Millis): Promise<number>
-  /** Returns finished runs, the one that finished last first. */
+  /** Returns finished runs, the most recently finished first. */
   lastFinished(limit: number): Promise<readonly StoredRun[]>
-  /** Returns one page of a list of runs. A search for a text or a job reads a limited number of runs at a time. */
+  /** Returns one page of a run list. A search by text or job name reads a limited number of runs at a time. */
   search(query: RunQuery): Promise<RunPage>
   /**
-   * Returns at most `limit` other runs of the same project that succeeded and took about as long (within a tenth), from its last 2,000 runs. Runs of
-   * the same ref or source come first, then the runs with the nearest duration.
+   * Returns at most `limit` other successful runs of the same project with a similar duration (within a tenth), from its last 2,000 runs. Runs of the
+   * same ref or source come first, then the runs with the closest duration.
    */
   tookAbout(like: LikeRun, limit: number): Promise<readonly RunKey[]>
-  /** Returns the keys of runs, last stored first. With `before`, only runs that were stored before that one. */
+  /** Returns the keys of runs, most recently stored first. With `before`, only runs stored before that one. */
   listedKeys(limit: number, before?: RunCursor): Promise<readonly ListedKey[]>
-  /** Returns the length of a list of runs. Undefined if it is longer than `maxCounted`, or if only a search can find its entries. */
+  /** Returns the length of a run list. Undefined if it is longer than `maxCounted`, or if the list needs a search. */
   countRuns(query: Omit<RunQuery, 'after' | 'limit'>): Promise<number | undefined>
-  /** Returns the full paths of known projects in order, at most `limit`. */
+  /** Returns the full paths of at most `limit` known projects, in order. */
   projects(limit: number): Promise<readonly string[]>
-  /** Returns the latest full paths of projects in any order, at most `limit`. Projects whose runs were pruned are included. */
+  /** Returns the latest full paths of at most `limit` projects, in any order. Projects whose runs were pruned are included. */
   latestPaths(limit: number): Promise<readonly string[]>
-  /** Returns the run of a project's pipeline. If several instances have such a pipeline and no instance is given, it returns the newest run. */
+  /** Returns the run of a project's pipeline. If no instance is given and several have such a pipeline, it returns the newest run. */
   find(projectId: number, pipelineId: number, instance?: string): Promise<StoredRun | undefined>
   /** Returns the runs that this run triggered. */
   children(key: RunKey): Promise<readonly StoredRun[]>
-  /** Returns the chunks of a run's snapshots in order, without the insides of its jobs. */
+  /** Returns the chunks of a run's snapshots in order, without job insides. */
   chunks(key: RunKey): Promise<readonly Chunk[]>
-  /** Returns the chunks of many runs by run id, in any order. All chunks are in memory at once, so the caller passes a few dozen runs at most. */
+  /** Returns the chunks of many runs by run id, in any order. All chunks are in memory at once, so pass a few dozen runs at most. */
   chunksOf(runs: readonly Pick<ListedKey, 'id'>[]): Promise<ReadonlyMap<number, readonly Chunk[]>>
   /** Returns the log sections of the run's jobs, or of one job, in the order in which they were read. At most `limit` jobs are included. */
   sections(key: RunKey, limit: number, jobId?: number): Promise<readonly JobInside[]>
   /** Returns the test results of one job from its newest `limit` chunks, in the order in which they were read. */
   tests(key: RunKey, limit: number, jobId: number): Promise<readonly JobInside[]>
-  /** Returns the exports of the run that are pending or were refused, in order. */
+  /** Returns the run's pending and rejected exports, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
   /** Returns audit events, newest first. */
   audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>

@@ -1,6 +1,6 @@
-// Checks whether the PostgreSQL server has enough connections for one more daemon. Connections are opened only when there is work, so one daemon too
-// many would start well and fail later, or make other daemons fail. The check counts daemons by the names of their sessions, and reserves all
-// connections of each daemon.
+// Checks whether the PostgreSQL server has enough connections for one more daemon. Connections are opened only on demand, so one daemon too many
+// would start normally and fail later, or make other daemons fail. The check counts daemons by the names of their sessions, and reserves the maximum
+// number of connections for each.
 import os from 'node:os'
 import type pg from 'pg'
 import { number } from '../sql/columns.ts'
@@ -12,12 +12,15 @@ export const connectionsPerDaemon = 8
 
 const prefix = 'pipespan daemon '
 
-/** Returns the name of this daemon's sessions, by which its connections are counted. */
+/** Returns the name of this daemon's sessions. Its connections are counted by this name. */
 export function daemonSessions(): string {
   return `${prefix}${process.pid} on ${os.hostname()}`.slice(0, 63)
 }
 
-/** An ordinary role cannot read the type, and perhaps not the name, of other roles' sessions. Such sessions count as sessions of other programs. */
+/**
+ * An ordinary role cannot read the type, and perhaps not even the name, of other roles' sessions. Such sessions are counted as sessions of other
+ * programs.
+ */
 const room = `
   SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
        - coalesce(current_setting('reserved_connections', true)::int, 0) AS allowed,
@@ -29,7 +32,8 @@ const room = `
     coalesce(inet_client_port(), 0) AS port`
 
 /**
- * Throws StoreError if the server has no connections left for this daemon. Behind a pooler, which shares its own connections, it only logs a warning.
+ * Throws StoreError if the server has no connections left for this daemon. Behind a pooler, which multiplexes its own connections, it only logs a
+ * warning.
  */
 export async function checkConnectionRoom(pool: pg.Pool, log: Log | undefined): Promise<void> {
   const client = await pool.connect()
@@ -50,8 +54,8 @@ export async function checkConnectionRoom(pool: pg.Pool, log: Log | undefined): 
 }
 
 /**
- * Whether the server sees the same client port as this process, so that no pooler is in between. 0 means a local socket. The driver's types do not
- * include the socket.
+ * Whether the server sees the same client port as this process, which means that there is no pooler in between. 0 means a local socket. The driver's
+ * types do not include the socket.
  */
 function isDirect(client: pg.PoolClient, seen: number): boolean {
   const { connection } = client as unknown as { connection?: { stream?: { localPort?: number } } }

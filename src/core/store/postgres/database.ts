@@ -22,13 +22,13 @@ export interface Session {
 export interface Database extends Session {
   /** Runs `work` in a transaction, and runs it again if it conflicted with another replica (serialization failure, deadlock, `Again`). */
   transaction<T>(work: (session: Session, now: number) => Promise<T>): Promise<T>
-  /** Runs a query that may be slow. The server also cancels the query after the timeout. */
+  /** Runs a query that may be slow. On timeout, the server cancels the query too. */
   ask(sql: string, values?: readonly unknown[]): Promise<Row[]>
   /** Returns the Unix time in ms by the database's clock. */
   now(): Promise<number>
-  /** Returns the ms until the time in the query's column `due`, by the database's clock, and at least 0. Undefined if `due` is null. */
+  /** Returns the ms until the time in the query's column `due`, by the database's clock, but at least 0. Undefined if `due` is null. */
   dueIn(sql: string, values?: readonly unknown[]): Promise<number | undefined>
-  /** Returns the same database with another timeout for statements, in ms. */
+  /** Returns the same database with another statement timeout, in ms. */
   withPatience(ms: number): Database
   close(): Promise<void>
 }
@@ -36,7 +36,7 @@ export interface Database extends Session {
 export interface DatabaseOptions {
   /** Replaces the database's clock in tests. */
   readonly now?: (() => number) | undefined
-  /** Whether the process is a daemon. All sessions of a daemon have the same name, and the server must have enough connections for them. */
+  /** Whether the process is a daemon. All sessions of a daemon have the same name, and the server must have enough free connections for them. */
   readonly daemon?: boolean | undefined
   /** The maximum number of connections in the pool. */
   readonly connections?: number | undefined
@@ -44,15 +44,15 @@ export interface DatabaseOptions {
   readonly parts?: readonly StorePart[] | undefined
   readonly encode?: EncodeMessages | undefined
   readonly log?: Log | undefined
-  /** The timeout of a statement and of its connection, in ms. It is needed because a network may drop all packets without an error. */
+  /** The timeout in ms for a statement and for connecting. It is needed because a network may silently drop all packets. */
   readonly timeoutMs?: number | undefined
 }
 
 /** The statement timeout for commands, in ms. */
 const defaultTimeoutMs = 60_000
-/** The maximum wait for a new or free connection, in ms. */
+/** The maximum wait for a new or idle connection, in ms. */
 const connectTimeout = 5_000
-/** The idle time in ms after which the server ends a transaction and frees its locks. */
+/** The idle time in ms after which the server ends a transaction and releases its locks. */
 const silentTransaction = 10_000
 
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`
@@ -62,17 +62,17 @@ const attempts = 8
 /** Connects to the database and migrates it to the schema of this version. Throws StoreError with a remedy. */
 export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
-  // The pool uses no start-up options and no session settings, because poolers such as PgBouncer refuse the former and share the latter.
+  // The pool sets no startup options or session settings, because poolers such as PgBouncer reject the former and share the latter between clients.
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connections ?? 8,
     connectionTimeoutMillis: Math.min(connectTimeout, timeoutMs),
     application_name: options.daemon === true ? daemonSessions() : 'pipespan',
-    // Keepalive finds a dead idle connection before the connection is needed.
+    // Keepalive detects a dead idle connection before it is needed.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     query_timeout: timeoutMs,
-    // Pipelined statements are sent at once, without waiting for earlier answers.
+    // Pipelined statements are sent at once, without waiting for earlier responses.
     pipeline: true,
     types: { getTypeParser: parserOf },
   })
@@ -97,7 +97,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   return database
 }
 
-/** Returns the reason if no PostgreSQL server answers. Undefined if a server refused the connection. */
+/** Returns the reason if no PostgreSQL server responds. Undefined if a server rejected the connection. */
 function silenceOf(error: unknown, timeoutMs: number): string | undefined {
   const message = reasonOf(error)
   const quoted = `(${message})`
@@ -226,7 +226,7 @@ function beginning(timeoutMs: number): string {
     SET LOCAL idle_in_transaction_session_timeout = ${silentTransaction}`
 }
 
-/** Adds a timeout to a query. After the timeout the connection is dropped, because a late answer may still arrive on it. */
+/** Adds a timeout to a query. After the timeout the connection is closed, because a late response may still arrive on it. */
 function timed(text: string, timeoutMs: number): pg.QueryConfig {
   return { text, query_timeout: timeoutMs } as pg.QueryConfig
 }
@@ -251,7 +251,7 @@ function isWorthAnotherTry(error: unknown): boolean {
   return cause instanceof pg.DatabaseError && (cause.code === '40001' || cause.code === '40P01')
 }
 
-// Classifies errors of PostgreSQL and its driver: either the data is at fault, or the store.
+// Classifies errors of PostgreSQL and its driver: the cause is either the data or the store.
 
 /**
  * Only errors of the classes 22 (data exception) and 23 (integrity constraint) are blamed on the data. Any other error may disappear when the
@@ -273,7 +273,7 @@ function faultOf(error: unknown): Fault {
   )
 }
 
-/** Returns an error if the statement failed because the database has the schema of another version. Undefined if the cause is another one. */
+/** Returns an error if the statement failed because the database has another version's schema. Undefined if it failed for another reason. */
 function schemaFault(error: unknown): StoreError | undefined {
   if (!(error instanceof pg.DatabaseError) || !isOfTheSchema.postgres.test(error.code ?? '')) return undefined
   return otherSchema('The PostgreSQL store', error, 'a new database')

@@ -1,4 +1,4 @@
-// PostgreSQL's schema, as numbered steps. A released step is never edited. The steps run safely even if many replicas start at the same moment. All
+// PostgreSQL's schema, as numbered steps. A released step is never edited. Many replicas may start at the same moment and run the steps safely. All
 // locks and settings end with their transaction, so that migrations work through a transaction pooler (PgBouncer).
 import { StoreError } from '../../../lib/fault.ts'
 import { leaveOldSchema, refuseNewer, schemaOf, missingSteps, selectPartNumbers } from '../sql/schema.ts'
@@ -29,10 +29,10 @@ export const postgresMigrations: readonly string[] = [
 
 /** The key of the migration lock: an arbitrary number that is the same in every version. */
 const migrationLock = 7_462_736_101
-/** The timeout of a migration step, in ms. Large tables take long, and so does the wait for another replica that migrates. */
+/** The timeout of a migration step, in ms. It is long because of large tables, and because a replica waits while another one migrates. */
 const timeoutMs = 24 * 3_600_000
 
-/** The version tables of pre-releases. A database of a pre-release has one of them. */
+/** The version tables of pre-releases. A database created by a pre-release has one of them. */
 const ofOldSchemas = ['pipespan_schema', 'pipespan_version']
 
 /**
@@ -77,7 +77,7 @@ async function migrateOnce(
       await query('DELETE FROM pipespan_store')
       await query('INSERT INTO pipespan_store VALUES ($1)', [version + 1])
     }
-    // The schemas of features are applied last, because they build on the complete schema of the store.
+    // The schemas of features are applied last, because they build on the store's complete schema.
     if (version + 1 >= newest)
       for (const part of missingSteps(await query(selectPartNumbers), parts, dialect)) {
         for (const step of part.steps) await query(step)

@@ -16,17 +16,17 @@ import type { Steps } from '../sql/steps.ts'
 import type { Store, StoreOptions } from '../ports/store.ts'
 import type { Runs } from '../ports/runs.ts'
 
-// Measures how much of the PostgreSQL database is in use. After deletions its files contain free space, but do not shrink.
+// Measures how much of the PostgreSQL database is in use. Deletions leave free space in its files, but do not shrink them.
 
-/** The number of sampled rows of each table. */
+/** The number of rows sampled from each table. */
 const sampled = 50
-/** The estimated factor for indexes, headers and half-empty pages. */
+/** The estimated factor for the overhead of indexes, headers and half-empty pages. */
 const overhead = 1.5
-/** The size in bytes of a database without any rows. */
+/** The size in bytes of an empty database. */
 const emptyDatabase = 10 * 1024 * 1024
 
 /**
- * Returns the bytes in use: the size of the database, or the space that its rows need if that is less. That space is estimated from PostgreSQL's
+ * Returns the bytes in use: the size of the database, or the space that its rows need if that is less. The latter is estimated from PostgreSQL's
  * statistics and a few rows of each table.
  */
 async function usedBytes(db: Database): Promise<number> {
@@ -48,7 +48,7 @@ async function usedBytes(db: Database): Promise<number> {
 /** `latest` is read through the index, so that no deleted rows are read. */
 const table = record({ name: text('name'), rows: number('rows'), latest: text('latest') })
 
-/** The SQL that estimates the mean size of a row in bytes from some rows. */
+/** The SQL that estimates the mean row size in bytes from a sample of rows. */
 function meanWidth({ name, latest }: ReturnType<typeof table>): string {
   return `SELECT avg(pg_column_size(sample.*)) FROM (SELECT * FROM ${name} ${latest} LIMIT ${sampled}) AS sample`
 }
@@ -69,14 +69,14 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   return {
     ...shared,
     runsPerTransaction: 64,
-    // Several groups run at once, so that a group that waits for a lock does not delay the others.
+    // Several groups run concurrently, so that a group that waits for a lock does not delay the others.
     groupsAtOnce: 4,
     runs: postgresRuns(db, sql),
     outbox,
     reads: readsOn(sql, outbox, shared.repositories, shared.parts),
     pruning: pruning(slow, {
       fullness: async () => (await usedBytes(maintenance)) / options.maxSize,
-      // Nothing is returned to the file system here, because autovacuum does so.
+      // Nothing needs to be returned to the file system here: autovacuum does it.
       giveBack: async () => 0,
     }),
     tables: tables(slow, catalogOf(maintenance)),
@@ -87,13 +87,13 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
         `INSERT INTO key_value VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       )
     },
-    // Leases of dead replicas are left to expire, because no other replica can know that they are dead.
+    // The leases of dead replicas simply expire, because no other replica can know that they are dead.
     reclaim: async () => undefined,
     close: async () => db.close(),
   }
 }
 
-/** How long a measured size is reused, in ms. It is short enough to stop a flood of deliveries in time. */
+/** How long a measured size is cached, in ms. It is short enough to stop a flood of deliveries in time. */
 const measuredFor = 5_000
 
 function sizeReaches(max: number, measure: () => Promise<number>): () => Promise<boolean> {
@@ -108,7 +108,7 @@ function sizeReaches(max: number, measure: () => Promise<number>): () => Promise
   }
 }
 
-// Runs on PostgreSQL: each replica skips rows that another one has locked (SKIP LOCKED).
+// The repository of runs on PostgreSQL. Each replica skips rows that another one has locked (SKIP LOCKED).
 function postgresRuns(db: Database, sql: Statements): Runs {
   return {
     takeIn: async taking => sql.transaction(within => takeIn(taking, undefined, within)),
@@ -129,7 +129,7 @@ function postgresRuns(db: Database, sql: Statements): Runs {
   }
 }
 
-/** Lists the tables of a PostgreSQL store, for copying it. */
+/** Lists the tables of a PostgreSQL store, so that it can be copied. */
 const catalogOf = (db: Database): Catalog => ({
   selectSchema: 'SELECT number FROM pipespan_store',
   selectTables: `

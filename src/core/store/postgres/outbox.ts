@@ -62,7 +62,7 @@ async function lease(
   const oldest = isInOrder(queue) ? await dueHeads(session, now, queue, limit) : await due('ASC')
   const newest = isInOrder(queue) || oldest.length < limit ? oldest.toReversed() : await due('DESC')
   const sizes = new Map([...oldest, ...newest].map(row => [idOf(row), sizeOf(row)]))
-  // These entries were leased before and their leases have expired: if an entry had been settled, its lease would have ended.
+  // These entries were leased before, and their leases have expired: settling an entry would have cleared its lease.
   const again = new Set([...oldest, ...newest].filter(({ is_again: isAgain }) => isAgain === true).map(idOf))
   const chosen: number[] = []
   let bytes = 0
@@ -83,8 +83,8 @@ async function lease(
 }
 
 /**
- * Reads the first due messages. It waits for a replica that leases at the same time: if the rows of that replica were skipped, the rows after them
- * would seem to be first.
+ * Reads the first due messages. If another replica is leasing at the same time, this waits for it: skipping its locked rows would make the rows after
+ * them seem to be first.
  */
 async function dueHeads(session: Session, now: number, queue: ExportQueue, limit: number): Promise<Row[]> {
   const rows = await session.query(placed(`${selectInOrder} FOR UPDATE OF o`), [queue.destination, queue.signal])

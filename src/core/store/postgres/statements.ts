@@ -19,7 +19,7 @@ export function postgresStatements(db: Database): Statements {
   }
 }
 
-/** Runs the steps of a transaction one after the other. */
+/** Runs the steps of a transaction one after another. */
 async function execute<T>(session: Session, steps: Steps<T>): Promise<T> {
   let step = steps.next()
   while (step.done !== true) step = steps.next(await rowsOf(session, step.value))
@@ -37,7 +37,7 @@ async function rowsOf(session: Session, step: Step): Promise<readonly Row[]> {
   return session.query(placed(sql), values)
 }
 
-/** Runs several sequences of steps at the same time, on the transaction's connection. */
+/** Runs several sequences of steps concurrently, on the transaction's connection. */
 async function executeConcurrently(session: Session, all: readonly Steps<void>[]): Promise<void> {
   const running = all.map(async steps => execute(session, steps))
   try {
@@ -53,7 +53,7 @@ function withinOf({ damaged, log, encode }: Session, now: number): Within {
   return { now, damaged, log, encode, isShared: true }
 }
 
-/** Turns rows into one array for each column, so that one statement and one round trip can send all of them. */
+/** Turns rows into one array per column, so that all of them are sent with one statement, in one round trip. */
 export function columnsOf(
   rows: readonly (readonly StepValue[])[],
   types: readonly ColumnType[],
@@ -64,7 +64,7 @@ export function columnsOf(
   })
 }
 
-/** Replaces the parameters `?1`, `?2` in the text with PostgreSQL's `$1`, `$2`. */
+/** Replaces the parameters `?1`, `?2` in the SQL with PostgreSQL's `$1`, `$2`. */
 export function placed(sql: string): string {
   return sql.replace(/\?(\d+)/g, '$$$1')
 }

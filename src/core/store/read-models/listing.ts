@@ -1,4 +1,4 @@
-// The columns by which lists of runs are filtered and ordered. Each run has a narrow row with them, so that a list never reads the runs that it
+// The columns by which run lists are filtered and ordered. Each run has a narrow row with these columns, so that a list never reads the runs that it
 // skips.
 import { earliest } from '../../../model/instant.ts'
 import { isTerminal } from '../../../model/status.ts'
@@ -28,16 +28,16 @@ export const insertListings = forRows(
   WHERE (${values('l')}) IS DISTINCT FROM (${values('excluded')})`,
 )
 
-/** The maximum searchable length of a commit title or name, in UTF-16 units. */
+/** The maximum searchable length of a commit title or name, in UTF-16 code units. */
 const longest = 300
 
-/** Returns false if the observation leaves the listing of the run unchanged. That is the usual case, because most observations are about jobs. */
+/** Returns false if the observation leaves the run's listing unchanged. That is the usual case, because most observations are about jobs. */
 export function changesListing(known: Run | undefined, run: Run): boolean {
   const isSame = known?.pipeline === run.pipeline && known?.project === run.project
   return !isSame || run.pipeline?.times.createdAt === undefined
 }
 
-/** Returns the values of a run's listing without the id, in the order of `insertListings`. Undefined while only jobs of the run are known. */
+/** Returns the values of a run's listing without the id, in the order of `insertListings`. Undefined as long as only jobs of the run are known. */
 export function listingOf(run: Run, now: Millis): StepValue[] | undefined {
   if (run.pipeline === undefined) return undefined
   const { record, times } = run.pipeline
@@ -45,15 +45,14 @@ export function listingOf(run: Run, now: Millis): StepValue[] | undefined {
   const { id, path, name } = run.project.facts
   const started = [...run.jobs.values()].flatMap(job => [job.times.createdAt, job.times.startedAt])
   const words = [path ?? name, ...searched.map(of => of(facts))]
-  // The trace id is included because it cannot be computed from the run.
+  // The trace id is included because it cannot be derived from the run.
   if (facts.traceparent !== undefined) words.push(facts.traceparent.split('-')[1])
   return [
     ...[run.key.instance, run.key.pipelineId, id, plainText(path ?? name ?? '')],
     ...indexedFilters.map(name => plainText(runColumns[name].of(facts) ?? '')),
     // If the creation time is unknown, use the earliest known time of the run.
     times.createdAt ?? earliest(started) ?? times.finishedAt ?? now,
-    // If a finished pipeline is retried, it keeps its finish time while it runs again. So the listing has a finish time only if the status is
-    // terminal.
+    // A finished pipeline that is retried keeps its finish time while it runs again. So the finish time is listed only if the status is terminal.
     (isTerminal(facts.status) ? times.finishedAt : undefined) ?? null,
     // The id of the pipeline that triggered this run.
     parentOf(run)?.pipelineId ?? null,

@@ -15,7 +15,7 @@ import type { Statements, Value } from '../sql/statements.ts'
 import type { StorePart } from '../ports/store-part.ts'
 import type { AuditCursorPlace, Views } from '../ports/views.ts'
 
-// The SQL that lists audit events and the events of a timeline.
+// Lists audit events and the events of a timeline.
 function eventsOn({ ask, damaged }: Reading): Pick<Views, 'audit' | 'shownEvents'> {
   const eventOf = (row: Row): EventChunk | [] => {
     const chunk = damaged.row('events', row, one => storedAny(one.content))
@@ -24,7 +24,7 @@ function eventsOn({ ask, damaged }: Reading): Pick<Views, 'audit' | 'shownEvents
   return {
     audit: async (limit, after = newest) => {
       const rows = await ask(
-        // The index `audit_events` serves this query.
+        // This query uses the index `audit_events`.
         `SELECT e.chunk_id, e.happened_at, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id
          WHERE e.kind = 'audit' AND (e.happened_at, e.chunk_id) < (?1, ?2) AND {visible event e}
          ORDER BY e.happened_at DESC, e.chunk_id DESC LIMIT ?3`,
@@ -49,7 +49,7 @@ function eventsOn({ ask, damaged }: Reading): Pick<Views, 'audit' | 'shownEvents
   }
 }
 
-/** The cursor before the newest event, where the first page begins. */
+/** The cursor before the newest event, where the first page starts. */
 const newest: AuditCursorPlace = { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
 
 const placeOf: (row: Row) => AuditCursorPlace = record({ at: number('happened_at'), id: number('chunk_id') })
@@ -93,8 +93,8 @@ export function viewsWithin(reading: Reading, parts: readonly StorePart[]): View
 }
 
 /**
- * Returns the documents that a scope includes. Each kind is a short list that is read whole, so this code filters the documents, not the database. It
- * compares the latest path of the document's project if the project id is known, else all paths in the document.
+ * Returns the documents that a scope includes. Each kind is a short list that is read as a whole, so the documents are filtered here and not by the
+ * database. If the project id is known, the latest path of that project is checked; otherwise all paths in the document are.
  */
 function shownDocumentsOf({ scope, pathOf }: Reading, all: Repositories): Reads['repositories'] {
   if (scope.bounds === 'none') return all
@@ -122,7 +122,7 @@ function shownDocumentsOf({ scope, pathOf }: Reading, all: Repositories): Reads[
       const documents = all.of({ kind, shape, key })
       const readable: Pick<Repository<Document, Key>, 'all'> = {
         all: async () => {
-          // Documents of no project contain the state of the daemon, of tokens and of destinations.
+          // Documents without a project contain the state of the daemon, of tokens and of destinations.
           if (shown === undefined) return scope.bounds === 'hidden' ? documents.all() : []
           const seen: Document[] = []
           for (const one of await documents.all()) {

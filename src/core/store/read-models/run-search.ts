@@ -1,7 +1,7 @@
-// The SQL that finds runs by the filters of a list, by search words, and by the name of a job.
+// The SQL that finds runs by list filters, search words and job names.
 //
-// For filters that are not columns of the list, the runs themselves are read in batches, newest first. Job names are not columns, because a run has
-// dozens of jobs. A feature may know which projects have a job of that name, and since when.
+// If a filter is not a column of the list, the runs themselves are read in batches, newest first. Job names are not columns, because a run has dozens
+// of jobs. A feature may know which projects have a job of that name, and since when.
 import { setImmediate as breathe } from 'node:timers/promises'
 import { inScope, isGroup } from '../ports/project-scope.ts'
 import { number, type Row } from '../sql/columns.ts'
@@ -20,7 +20,7 @@ const runsLookedAt = { atOnce: 100, longest: 100 }
 /** Loads runs with their jobs, by the ids of their rows. */
 type Load = (ids: readonly number[]) => Promise<ReadonlyMap<number, StoredRun>>
 
-/** A run with its place in the list. */
+/** A run with its position in the list. */
 interface Found {
   readonly stored: StoredRun
   readonly at: RunCursor
@@ -71,7 +71,7 @@ interface Page extends Omit<RunPage, 'runs'> {
 }
 
 interface Look {
-  /** The maximum number of rows that are searched. */
+  /** The maximum number of rows to search. */
   readonly max: number
   readonly known?: KnownJob | undefined
 }
@@ -106,7 +106,7 @@ async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { max, 
   })
   const last = shown.at(-1)
   if (rows.length > query.limit && last !== undefined) return { found, next: cursorOf(last) }
-  // Fewer runs than requested were found. Check whether the list ended, or only the rows that one page searches.
+  // Fewer runs than requested were found. Check whether this is the end of the list, or only of the rows that one page searches.
   const [end] = await ask(`SELECT created_at, pipeline_id ${walk} OFFSET ${max - 1}`, values.slice(0, walked))
   if (end === undefined) return { found }
   const next = cursorOf(end)
@@ -125,7 +125,7 @@ async function knownOf(
 
 type Place = (value: Value) => string
 
-/** Builds the conditions of a search. One filter uses its index, in order of time; the other filters are checked for each row found. */
+/** Builds the conditions of a search. One filter uses its index, in chronological order; the other filters are checked on each row that it finds. */
 export function conditions(
   query: Omit<RunQuery, 'limit'>,
   place: Place,
@@ -157,7 +157,7 @@ export function conditions(
   }
 }
 
-/** Splits a search text into words. `#123` searches for 123. A whole revision is cut to twelve characters, because listings contain only these. */
+/** Splits a search text into words. `#123` searches for 123. A full revision is cut to twelve characters, because listings contain only those. */
 function wordsOf(text: string): string[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
   return words.map(word => (/^[0-9a-f]{40}$/.test(word) ? word.slice(0, 12) : word.replace(/^#(?=\d+$)/, '')))
@@ -176,12 +176,12 @@ function cursorOf(row: Row): RunCursor {
   return { createdAt: createdAt(row), pipelineId: pipelineIdOf(row) }
 }
 
-/** The SQL that finds the row of a cursor's run. It yields 0 if the run has since been pruned. */
+/** Returns the SQL that finds the row of a cursor's run. It yields 0 if the run has been pruned since. */
 export function rowAt({ createdAt: at, pipelineId }: RunCursor, place: (value: Value) => string): string {
   return `coalesce((SELECT min(run_id) FROM listed_runs WHERE created_at = ${place(at)} AND pipeline_id = ${place(pipelineId)}), 0)`
 }
 
-/** Escapes a text for a LIKE pattern. */
+/** Escapes a string for a LIKE pattern. */
 function escaped(text: string): string {
   return text.replace(/[%_\\]/g, '\\$&')
 }

@@ -1,4 +1,4 @@
-// The SQL that reads lists of runs, single runs, and their exports.
+// The SQL that reads run lists, single runs, and their exports.
 import { loadRuns } from '../sql/run-reads.ts'
 import { storedChunk } from '../sql/stored-json.ts'
 import { number, optional, record, text, word, type Row, keyOf } from '../sql/columns.ts'
@@ -15,7 +15,7 @@ import { textWithin } from '../ports/scope.ts'
 import { isSearch, maxCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
 
 const maxChildren = 100
-/** The maximum number of runs of a project whose durations are compared. */
+/** The maximum number of a project's runs whose durations are compared. */
 const maxAbout = 2_000
 
 export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Views, 'audit' | 'shownEvents'> {
@@ -128,8 +128,8 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
       return rows.map(text('path'))
     },
     projects: async limit => {
-      // A loose index scan jumps from one path to the next, however many runs each project has. A condition may change the order, so the result is
-      // then sorted.
+      // A loose index scan jumps from one path to the next, however many runs each project has. A scope condition may change the order, so the result
+      // is then sorted.
       const order = scope.bounds === 'none' ? '' : 'ORDER BY project'
       const rows = await ask(
         `WITH RECURSIVE known (project) AS (
@@ -183,7 +183,7 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
          WHERE m.pipeline_id = ?2 AND m.instance = ?1 AND {visible m} ORDER BY m.attempt, m.number, o.destination, o.signal`,
         [key.instance, key.pipelineId],
       )
-      // The backend's answer is hidden from people with a limited scope, because it is about a batch of several projects.
+      // The backend's response is hidden from people with a limited scope, because it is about a batch from several projects.
       return rows
         .map(exportOf)
         .map(one => (one.error === undefined ? one : { ...one, error: textWithin(scope, one.error) }))

@@ -1,4 +1,4 @@
-// Typed readers of rows, for both databases. They check the type of each column, so that other code does not have to.
+// Typed column readers, for both databases. They check the type of each column, so that other code does not have to.
 import { DataError } from '../../../lib/fault.ts'
 import { storedJson } from './stored-json.ts'
 import type { RunKey } from '../../../model/observation.ts'
@@ -48,7 +48,7 @@ export function cell(name: string): Column<Cell> {
   }
 }
 
-/** Reads a JSON column that this program has written, without checking the shape of the JSON. */
+/** Reads a JSON column that this program has written, without validating it. */
 export function json<T>(name: string): Column<T> {
   return row => storedJson<T>(row[name])
 }
@@ -61,7 +61,7 @@ export function optional<T>(column: (name: string) => Column<T>, name: string): 
 
 type Columns = Readonly<Record<string, Column<unknown>>>
 
-/** Combines column readers into a reader of rows: `record({ pipelineId: number('pipeline_id') })(row).pipelineId`. */
+/** Combines column readers into a row reader: `record({ pipelineId: number('pipeline_id') })(row).pipelineId`. */
 export function record<C extends Columns>(columns: C): (row: Row) => { [Name in keyof C]: ReturnType<C[Name]> } {
   const all = Object.entries(columns)
   return row => {
@@ -81,7 +81,7 @@ function damaged(name: string): never {
   )
 }
 
-/** Removes or replaces characters that a text column cannot store: PostgreSQL refuses NUL, and half a surrogate pair cannot be encoded as UTF-8. */
+/** Removes or replaces characters that a text column cannot store: PostgreSQL rejects NUL, and a lone surrogate cannot be encoded as UTF-8. */
 export function plainText(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed()
 }

@@ -1,22 +1,22 @@
-// The only place that handles rows whose content cannot be read. A damaged row is logged and counted once, and reads return the other rows. Damage to
-// the database file is handled elsewhere (`sqlite/faults.ts`).
+// The only place that handles rows whose content cannot be decoded. A damaged row is logged and counted once, and reads return the other rows. Damage
+// to the database file is handled elsewhere (`sqlite/faults.ts`).
 import { isOfTheData } from '../../../lib/fault.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Row } from './columns.ts'
 
 export interface DamagedRows {
-  /** How many damaged rows were found since the start. */
+  /** How many damaged rows have been found since the start. */
   readonly count: number
   /**
-   * Returns the result of `decode` for a row of the table. Undefined if the row is missing or damaged. The log names the row by the columns of `key`.
-   * Errors that are not about the data are rethrown.
+   * Returns the result of `decode` for a row of the table. Undefined if the row is missing or damaged. The log identifies the row by the columns of
+   * `key`. Errors that are not caused by the data are rethrown.
    */
   row<T>(table: string, row: Row | undefined, decode: (row: Row) => T, key?: Row): T | undefined
-  /** Returns the results of `decode` for all rows, without damaged rows and without undefined results. */
+  /** Returns the results of `decode` for all rows, except damaged rows and undefined results. */
   rows<T>(table: string, rows: readonly Row[], decode: (row: Row) => T | undefined): T[]
 }
 
-/** The maximum number of damaged rows that are logged, once each, so that a failing disk fills neither the log nor the memory. */
+/** The maximum number of damaged rows to log, each once, so that a failing disk fills neither the log nor the memory. */
 const maxNamed = 10_000
 
 export function createDamagedRows(log: Log | undefined): DamagedRows {

@@ -1,4 +1,4 @@
-// Writes a received event, as steps of the transaction that processes it. Nothing is written for a known event.
+// Writes a received event, as steps of the transaction that takes it in. If the event is already stored, nothing is written.
 import { number, record, text } from './columns.ts'
 import { shownAs, type EventChunk } from '../../../model/event.ts'
 import { storedJson } from './stored-json.ts'
@@ -16,7 +16,7 @@ export function nameOfJob(instance: string, jobId: number): string {
   return `deployment of job ${jobId} ${instance}`
 }
 
-/** Adds the job to the events that wait for it, and makes those events due. */
+/** Adds the job's span to the events that wait for it, and makes those events due. */
 export function* joinWaiting(instance: string, job: JobSpan, within: Within): Steps<void> {
   for (const row of yield [selectWaiting, [instance, job.jobId]]) {
     const id = number('chunk_id')(row)
@@ -33,9 +33,9 @@ const selectWaiting = `SELECT e.chunk_id, e.key, c.content FROM events e JOIN ch
   WHERE e.instance = ?1 AND e.waits_for = ?2 ORDER BY e.chunk_id`
 const keyOf = text('key')
 
-// Some events have neither a time nor an id, for example the event of a feature flag. The order of arrival decides whether two deliveries are the
-// same event: they are if the second reports the same state at most ten minutes later (a project's hook and a group's hook both send it). A flag that
-// is switched on, off and on again yields three events. Pure.
+// Some events have neither a time nor an id, for example feature flag events. The order of arrival then decides whether two deliveries are the same
+// event: they are if the second reports the same state within ten minutes (a project's hook and a group's hook both send it). A flag that is switched
+// on, off and on again yields three events. Pure.
 
 /** The state of an object as a delivery reports it. */
 export interface ReportedState {
@@ -43,7 +43,7 @@ export interface ReportedState {
   readonly receivedAt: Millis
 }
 
-/** The time in ms after which an equal delivery counts as another event. */
+/** The time in ms after which an identical delivery counts as a new event. */
 export const sameWithin = 600_000
 
 /** Whether a delivery repeats the state that was reported before it. */
@@ -51,16 +51,13 @@ export function isAgain(before: ReportedState | undefined, own: ReportedState): 
   return before?.content === own.content && Math.abs(own.receivedAt - before.receivedAt) <= sameWithin
 }
 
-/**
- * Returns the time of an event that has none: the time at which it was received, but always later than the previous event, even if the clock was set
- * back.
- */
+/** Returns the time of an event that has none: the time of its receipt, but always later than the previous event, even if the clock was set back. */
 export function timeAfter(before: Millis | undefined, receivedAt: Millis): Millis {
   const isSetBack = before !== undefined && before >= receivedAt && before - receivedAt <= sameWithin
   return isSetBack ? before + 1 : receivedAt
 }
 
-/** Writes an event. Events without a key of their own are distinguished by the order in which they are processed, under a lock on their object. */
+/** Writes an event. Events without a key are told apart by the order in which they are taken in, under a lock on their object. */
 export function* writeEvent(received: ReceivedEvent, within: Within): Steps<void> {
   const { event, chunk } = received
   if (event.key === undefined) {
@@ -71,7 +68,7 @@ export function* writeEvent(received: ReceivedEvent, within: Within): Steps<void
   if (known.length === 0) yield* insert(chunk, event.key, received, within)
 }
 
-/** Writes an event of an object's state. Each object has one row, with the last reported state and its event. */
+/** Writes an event that reports the state of an object. Each object has one row, with its last reported state and the event that reported it. */
 function* writeState(received: ReceivedEvent, within: Within): Steps<void> {
   const { event, chunk } = received
   const { object, content } = event

@@ -1,9 +1,9 @@
 // Adds increments to the stored totals, for both databases, as steps of the transaction that folds them (`ports/totals.ts`).
 //
 // 1. Increments are summed in memory, so that each series of a project has one increment.
-// 2. The rows of the projects are locked, which also locks their series. A value beyond a project's limit of names becomes `otherNames`.
+// 2. The rows of the projects are locked, which also locks their series. A name beyond a project's limit is replaced with `otherNames`.
 // 3. The stored series are read and the increments are added. If a metric already has the maximum number of series, a new one is added to the
-//    overflow series of the metric.
+//    metric's overflow series.
 import { createHash } from 'node:crypto'
 import { json, number, record, text, type Row } from './columns.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
@@ -21,7 +21,7 @@ import {
   type SeriesTotal,
 } from '../../../model/totals.ts'
 
-/** Adds to a stored counter. The values are the counter's name and the amount. */
+/** Adds to a stored counter. The parameters are the counter's name and the amount. */
 export const addToCounter = `
   INSERT INTO counters (name, value) VALUES (?1, ?2)
   ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`
@@ -29,13 +29,13 @@ export const addToCounter = `
 /** The known values of a project's limited attributes, by metric. */
 type Names = Readonly<Record<string, readonly string[]>>
 
-/** The increments of one project: one for each of its series. */
+/** The increments of one project, one for each of its series. */
 interface Batch extends ProjectIncrements {
   /** The id of the project's row. */
   readonly id: number
   /** The increments, by the `storedName` of their series. */
   readonly bySeries: ReadonlyMap<string, Increment>
-  /** How many increments had a name that exceeded the project's limit. */
+  /** How many increments had a name beyond the project's limit. */
   readonly unnamed: number
 }
 
@@ -56,7 +56,7 @@ export function* addToTotals(increments: readonly ProjectIncrements[], within: W
   const names = batches.flatMap(batch => namesOf(batch).map(name => [batch.id, name]))
   const known = new Map(batches.map(({ id }) => [id, new Map<string, SeriesTotal>()]))
   for (const row of yield each(selectKnown, names)) {
-    // A damaged series restarts at zero, like a counter after a restart.
+    // A damaged series starts again at zero, like a counter after a restart.
     const total = damaged.row('totals', row, seriesOf)
     if (total !== undefined) known.get(projectOfSeries(row))?.set(text('series')(row), total)
   }
@@ -105,7 +105,7 @@ function* lockedBatches(all: readonly ProjectIncrements[], { damaged, log }: Wit
   const batches = found.map(({ name, ...own }): Batch => {
     const row = rows.get(name) ?? {}
     const isLimited = own.increments.some(({ limited }) => limited !== undefined)
-    // If the stored names are damaged, the count towards the limit starts again.
+    // If the stored names are damaged, counting towards the limit starts again.
     const names = (isLimited ? damaged.row('totals_projects', row, namesInRow) : undefined) ?? {}
     const bySeries = new Map(summed(own.increments).map(one => [storedName(one), one]))
     const { newNames, ...limited } = namedWithin(bySeries, names)
@@ -179,22 +179,19 @@ function summed(increments: readonly Increment[]): Increment[] {
   return [...sums.values()]
 }
 
-/**
- * Returns the same totals in fewer increments, which are quicker to write and read. Pipelines of a project that are added together mostly have the
- * same series.
- */
+/** Returns the same totals in fewer increments, which are faster to write and read. Pipelines of the same project mostly have the same series. */
 export function summedByProject(all: readonly ProjectIncrements[]): ProjectIncrements[] {
   return [...Map.groupBy(all, ({ key }) => nameOfKey(key)).values()].flatMap(ofProject => {
     const newest = ofProject.at(-1)
     if (newest === undefined || ofProject.length === 1) return ofProject
     const increments = ofProject.flatMap(one => one.increments)
-    // A folded increment is not counted here, but when it is added to the totals.
+    // A folded increment is counted when it is added to the totals, not here.
     const folded = increments.filter(one => one.folded === true)
     return [{ ...newest, increments: [...summed(increments.filter(one => one.folded !== true)), ...folded] }]
   })
 }
 
-/** Replaces each name beyond the project's limit with `otherNames`. `known`: the names that the project already has. */
+/** Replaces each name beyond the project's limit with `otherNames`. `known`: the names already stored for the project. */
 function namedWithin(
   all: ReadonlyMap<string, Increment>,
   known: Names,
@@ -212,7 +209,7 @@ function namedWithin(
     const own = names.get(metric) ?? new Set(known[metric])
     names.set(metric, own)
     const isNamed = own.has(limited.value) || own.size < limited.max
-    // `otherNames` is stored as a name of the project, so that replicas and later starts know that the overflow was already logged.
+    // `otherNames` is stored among the project's names, so that replicas and later starts know that the overflow was already logged.
     const value = isNamed ? limited.value : otherNames
     if (!own.has(value)) (newNames[metric] ??= []).push(value)
     own.add(value)
@@ -264,7 +261,7 @@ function sumsOf(
       metric: own.metric,
       attributes: own.attributes,
       amount: before === undefined ? own.amount : added(before.amount, own.amount),
-      // The start is one ms earlier, because the interval of a point excludes its start.
+      // The start is one ms earlier, because a data point's interval excludes its start.
       startedAt: before?.startedAt ?? now - 1,
     })
   }

@@ -1,15 +1,16 @@
-// Keeps messages about one subject in order: of the messages that are pending for a destination, only the first message about each subject may be
-// leased.
+// Keeps messages about the same subject in order: of a destination's pending messages, only the first one about each subject may be leased.
 import { keyPrefix } from '../../../model/condition.ts'
 import { number, record, text, type Row } from './columns.ts'
 import type { ExportQueue } from '../ports/outbox.ts'
 
-/** How many of the oldest pending messages are checked. If none of them can be sent, the destination is down, and the other messages wait as well. */
+/**
+ * How many of the oldest pending messages are checked. If none of them can be sent, the destination is down, and the remaining messages wait as well.
+ */
 const maxHeads = 500
 
 /**
- * Selects the pending messages of a queue in order. The values are the destination and the signal. These messages are small, so their sizes do not
- * limit a lease.
+ * Selects a queue's pending messages in order. The parameters are the destination and the signal. These messages are small, so a lease is not limited
+ * by their sizes.
  */
 export const selectInOrder = `
   SELECT o.id, o.due_at, m.event_key AS key, o.lease IS NOT NULL AS is_again, 0 AS size
@@ -21,7 +22,7 @@ export interface Head {
   readonly dueAt: number
 }
 
-/** Returns the first row about each subject, from rows of `selectInOrder`. */
+/** Returns the first row about each subject from the rows of `selectInOrder`. */
 export function headsOf<R extends Row>(rows: readonly R[]): (Head & { readonly row: R })[] {
   const seen = new Set<string>()
   return rows.flatMap(row => {
@@ -39,10 +40,10 @@ export function isInOrder({ signal }: ExportQueue): boolean {
 
 const entry = record({ id: number('id'), dueAt: number('due_at'), key: text('key') })
 
-// Chooses the due exports of a lease. If a lease took only the oldest exports, new pipelines would wait for a long backlog. If it took only the
-// newest, the backlog would never be sent.
+// Chooses which due exports to lease. If only the oldest were leased, new pipelines would wait behind a long backlog. If only the newest were leased,
+// the backlog would never be sent.
 
-/** Yields items of both lists in turn, each item once, up to `limit`. The list `newest` begins with the newest item. */
+/** Yields items from both lists alternately, each item once, up to `limit`. The list `newest` starts with the newest item. */
 export function* bothEnds<T>(oldest: readonly T[], newest: readonly T[], limit: number): Generator<T> {
   const taken = new Set<T>()
   for (let at = 0; at < Math.max(oldest.length, newest.length); at += 1) {

@@ -1,8 +1,8 @@
-// Stores the jobs of a run with many jobs in pages, so that a change of one job reads and writes only one page (decision 116). A run with few jobs
-// stores them in its own row.
+// Stores the jobs of a large run in pages, so that a change to one job reads and writes only one page (decision 116). A small run stores its jobs in
+// its own row.
 //
-// The pages of a run do not overlap. A page contains the jobs from its `first_job` up to the `first_job` of the next page. The first page begins at
-// 0, so that every job id belongs to a page before the job is known. A page that grows too large is split. Pages are never joined, because a run
+// The pages of a run do not overlap. A page contains the jobs from its `first_job` up to the `first_job` of the next page. The first page starts at
+// 0, so that every job id belongs to a page before the job is known. A page that grows too large is split. Pages are never merged, because a run
 // never loses jobs.
 import { bytes, number, type Row } from './columns.ts'
 import { documentBytes, documentOf } from './stored-json.ts'
@@ -10,19 +10,22 @@ import { each, forRows, type Steps, type StepValue } from './steps.ts'
 import type { Job } from '../../../model/job.ts'
 import type { RunWork } from '../ports/runs.ts'
 
-/** The maximum number of jobs in one page, or in the row of a run. */
+/** The maximum number of jobs in one page, or in a run's own row. */
 export const maxJobs = 50
 
-/** The maximum number of jobs of all runs that are in memory at once, where statements are round trips. A run with more jobs is loaded alone. */
+/**
+ * The maximum number of jobs in memory at once, across all runs, on a database where statements are round trips. A run with more jobs is loaded
+ * alone.
+ */
 export const maxJobsAtOnce = 20_000
 
-/** The row of a run, and the jobs of it that are to be read. */
+/** The row of a run, and the jobs of the run to read. */
 export interface Wanted {
   readonly row: Row
   readonly jobs: RunWork['jobs']
 }
 
-/** Reads the pages that contain these jobs. The result is grouped by run id. */
+/** Reads the pages that contain these jobs. Returns the pages by run id. */
 export function* readPages(wanted: readonly Wanted[]): Steps<ReadonlyMap<number, readonly Row[]>> {
   const paged = wanted.filter(({ row }) => jobCount(row) > maxJobs)
   const [whole, some] = [paged.filter(readsAll), paged.filter(one => !readsAll(one))]
@@ -43,7 +46,7 @@ export function* readPages(wanted: readonly Wanted[]): Steps<ReadonlyMap<number,
   )
 }
 
-/** Whether so many jobs are needed that nearly every page contains one of them. */
+/** Whether so many jobs are needed that nearly every page contains one. */
 function readsAll({ jobs }: Wanted): boolean {
   return jobs === 'all' || jobs.length > maxJobs
 }
@@ -66,7 +69,7 @@ export function jobsOfPage(page: Row): readonly Job[] {
 
 /** The division of a run's jobs between its row and its pages. */
 export interface Placed {
-  /** All jobs that are stored in the row of the run. */
+  /** All jobs that are stored in the run's row. */
   readonly inRow: readonly Job[]
   /** The values of `writePages`, without the id of the run. */
   readonly pages: readonly StepValue[][]
@@ -117,9 +120,9 @@ const content = bytes('content')
 /** The number of all jobs of the run. */
 export const jobCount = number('jobs')
 
-// Cuts a list into slices of a limited size.
+// Cuts a list into slices of limited size.
 
-/** Returns slices whose sizes add up to `max` at most. An item that exceeds `max` becomes a slice of its own. */
+/** Returns slices whose sizes each add up to at most `max`. An item that exceeds `max` becomes a slice of its own. */
 export function cut<T>(items: readonly T[], sizeOf: (item: T) => number, max: number): T[][] {
   const slices: T[][] = []
   let sum = Infinity

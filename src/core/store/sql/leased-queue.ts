@@ -1,5 +1,5 @@
-// A queue in a table, for both databases. A row is leased when it is due, and becomes due again when its lease has expired. Each of these tables has
-// the column `due_at` (when the row is due, or its lease ends) and the column `leased` (1 while the row is leased). If tries are counted, it also has
+// A queue in a table, for both databases. A row is leased when it is due, and becomes due again when its lease expires. Each of these tables has the
+// column `due_at` (when the row is due, or its lease ends) and the column `leased` (1 while the row is leased). If attempts are counted, it also has
 // `tries`.
 import type { Row } from './columns.ts'
 import type { Statements, Value } from './statements.ts'
@@ -16,9 +16,9 @@ export interface LeasedQueue {
     leaseMs: number,
     which?: (before: number) => Condition,
   ): Promise<{ readonly rows: readonly Row[]; readonly now: number }>
-  /** Extends the leases of these rows to `leaseMs` from now. With 0 the rows are due at once. */
+  /** Extends the leases of these rows to `leaseMs` from now. With 0 the rows become due at once. */
   extend(rows: Condition, leaseMs: number): Promise<void>
-  /** Ends the leases of these rows, and makes the rows due in `ms`. `counted`: whether this counts as a try. */
+  /** Ends the leases of these rows, and makes the rows due in `ms`. `counted`: whether this counts as an attempt. */
   defer(rows: Condition, ms: number, counted?: boolean): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export function leasedQueue(
   return {
     take: async (limit, leaseMs, which = () => ['due_at IS NOT NULL', []]) => {
       const now = await sql.now()
-      // Check first, because usually nothing is due, and a SELECT needs no transaction.
+      // Check first: usually nothing is due, and a SELECT needs no transaction.
       const [is, own] = which(1)
       const first = await sql.all(`SELECT 1 FROM ${table} WHERE due_at <= ?1 AND ${is} LIMIT 1`, [now, ...own])
       if (first.length === 0) return { rows: [], now }
@@ -51,7 +51,7 @@ export function leasedQueue(
       )
       return { rows, now }
     },
-    // If a row was made due again while it was leased, it no longer counts as leased. Its lease is not extended, so it stays due.
+    // A row that was made due again while it was leased no longer counts as leased. Its lease is not extended, so it stays due.
     extend: async ([where, values], leaseMs) =>
       put(`leased = ${leaseMs > 0 ? 1 : 0}`, [`leased = 1 AND ${where}`, values], leaseMs),
     defer: async (rows, ms, counted = false) => put(`leased = 0${counted ? ', tries = tries + 1' : ''}`, rows, ms),

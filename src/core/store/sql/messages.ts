@@ -1,7 +1,7 @@
-// Writes messages with their outbox entries, as steps of a transaction. It also deletes messages that are pending for no destination.
+// Writes messages with their outbox entries, as steps of a transaction. Also deletes messages that are no longer pending for any destination.
 //
-// Messages are encoded here, and not earlier, because the transaction still adds data to them: ids of deployments, the job of an event, and the time
-// of an event.
+// Messages are encoded here, and not earlier, because the transaction still adds data to them: deployment ids, the job of an event, and the time of
+// an event.
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import { groupPathOf } from './owners.ts'
 import { isEvent, type AnyChunk } from '../../../model/event.ts'
@@ -23,7 +23,7 @@ export function* writeMessages(unsent: readonly Unsent[], { encode, now }: Withi
     insertMessages,
     messages.map(({ chunk, key, signal, body }) => messageValues(chunk, key, signal, body)),
   )
-  // Messages are numbered in the order in which they are written.
+  // Message ids are in the order in which the messages are written.
   const ids = rows.map(idOf).sort((a, b) => a - b)
   yield each(
     insertEntries,
@@ -59,7 +59,7 @@ const insertEntries = forRows(
 const idOf = number('id')
 
 /**
- * Encodes an event again that waited for the span of its job, and makes its message due. A message that was already leased or sent stays unchanged,
+ * Re-encodes an event that waited for the span of its job, and makes its message due. A message that was already leased or sent stays unchanged,
  * because every repetition must be identical.
  */
 export function* releaseMessages(chunk: AnyChunk, key: string, { encode, now }: Within): Steps<void> {
@@ -81,8 +81,8 @@ const queueOf = record({ destination: text('destination'), signal: word('signal'
 const entriesOf = number('entries')
 
 /**
- * Deletes messages without entries. The messages are locked first: if two replicas delete the last entries at the same time, the second replica then
- * sees that no entry is left.
+ * Deletes messages without entries. The messages are locked first: if two replicas delete the last entries at the same time, the second one then sees
+ * that no entry is left.
  */
 export function* deleteUnused(messages: readonly number[], { isShared }: Pick<Within, 'isShared'>): Steps<void> {
   const rows = [...new Set(messages)].sort((a, b) => a - b).map(id => [id])

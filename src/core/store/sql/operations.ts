@@ -1,4 +1,4 @@
-// The operations of a store that are written once for both databases.
+// The store's operations that are the same for both databases.
 import { bringBack } from './too-far-ahead.ts'
 import { enrichmentQueue } from '../ports/enrichment-queue.ts'
 import { quarantine } from '../ports/quarantine.ts'

@@ -1,4 +1,4 @@
-// The SQL of the outbox that both databases share: settling entries, counting queues and handling dead letters.
+// The outbox SQL that both databases share: settling entries, counting queues and handling dead letters.
 import { bytes, number, optional, record, text, word, type Row, plainText } from './columns.ts'
 import {
   signals,
@@ -15,7 +15,7 @@ import { readings } from './reading.ts'
 import { deleteUnused } from './messages.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 
-/** The maximum delay of an export in the store, in ms. The export queue handles a longer `Retry-After`. */
+/** The maximum time in ms by which the store defers an export. The export queue handles a longer `Retry-After`. */
 const maxPutOff = 600_000
 
 export function deadLetters(
@@ -30,7 +30,7 @@ export function deadLetters(
   const reading = readings(sql)
   const within = (scope: Scope): DeadLetters => {
     const { ask, scoped } = reading(scope)
-    // The backend's answer is hidden from people with a limited scope, because it is about a batch of several projects.
+    // The backend's response is hidden from people with a limited scope, because it is about a batch from several projects.
     const letter = (row: Row): DeadLetter => {
       const found = letterOf(row)
       return { ...found, error: textWithin(scope, found.error) }
@@ -83,13 +83,13 @@ export function deadLetters(
 }
 
 /**
- * A backlog of more than `large` exports is not counted for every page and scrape. It is counted at most once per `believedMs` for each export: every
- * 20 s for a million exports, which SQLite counts in half a second.
+ * A backlog of `large` exports or more is not counted for every page and scrape. Its count is cached for `believedMs` per export: 20 s for a million
+ * exports, which SQLite counts in half a second.
  */
 const large = 20_000
 const believedMs = 0.02
 
-/** Makes pending entries due. Leased entries are left out, because on PostgreSQL a lease is a due time in the future. */
+/** Makes pending entries due. Leased entries are excluded, because on PostgreSQL a lease is a due time in the future. */
 const makeDue = `
   UPDATE outbox SET due_at = ?1
   WHERE state = 'pending' AND destination = ?2 AND signal = ?3 AND due_at > ?1 AND lease IS NULL`
@@ -98,7 +98,7 @@ const move = (skipLocked: string): string => `
   UPDATE outbox SET destination = ?3 WHERE id IN
     (SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 LIMIT ?4 ${skipLocked})`
 
-/** Deletes the chosen entries, and the messages that have no entries left. Returns the number of deleted entries. */
+/** Deletes the chosen entries, and messages with no entries left. Returns the number of deleted entries. */
 export function* drop([ids, values]: readonly [string, readonly StepValue[]], within: Within): Steps<number> {
   const rows = yield [`DELETE FROM outbox WHERE id IN (${ids}) RETURNING message_id`, values]
   yield* deleteUnused(rows.map(messageOf), within)
@@ -107,7 +107,7 @@ export function* drop([ids, values]: readonly [string, readonly StepValue[]], wi
 
 const messageOf = number('message_id')
 const bodyOf = bytes('body')
-/** Resets a dead entry for another try. `?1` is the current time. */
+/** Resets a dead entry for another attempt. `?1` is the current time. */
 const retried = `state = 'pending', due_at = ?1, lease = NULL, tries = 0, settled_at = NULL`
 
 /** Joins dead entries with their messages. A further condition may follow with AND. */
@@ -137,7 +137,7 @@ const letterOf = record({
   settledAt: number('settled_at'),
 })
 
-/** Reads pending and dead entries from indexes only, except the row of the oldest entry of each queue. */
+/** Reads pending and dead entries from indexes only, except for the row of each queue's oldest entry. */
 export const selectQueues = `
   SELECT destination, signal, pending, (SELECT o.pending_since FROM outbox o WHERE o.id = queues.first) AS oldest, dead, error, put_off
   FROM (
@@ -165,7 +165,7 @@ const queue = record({
   putOff: number('put_off'),
 })
 
-/** The columns of the message that a leased entry includes. */
+/** The message columns that a leased entry includes. */
 export const entryColumns = `m.body, m.instance, m.project_id, m.project, m.group_path, m.pipeline_id, m.event_key, m.observed_at`
 
 const entry = record({
@@ -188,7 +188,7 @@ export function entryOf(row: Row): OutboxEntry {
   return { ...rest, subject: { instance, path, projectId } }
 }
 
-/** Settles entries, and deletes the messages that have no entries left. Returns how many of the entries were still leased by the caller. */
+/** Settles entries, and deletes messages with no entries left. Returns how many of the entries the caller still had leased. */
 export function* settle(settlements: readonly Settlement[], token: string, within: Within): Steps<number> {
   const { now } = within
   const of = <As extends Settlement['as']>(as: As): Extract<Settlement, { as: As }>[] =>
@@ -235,7 +235,7 @@ const putBack = forRows(
   ['bigint', 'text', 'bigint'],
   ({ rows }) =>
     `UPDATE outbox SET lease = NULL, due_at = s.due_at FROM (${rows}) AS s (id, token, due_at) WHERE ${own} RETURNING outbox.id`,
-  // SQLite changes nothing in the row, because its leases are in memory.
+  // SQLite does not change the row, because its leases are in memory.
   `SELECT id FROM outbox WHERE ${ofOne} AND ?3 IS NOT NULL`,
 )
 const reject = forRows(

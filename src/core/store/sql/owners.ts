@@ -1,5 +1,5 @@
-// The owners of data, for both databases: each project, group and instance with its latest path. Scopes choose among these rows. So a renamed or
-// moved project is shown or hidden with all of its data, even data that was written under an older path.
+// The owners of data, for both databases: each project, group and instance with its latest path. Scopes select from these rows. So a renamed or moved
+// project is shown or hidden with all of its data, even data that was written under an older path.
 import { each, forRows, type Step, type StepValue } from './steps.ts'
 import { newestSecondOf, versionOfField, type Versioned } from '../../../model/versioned.ts'
 import { number, record, text, type Row, plainText } from './columns.ts'
@@ -7,12 +7,12 @@ import type { Run } from '../../../model/run.ts'
 import type { SeenOwner } from '../ports/runs.ts'
 
 export function ownerOfRun({ key, project }: Run): SeenOwner {
-  // The version of the path has two parts. The first part tells whether a pipeline was reported, and the second part is the time.
+  // The version of the path has two parts: whether a pipeline was reported, and the time.
   const at = newestSecondOf((versionOfField(project, 'path') ?? '').split(':')[1] ?? '') * 1_000
   return { instance: key.instance, project: project.facts, at }
 }
 
-/** Returns the owner of a report. A report without a time of its own arrived with a run, whose project is already known. */
+/** Returns the owner of a report. A report without a time of its own arrived with a run, whose project is already recorded. */
 export function ownerOfReport(
   { instance, project }: Pick<SeenOwner, 'instance' | 'project'>,
   own: Pick<Versioned<object>, 'version'> | undefined,
@@ -20,14 +20,14 @@ export function ownerOfReport(
   return { instance, project, at: own === undefined ? 0 : newestSecondOf(own.version) * 1_000 }
 }
 
-/** Returns the group path for the row of an event. It is empty if the event belongs to a project. */
+/** Returns the group path for an event's row. It is empty if the event belongs to a project. */
 export function groupPathOf({ project, group }: Pick<SeenOwner, 'project' | 'group'>): string {
   return project === undefined ? plainText(group ?? '') : ''
 }
 
 /**
  * Writes new owners. This must be the last write: a transaction that has locked these rows locks nothing else. Usually no owner is new, and nothing
- * is written or locked. A later path replaces an earlier one. An unknown path replaces none.
+ * is written or locked. A later path replaces an earlier one; an unknown path replaces none.
  */
 const writeNew = forRows(
   ['text', 'bigint', 'text', 'text', 'bigint'],
@@ -63,12 +63,12 @@ export const ownerRow: (row: Row) => OwnerRow = record({
 export interface OwnerRow {
   readonly id: number
   readonly instance: string
-  /** The id of the project. 0 for a group or an instance. */
+  /** The project id, or 0 for a group or an instance. */
   readonly projectId: number
   readonly path: string
 }
 
-/** The sum of all versions. It grows with each change, in whatever order transactions commit. */
+/** The sum of all versions. It grows with every change, regardless of the order in which transactions commit. */
 export const selectOwnersVersion =
   'SELECT count(*) AS owners, CAST(coalesce(sum(version), 0) AS bigint) AS versions FROM owners'
 export const selectOwners = 'SELECT id, instance, project_id, path FROM owners'

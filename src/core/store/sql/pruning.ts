@@ -1,4 +1,4 @@
-// Deletes rows that are no longer needed, for both databases. It works in small steps, so that other work does not wait. `maintenance.ts` decides
+// Deletes rows that are no longer needed, for both databases. It works in small steps, so that other work is not blocked. `maintenance.ts` decides
 // which rows to delete and when.
 import { drop } from './outbox.ts'
 import { each, forRows, type Steps, type Within } from './steps.ts'
@@ -22,15 +22,15 @@ export interface RunsPruned {
   readonly pruned: number
   /** How many of the pruned runs left a tombstone. */
   readonly remembered: number
-  /** The position where the next step continues. Undefined after the last step. */
+  /** Where the next step continues. Undefined after the last step. */
   readonly next?: RunCursor | undefined
 }
 
 export type Pruning = ReturnType<typeof pruning>
 
-/** The space measurements that differ between the databases. */
+/** How the databases differ in measuring and freeing space. */
 export interface Space {
-  /** Returns the share of the size limit that is in use. At 1, deliveries are refused. */
+  /** Returns the fraction of the size limit that is in use. At 1, deliveries are rejected. */
   readonly fullness: () => Promise<number>
   /**
    * Returns unused space to the file system unless it is likely to be reused soon. Returns the number of freed bytes, and 0 when no more space can be
@@ -51,7 +51,7 @@ export function pruning(sql: Statements, space: Space) {
   return {
     /**
      * Checks the next `limit` runs that are not due and last changed before `before`. Runs without a snapshot since then are deleted with their jobs
-     * and chunks. A tombstone remembers what was exported. Pending exports of these runs stay.
+     * and chunks. A tombstone records what was exported. Pending exports of these runs stay.
      */
     runs: async (before: Millis, limit: number, from: RunCursor | undefined): Promise<RunsPruned> =>
       sql.transaction(within => pruneRuns(before, limit, from, within)),
@@ -62,25 +62,25 @@ export function pruning(sql: Statements, space: Space) {
         'DELETE FROM chunks WHERE id IN (SELECT chunk_id FROM events WHERE taken_at < ?1 ORDER BY taken_at LIMIT ?2)',
         [before, limit],
       ),
-    /** Deletes dead letters that were refused before the time `before`. */
+    /** Deletes dead letters that were rejected before `before`. */
     deadLetters: async (before: Millis, limit: number): Promise<number> => {
       const ids = `SELECT id FROM outbox WHERE state = 'dead' AND settled_at < ?1 ORDER BY settled_at LIMIT ?2`
       return sql.transaction(within => drop([ids, [before, limit]], within))
     },
-    /** Deletes entries of a queue that is no longer configured, if they have been pending since before the time `before`. */
+    /** Deletes entries of a queue that is no longer configured, if they have been pending since before `before`. */
     unserved: async ({ destination, signal }: ExportQueue, before: Millis, limit: number): Promise<number> => {
       const ids = `SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 AND pending_since < ?3
                    LIMIT ?4 ${sql.skipLocked}`
       return sql.transaction(within => drop([ids, [destination, signal, before, limit]], within))
     },
     quarantinedDeliveries: older('quarantined_deliveries', 'id', 'received_at'),
-    /** Deletes idempotency keys that were first seen before the time `before`. */
+    /** Deletes idempotency keys that were first seen before `before`. */
     keys: older('delivery_keys', 'seen_at, key', 'seen_at'),
     ...space,
   }
 }
 
-/** Deletes the next runs that are complete and not in use, and writes tombstones for the runs that were exported. Locked rows are skipped. */
+/** Deletes the next runs that are complete and idle, and writes tombstones for those that were exported. Locked rows are skipped. */
 function* pruneRuns(
   before: Millis,
   limit: number,
@@ -97,7 +97,7 @@ function* pruneRuns(
   // Keeps only one run in memory at a time, unless statements are round trips.
   for (const slice of cut(locked, jobCount, isShared ? maxJobsAtOnce : 0)) {
     const pages = yield* readPages(slice.map(row => ({ row, jobs: 'all' })))
-    // A damaged run is not pruned, because without the run a tombstone could not list what was sent.
+    // A damaged run is not pruned, because a tombstone could not list what was sent.
     const runs = slice.flatMap(row => {
       const run = storedRun(damaged, row, pages.get(idOf(row)) ?? [])?.run
       return run === undefined || isRecent(run, before, now) ? [] : [{ id: idOf(row), tombstone: remember(run) }]
@@ -129,7 +129,7 @@ const lockAtRest = forRows(
 )
 /**
  * Whether a snapshot of the run was taken since then, so that pages still show the run. Pending entries do not need their run. A snapshot time in the
- * future does not count, because it was stored while a clock was ahead.
+ * future is ignored, because it was stored while a clock was ahead.
  */
 function isRecent({ attempts }: Run, since: Millis, now: Millis): boolean {
   return attempts.some(({ exported }) => exported !== undefined && exported.at >= since && exported.at <= now)

@@ -1,24 +1,24 @@
-// Runs the queries of pages within a scope. A query without a placeholder for the condition of the scope does not compile.
+// Runs the queries of pages within a scope. A query without a placeholder for the scope's condition does not compile.
 //
-// In the text of a query, `{visible l}` stands for the condition that the owner of the row `l` is in the scope. `{visible event e}` is the same for a
-// row of `events`, which may belong to no project. If the scope has no limits, the condition is always true. Otherwise it lists the ids of the owners
-// in the scope. This process computes these ids, because it matches the globs, and passes them to the query. It computes them again when an owner was
-// added or has moved.
+// In a query, `{visible l}` stands for the condition that the owner of the row `l` is in the scope. `{visible event e}` is the same for a row of
+// `events`, which may belong to no project. If the scope has no limits, the condition is always true. Otherwise it lists the ids of the owners in the
+// scope. They are computed in this process, because it matches the globs, and passed to the query. They are computed again when an owner was added or
+// has moved.
 import { everything, type Scope } from '../ports/scope.ts'
 import { ownerRow, selectOwners, selectOwnersVersion, type OwnerRow } from './owners.ts'
 import type { Ask, Statements, Value } from './statements.ts'
 import type { DamagedRows } from './damaged-rows.ts'
 import type { Row } from './columns.ts'
 
-/** A query with a placeholder for the condition of the scope. */
+/** A query with a placeholder for the scope's condition. */
 export type ScopedSql = `${string}{visible${string}}${string}`
 
 export interface Reading {
   readonly scope: Scope
   readonly ask: (sql: ScopedSql, values?: readonly Value[]) => Promise<Row[]>
-  /** Returns the text and the values of such a query, for a caller that runs the query itself. */
+  /** Returns the SQL and the values of such a query, for a caller that runs it itself. */
   readonly scoped: (sql: ScopedSql, values: readonly Value[]) => Promise<[string, Value[]]>
-  /** Reads further data of rows that `ask` has found, by the ids of these rows. */
+  /** Reads more data of rows that `ask` has found, by row id. */
   readonly byRow: Ask
   /** Returns the latest path of a project. Undefined if the path is unknown. */
   readonly pathOf: (instance: string, projectId: number) => Promise<string | undefined>
@@ -48,7 +48,7 @@ export function readings(sql: Statements): (scope: Scope) => Reading {
     return known
   }
 
-  /** Returns the ids of the owners in the scope, as JSON. */
+  /** Returns the ids of the scope's owners, as JSON. */
   async function visibleIds(scope: Scope): Promise<string> {
     const of = await owners()
     const last = visible.get(scope)
@@ -82,8 +82,8 @@ export function unbounded(sql: Statements): Reading {
 const mark = /\{visible(?: (event|path))?(?: ([\w.]+))?\}/g
 
 /**
- * The SQL condition for a placeholder. The first argument contains the kind and the row name of the placeholder. `ids` is SQL that selects the ids of
- * the owners.
+ * Returns the SQL condition for a placeholder. The first argument contains the kind and the row name of the placeholder. `ids` is SQL that selects
+ * the ids of the owners.
  */
 function condition([kind, name]: readonly unknown[], ids: string): string {
   const row = typeof name === 'string' ? `${name}.` : ''

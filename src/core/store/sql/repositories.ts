@@ -1,4 +1,4 @@
-// Repositories in the key-value table, for both databases. A document that does not have the shape of its kind is damaged: it is logged once and
+// Repositories in the key-value table, for both databases. A document that does not match the schema of its kind is damaged: it is logged once and
 // treated as missing.
 import { repositoriesOf, type Repositories, type Repository } from '../ports/repository.ts'
 import { storedDocument } from './stored-json.ts'
@@ -9,13 +9,13 @@ import { record, text } from './columns.ts'
 import type { Millis } from '../../../model/instant.ts'
 
 export function repositories(sql: Statements): Repositories {
-  /** Changes a value under a lock. If the new value is undefined, the value is deleted. */
+  /** Changes a value under a lock. Undefined deletes the value. */
   const changeValue = async <T>(
     name: string,
     change: (value: string | undefined, now: Millis) => { readonly value: string | undefined; readonly result: T },
   ): Promise<T> =>
     sql.transaction(function* (within) {
-      // A document that does not exist yet has no row to lock, so its name is locked.
+      // A document that does not exist yet has no row to lock, so its name is locked instead.
       yield* lockNames([name], within)
       const [row] = yield [selectValue, [name]]
       const { value, result } = change(row && valueOf(row), within.now)
@@ -35,7 +35,7 @@ export function repositories(sql: Statements): Repositories {
       text === undefined
         ? undefined
         : sql.damaged.row('key_value', { name, text }, row => storedDocument(row.text, shape))
-    /** Lists the documents in the order of their names. */
+    /** Lists the documents, ordered by name. */
     const list = async () => {
       const beginning = 'substr(name, 1, length(CAST(?1 AS text))) = ?1'
       const select = `SELECT name, value FROM key_value WHERE ${beginning} ORDER BY name`

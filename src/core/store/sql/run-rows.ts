@@ -1,7 +1,7 @@
-// Decodes runs from rows of `runs`. If a run has many jobs, its pages of jobs are decoded as well. No other code decodes runs.
+// Decodes runs from rows of `runs`, and the job pages of large runs. No other code decodes runs.
 //
-// A run is one document: its head in the form of the model, and its jobs with their export state. If a row or page is damaged, the run cannot be
-// read.
+// A run is one document: its head in the form of the model, and its jobs with their export state. If its row or one of its pages is damaged, the run
+// cannot be read.
 import { bytes, keyOf, json, number, optional, record, type Row } from './columns.ts'
 import { documentBytes, documentOf } from './stored-json.ts'
 import { DataError } from '../../../lib/fault.ts'
@@ -24,7 +24,7 @@ export function runDocument({ key, project: own, jobs: all, ...head }: Run, jobs
   return documentBytes({ ...head, jobs } satisfies Document)
 }
 
-/** Decodes a run. `pages`: the pages that were read, in order. Undefined if there is no row, or if the row is damaged. */
+/** Decodes a run. `pages`: the pages that were read, in order. Undefined if the row is missing or damaged. */
 export function storedRun(damaged: DamagedRows, of: Row | undefined, pages: readonly Row[]): StoredRun | undefined {
   return damaged.row('runs', of, row => {
     const { jobs: own, ...head } = documentOf<Document>(document(row))

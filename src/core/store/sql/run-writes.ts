@@ -1,4 +1,4 @@
-// Writes runs, chunks and messages, as steps of a transaction. One statement writes all rows of a kind, for all runs.
+// Writes runs, chunks and messages, as steps of a transaction. For each kind, one statement writes the rows of all runs.
 import { Again, each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import { nameOf, runDocument } from './run-rows.ts'
 import { keyOf } from './columns.ts'
@@ -18,7 +18,7 @@ export interface Written {
   readonly changes: readonly RunChange[]
 }
 
-/** The jobs that are new or have changed. */
+/** Returns the jobs that are new or have changed. */
 export function changedJobs({ before, after }: Pick<Written, 'before' | 'after'>): Job[] {
   return [...after.run.jobs.values()].filter(job => before?.run.jobs.get(job.id) !== job)
 }
@@ -62,7 +62,7 @@ const updateRuns = forRows(
   `UPDATE runs SET ${runColumns.map((name, at) => `${name} = ?${at + 1}`).join(', ')} WHERE id = ?${runColumns.length + 1}`,
 )
 
-/** Writes the rows of runs and their pages of jobs. Returns the ids of the rows. */
+/** Writes the rows of runs and their job pages. Returns the ids of the rows. */
 export function* writeRuns(all: readonly Written[]): Steps<number[]> {
   const placed = all.map(one => {
     const known = one.before?.run.jobs ?? new Map<number, Job>()
@@ -76,7 +76,7 @@ export function* writeRuns(all: readonly Written[]): Steps<number[]> {
       return [...runValues(one, at), instance, pipelineId]
     }),
   )
-  // Another replica has just created one of these runs. Repeat the decisions with the row of that run locked.
+  // Another replica has just created one of these runs. Decide again, with that run's row locked.
   if (inserted.length < fresh.length) throw new Again()
   yield each(
     updateRuns,
@@ -91,7 +91,7 @@ export function* writeRuns(all: readonly Written[]): Steps<number[]> {
   return ids
 }
 
-/** Writes chunks of snapshots with their messages, and the insides of jobs. `run`: the id of the run's row. */
+/** Writes the chunks of snapshots with their messages, and the insides of jobs. `run`: the id of the run's row. */
 export function* writeChunks(
   chunks: readonly (PendingChunk & { readonly run: number })[],
   within: Within,

@@ -1,7 +1,7 @@
-// Changes runs, as steps of a transaction: loads the runs under a lock, decides their changes, and writes the changes.
+// Changes runs, as steps of a transaction: loads the runs under a lock, decides on their changes, and writes them.
 //
 // All runs of the transaction are locked at once, in the order of their keys, so that replicas do not deadlock. Then all decisions about a run are
-// made one after the other, and the run is written once.
+// made one after another, and the run is written once.
 import { changedJobs, writeChunks, writeRuns, type Written } from './run-writes.ts'
 import { changesListing, insertListings, listingOf } from '../read-models/listing.ts'
 import { cut, jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
@@ -19,7 +19,7 @@ import type { RunKey } from '../../../model/observation.ts'
 import { addTotals } from '../ports/totals.ts'
 import { nameOfJob, writeEvent } from './events.ts'
 
-/** Called with the id of a run whose row was changed. It is used on SQLite, where the only process keeps leases in memory. */
+/** Called with the id of a run whose row was changed. Used on SQLite, where the only process keeps the leases in memory. */
 export type OnChanged = (id: number) => void
 
 /** The rows that are written at the end of the transaction. */
@@ -48,14 +48,14 @@ export function* changeRuns(
     works,
     row: works[0] && rows.get(nameOf(works[0].key)),
   }))
-  // Where statements are not round trips, only one run at a time is kept in memory.
+  // If statements are not round trips, only one run at a time is in memory.
   const atOnce = within.isShared ? maxJobsAtOnce : 0
   for (const slice of cut(ofRuns, ({ row }) => (row === undefined ? 1 : jobCount(row)), atOnce))
     yield* changeSlice(slice, last, changed, within)
   yield* writeBeside({ events, reports: last.reports }, last.totals, last.owners, within)
 }
 
-/** Locks runs and returns their rows by the names of their keys. A pruned run that is observed again is restored from its tombstone. */
+/** Locks runs and returns their rows by the names of their keys. If a pruned run is observed again, it is restored from its tombstone. */
 function* lockRuns(keys: readonly RunKey[], within: Within): Steps<Map<string, Row>> {
   const values = new Map(keys.map(key => [nameOf(key), [key.instance, key.pipelineId]]))
   const locked = yield each(selectRuns, [...values.values()])
@@ -90,7 +90,7 @@ interface WorkOnRun {
   readonly row: Row | undefined
 }
 
-/** Decides and writes the changes of a part of the runs. */
+/** Decides on and writes the changes to a slice of the runs. */
 function* changeSlice(
   slice: readonly WorkOnRun[],
   last: Last,
@@ -145,7 +145,7 @@ function jobsOf(works: readonly RunWork[]): RunWork['jobs'] {
   return some
 }
 
-/** Makes the decisions about a run. Each decision receives the result of the previous one. */
+/** Makes all decisions about a run. Each decision receives the result of the previous one. */
 function* decideAll(
   works: readonly RunWork[],
   before: StoredRun | undefined,
@@ -171,7 +171,7 @@ function* decideAll(
   return { after, changes }
 }
 
-/** Lets reporters complete the change of a run, based on their own reports. */
+/** Lets each reporter complete the change to a run, based on its own reports. */
 function* completed(decided: RunChange, earlier: readonly Reports[]): Steps<RunChange> {
   let change = decided
   const before = new Map(byReporter(earlier))
@@ -187,7 +187,8 @@ function listingRow(id: number, run: Run, now: number): StepValue[][] {
 
 const idOf = number('id')
 
-// The last steps of a transaction of runs. They write the events that arrived with the runs, the reports of features, and the increments of totals.
+// The last steps of a transaction that changes runs. They write the events that arrived with the runs, the reports of features, and the increments of
+// totals.
 
 /** Writes the last rows of a transaction. It must be called after all steps that lock rows of runs. */
 export function* writeBeside(

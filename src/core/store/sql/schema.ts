@@ -1,15 +1,15 @@
-// The tables of both databases. Times are Unix time in ms. JSON is stored as text, because it is never queried.
+// The tables of both databases. Times are Unix times in ms. JSON is stored as text, because it is never queried.
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 import type { Dialect, StorePart } from '../ports/store-part.ts'
 import { number, record, text, type Row } from './columns.ts'
 
-/** Recognises a statement that fails because no released version has such a schema: by SQLite's message or PostgreSQL's code. */
+/** Recognises statements that failed because of a schema that no released version has: by SQLite's message or PostgreSQL's code. */
 export const isOfTheSchema = {
   sqlite: /no such (table|column|index)|has no column named|already exists|duplicate column name/,
   postgres: /^(42P01|42703|42P07|42701|42704|42710)$/,
 } as const
 
-/** The error for a schema that was made by a version between two releases, or changed by hand. */
+/** The error for a schema that was created by an unreleased version, or changed by hand. */
 export function otherSchema(store: string, error: unknown, start: string): StoreError {
   return new StoreError(
     `${store} has a schema that no released version has: ${reasonOf(error)}.`,
@@ -18,7 +18,7 @@ export function otherSchema(store: string, error: unknown, start: string): Store
   )
 }
 
-/** Throws StoreError if the schema is more than one step newer. `newest`: the last step of this version. */
+/** Throws StoreError if the schema is more than one step ahead. `newest`: the last step of this version. */
 export function refuseNewer(store: string, number: number, newest: number, of = ''): void {
   if (number <= newest + 1) return
   throw new StoreError(
@@ -27,7 +27,7 @@ export function refuseNewer(store: string, number: number, newest: number, of = 
   )
 }
 
-/** Returns the remedy for a schema that cannot be read. `start`: what the new version should be started with. */
+/** Returns the remedy for a schema that cannot be read. `start`: what to start the new version with. */
 export function leaveOldSchema(start: string): string {
   return `Let the version that wrote it export its pending data, stop it, then start this version with ${start}.`
 }
@@ -297,7 +297,7 @@ export function schemaOf(dialect: Dialect): string {
   `
 }
 
-// The schemas of features. The store records how many steps of each schema have run, and runs the missing steps when it is opened.
+// The schemas of features. The store records how many steps of each schema have run, and runs the missing steps on opening.
 
 export const selectPartNumbers = 'SELECT name, number FROM schema_parts'
 
@@ -308,7 +308,7 @@ export interface MissingSteps {
   readonly steps: readonly string[]
 }
 
-/** Returns the missing schema steps, given the rows of `selectPartNumbers`. Throws StoreError for a schema that is more than one step newer. */
+/** Returns the missing schema steps, given the rows of `selectPartNumbers`. Throws StoreError if a schema is more than one step ahead. */
 export function missingSteps(rows: readonly Row[], parts: readonly StorePart[], dialect: Dialect): MissingSteps[] {
   const done = new Map(rows.map(partNumber).map(one => [one.name, one.number]))
   return parts.flatMap(({ name, schema }) => {

@@ -11,8 +11,8 @@ export type StepValue = Cell
 export type StepOf = readonly [sql: string, values: readonly StepValue[]]
 
 /**
- * A statement for many rows of values. No two rows may write the same database row. PostgreSQL receives all rows in one statement, because every
- * statement is a round trip. SQLite runs the statement once for each row. If there are no rows, nothing runs.
+ * A statement for many rows of values. No two input rows may write the same database row. PostgreSQL receives all rows in one statement, because
+ * every statement is a round trip. SQLite runs the statement once per row. Without rows, nothing runs.
  */
 export interface ForRows {
   readonly types: readonly ColumnType[]
@@ -27,27 +27,27 @@ export type Step =
 
 export type Steps<T> = Generator<Step, T, readonly Row[]>
 
-/** The context that a transaction gives its steps. */
+/** The context that a transaction passes to its steps. */
 export interface Within {
   readonly now: Millis
   readonly damaged: DamagedRows
   readonly log: Log | undefined
   /** Encodes chunks as messages (`StoreOptions.encode`). */
   readonly encode: EncodeMessages
-  /** Whether other processes write at the same time, such as replicas on PostgreSQL. */
+  /** Whether other processes, such as replicas on PostgreSQL, may write at the same time. */
   readonly isShared: boolean
 }
 
 /**
- * The types of input columns. `json` is for long texts or null. As array elements such texts would be escaped here and unescaped by the server, which
- * is slow, so they are sent as one delimited text.
+ * The types of input columns. `json` is for long texts or null. As array elements such texts would have to be escaped here and unescaped by the
+ * server, which is slow, so they are sent as one delimited text.
  */
 export type ColumnType = 'bigint' | 'int' | 'text' | 'double precision' | 'json' | 'bytea'
 
-/** U+001E, the record separator. No JSON text contains it unescaped. */
+/** U+001E, the record separator. JSON never contains it unescaped. */
 export const jsonSeparator = '\u001e'
 
-/** The parts of the text of a statement for many rows. */
+/** The SQL fragments of a statement for many rows. */
 export interface RowsText {
   /** The SQL that yields the input rows, for `INSERT INTO … ${rows}`. */
   readonly rows: string
@@ -57,7 +57,7 @@ export interface RowsText {
   readonly forUpdate: string
 }
 
-/** Builds a statement for many rows. `sqlite`: a separate text for one row, where that is quicker on SQLite. */
+/** Builds a statement for many rows. `sqlite`: a separate statement for one row, where that is faster on SQLite. */
 export function forRows(types: readonly ColumnType[], sql: (text: RowsText) => string, sqlite?: string): ForRows {
   const columns = types.map((_, at) => `c${at + 1}`)
   const arrays = types.map((type, at) =>
@@ -79,7 +79,7 @@ export function forRows(types: readonly ColumnType[], sql: (text: RowsText) => s
   }
 }
 
-/** Thrown by steps that conflicted with another replica. The transaction is rolled back and the steps run again. */
+/** Thrown by steps that conflicted with another replica. The transaction is rolled back, and the steps run again. */
 export class Again extends Error {
   override readonly message = 'it conflicted with another replica repeatedly'
 }
@@ -88,7 +88,7 @@ export function each(statement: ForRows, rows: readonly (readonly StepValue[])[]
   return { each: statement, rows }
 }
 
-/** Runs several sequences of steps at the same time if the database can: no sequence waits for the answers to another. */
+/** Runs several sequences of steps concurrently if the database can: no sequence waits for the results of another. */
 export function* concurrently<T>(all: readonly Steps<T>[]): Steps<T[]> {
   const results: T[] = []
   yield {
@@ -99,7 +99,7 @@ export function* concurrently<T>(all: readonly Steps<T>[]): Steps<T[]> {
   return results
 }
 
-/** Locks these names until the end of the transaction. All replicas lock names in the same order, so that there is no deadlock. */
+/** Locks these names until the end of the transaction. All replicas lock names in the same order, so they cannot deadlock. */
 export function* lockNames(names: readonly string[], { isShared }: Within): Steps<void> {
   if (isShared)
     yield each(

@@ -5,7 +5,7 @@ import { isEvent, type AnyChunk } from '../../../model/event.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
-/** Parses stored JSON. Throws DataError, whose message contains no part of the text. */
+/** Parses stored JSON. Throws DataError with a message that contains no part of the JSON. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the text
 export function storedJson<T>(text: unknown): T {
   try {
@@ -46,28 +46,27 @@ function isObject(value: unknown): boolean {
 }
 
 /**
- * Returns the content as a list whose entries all pass the check. Throws DataError otherwise, for example if an earlier build has written another
- * form.
+ * Returns the content as a list whose entries all pass the check. Otherwise throws DataError, for example if an earlier build wrote another format.
  */
 export function storedList<T>(content: unknown, isOne: (entry: T) => boolean): readonly T[] {
   try {
     if (Array.isArray(content) && content.every(isOne)) return content as readonly T[]
   } catch {
-    // The check failed because it read a property of a missing field.
+    // The check itself threw, because it accessed a property of a missing field.
   }
   throw damagedData()
 }
 
-// Documents in columns of bytes. They are compressed JSON, because the documents of runs repeat the same names and URLs over and over (decision 116).
+// Documents in binary columns. They are compressed JSON, because run documents repeat the same names and URLs many times (decision 116).
 
-/** The lowest compression level: higher levels take several times as long and save only a tenth of the bytes. */
+/** The lowest compression level. Higher levels take several times as long and save only a tenth of the bytes. */
 const quick = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 export function documentBytes(value: unknown): Uint8Array {
   return zstdCompressSync(JSON.stringify(value), quick)
 }
 
-/** Decodes a compressed document without checking its shape. Throws DataError if the document is damaged. */
+/** Decodes a compressed document without validating it. Throws DataError if the document is damaged. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the bytes
 export function documentOf<T>(bytes: Uint8Array): T {
   try {

@@ -1,4 +1,4 @@
-// Reads and writes the store as plain rows, for copying it into another store. The code names only the tables that are not copied.
+// Reads and writes the store as plain rows, to copy it into another store. The only table names in the code are those of tables that are not copied.
 import { cell, number, record, text, type Cell, type Row } from './columns.ts'
 import type { Statements } from './statements.ts'
 
@@ -11,22 +11,22 @@ export interface Table {
   readonly columns: readonly string[]
 }
 
-/** The queries about tables that differ between the databases. */
+/** The catalog queries, which differ between the databases. */
 export interface Catalog {
-  /** The query for the number of the schema, in the column `number`. */
+  /** The query for the schema number, in the column `number`. */
   readonly selectSchema: string
   /**
-   * The query for all tables in the order of their creation. It yields the `name` of each table; its `columns`, its primary `key`, and `ordered` are
+   * The query for all tables in order of creation. It yields the `name` of each table; its `columns`, its primary `key`, and `ordered` are
    * comma-separated lists. `ordered` is the key, with texts sorted by their bytes.
    */
   readonly selectTables: string
-  /** Moves the id sequences beyond the ids of the rows that were written. */
+  /** Advances the id sequences past the ids of the rows that were written. */
   readonly finish: () => Promise<void>
 }
 
 export type Tables = ReturnType<typeof tables>
 
-/** Tables that are not copied: leases, the state of a process, and the numbers of the schemas. */
+/** Tables that are not copied: leases, process state, and schema numbers. */
 const momentary: readonly string[] = ['leases', 'heartbeat', 'pipespan_store', 'schema_parts']
 /** The maximum number of parameters in one statement. SQLite accepts at most 32,766, PostgreSQL 65,535. */
 const maxParameters = 30_000
@@ -40,7 +40,7 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
   const cells = (names: readonly string[], row: Row): Cells => names.map(name => cell(name)(row))
   return {
     schema: async (): Promise<number> => number('number')((await sql.all(selectSchema))[0] ?? {}),
-    /** Returns the tables in the order of their creation, so that rows are copied after the rows that they refer to. */
+    /** Returns the tables in order of creation, so that rows are copied after the rows that they refer to. */
     list: async (): Promise<readonly Table[]> => listed(),
     count: async ({ name }: Table): Promise<number> =>
       number('rows')((await sql.all(`SELECT count(*) AS rows FROM ${name}`))[0] ?? {}),
@@ -52,7 +52,7 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
       )
       return row && cells(table.key, row)
     },
-    /** Returns the rows after the key `after`, in the order of their keys. Texts are ordered by their bytes. */
+    /** Returns the rows after the key `after`, in key order. Texts are ordered by their bytes. */
     read: async (table: Table, after: Cells | undefined, limit: number): Promise<readonly Cells[]> => {
       const order = (await orderOf(table)).join(', ')
       const where = after === undefined ? '' : `WHERE (${order}) > (${after.map((_, at) => `?${at + 2}`).join(', ')})`
@@ -73,7 +73,7 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
           yield [
             `INSERT INTO ${name} (${columns.join(', ')}) VALUES ${some.map((_, row) => `(${placesOf(row)})`).join(', ')}
              ON CONFLICT DO NOTHING`,
-            // NUL is removed from texts, because PostgreSQL refuses it.
+            // Removes NUL from texts, because PostgreSQL rejects it.
             some.flat().map(one => (typeof one === 'string' ? one.replaceAll('\u0000', '') : one)),
           ]
         }

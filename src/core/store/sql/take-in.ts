@@ -1,4 +1,4 @@
-// Adds received deliveries to their runs, as steps of one transaction. The steps determine which deliveries are new, what they change, what else they
+// Takes in received deliveries, as steps of one transaction. The steps determine which deliveries are new, which runs they change, what else they
 // report, and which of them could not be decoded.
 import { changeRuns, type OnChanged } from './runs.ts'
 import { deleteQuarantined, insertUndecodable } from '../ports/quarantine.ts'
@@ -6,12 +6,12 @@ import { each, forRows, type Steps, type Within } from './steps.ts'
 import { text } from './columns.ts'
 import type { TakingIn } from '../ports/runs.ts'
 
-// The idempotency keys of deliveries: a delivery whose key was seen within the last week is a repeated delivery. Keys are random, so in key order
-// each insertion would change another page of the database. So keys are ordered by day first, and an old day is deleted from the beginning of the
-// table.
+// The idempotency keys of deliveries: a delivery is a duplicate if its key was seen within the last week. Keys are random, so with rows in key order
+// each insertion would change another page of the database. Rows are therefore ordered by day first, and an old day is deleted from the beginning of
+// the table.
 
 const oneDay = 24 * 3_600_000
-/** How long a delivery key is remembered, in ms. */
+/** How long a delivery key is kept, in ms. */
 export const keyMemory = 7 * oneDay
 
 /** SQLite has only one writer, so the statement may check for a known key before it inserts the key. */
@@ -26,11 +26,12 @@ const insertKeys = forRows(
 )
 
 /**
- * Returns whether each delivery is new. A delivery without a key (undefined) is always new. Keys of new deliveries are stored in this transaction.
+ * Returns whether each delivery is new. A delivery without a key (undefined) is always new. The keys of new deliveries are stored in this
+ * transaction.
  */
 function* rememberKeys(keys: readonly (string | undefined)[], { now }: Within): Steps<boolean[]> {
   const given = [...new Set(keys.filter(key => key !== undefined))].sort()
-  // A key is stored with the end of its day as its time, so that no key is forgotten too early.
+  // A key is stored with the end of its day as its time, so that no key is deleted too early.
   const today = (Math.floor(now / oneDay) + 1) * oneDay
   const fresh = yield each(
     insertKeys,
@@ -44,7 +45,7 @@ function daysBefore(today: string): string {
   return Array.from({ length: keyMemory / oneDay + 1 }, (_, ago) => `${today} - ${ago * oneDay}`).join(', ')
 }
 
-/** Processes received deliveries. Returns for each delivery whether it was new. */
+/** Takes in received deliveries. Returns for each delivery whether it was new. */
 export function* takeIn(
   { keys, plan }: TakingIn,
   onChanged: OnChanged | undefined,

@@ -1,4 +1,4 @@
-// Encodes tombstones as JSON, with jobs as short rows, because there are many tombstones and they are stored for more than a year.
+// Encodes tombstones as JSON, with jobs as short arrays, because there are many tombstones and they are kept for more than a year.
 import { number, text as textColumn, type Row, keyOf } from './columns.ts'
 import type { DamagedRows } from './damaged-rows.ts'
 import { forRows, type StepValue } from './steps.ts'
@@ -17,7 +17,7 @@ export const insertTombstones = forRows(
   INSERT INTO tombstones (instance, pipeline_id, project_id, pruned_at, memory) ${rows}
   ON CONFLICT (instance, pipeline_id) DO UPDATE SET pruned_at = excluded.pruned_at, memory = excluded.memory`,
 )
-/** Deletes the tombstones of runs that get rows again, and returns them. Each input row is the key of a run. */
+/** Deletes and returns the tombstones of runs that get rows again. Each input row is the key of a run. */
 export const takeTombstones = forRows(
   ['text', 'bigint'],
   ({ among }) => `DELETE FROM tombstones WHERE ${among('instance', 'pipeline_id')} RETURNING *`,
@@ -28,7 +28,7 @@ export function tombstoneValues(tombstone: Tombstone, now: number): StepValue[] 
   return [key.instance, key.pipelineId, projectId, now, tombstoneText(tombstone)]
 }
 
-/** Returns the run that a tombstone stands for. Undefined if the tombstone is damaged. */
+/** Restores the run from its tombstone. Undefined if the tombstone is damaged. */
 export function revivedRun(damaged: DamagedRows, tombstone: Row | undefined): StoredRun | undefined {
   return damaged.row('tombstones', tombstone, row => ({
     run: revive(readTombstone(keyOf(row), projectId(row), memory(row))),
@@ -59,12 +59,12 @@ interface Written {
   readonly v: 1
   readonly a: readonly Attempt[]
   readonly s: readonly string[]
-  /** The Unix time in seconds to which the times of the jobs are relative. */
+  /** The Unix time in seconds that the job times are relative to. */
   readonly t: number
   readonly j: readonly JobRow[]
 }
 
-/** Encodes a tombstone. Times of jobs are truncated to seconds, because they are only compared at that precision. */
+/** Encodes a tombstone. Job times are truncated to seconds, because they are only compared at that precision. */
 export function tombstoneText({ attempts, jobs }: Tombstone): string {
   const statuses = [...new Set(jobs.map(({ status }) => status))]
   const from = Math.floor((attempts[0]?.finish ?? 0) / 1000)

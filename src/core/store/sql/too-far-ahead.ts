@@ -1,9 +1,9 @@
-// Repairs times that were stored while a clock was ahead, for both databases. Without the repair, work would wait for hours or years, even after
+// Repairs times that were stored while a clock was ahead, for both databases. Without the repair, work would wait for hours or years, even across
 // restarts.
 //
-// There are two rules, with one statement for each line of the tables below. First, a row becomes due now if it is due later than the maximum wait of
-// its kind, or if its waiting time began in the future. Second, any other time in the future becomes the current time. Rows that only expire later
-// because of such a time (keys of deliveries) stay unchanged.
+// There are two rules, with one statement for each line of the tables below. First, a row becomes due now if it would have to wait longer than the
+// maximum for its kind, or if its waiting time began in the future. Second, any other time in the future is set to the current time. Rows that merely
+// expire later because of such a time (delivery keys) stay unchanged.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Statements } from './statements.ts'
 
@@ -11,14 +11,14 @@ const second = 1_000
 const hour = 3_600 * second
 const day = 24 * hour
 
-/** A time in ms that is longer than any lease, and longer than any pause except those of silent runs. */
+/** A time in ms that is longer than any lease, and longer than any wait except that of silent runs. */
 export const usual = 2 * hour
-/** The maximum wait in ms for silent runs and requests about them, which are checked once a week. */
+/** The maximum wait in ms of silent runs, which are checked once a week, and of requests about them. */
 export const ofSilent = 8 * day
-/** The minimum distance in ms at which a lease counts as permanent. No wrong clock can have set a time so far ahead. */
+/** A lease that ends at least this many ms in the future counts as permanent. No wrong clock can have set a time so far ahead. */
 export const forGood = 50 * 365 * day
 
-/** The only parameter of the statements: the store's time in ms. */
+/** The only parameter of the statements: the store's current time in ms. */
 const now = 'CAST(?1 AS bigint)'
 /** Times up to one second ahead are accepted, because another replica may have committed a moment after this transaction read the clock. */
 const future = `${now} + ${second}`
@@ -28,7 +28,7 @@ export interface Wait {
   readonly due?: string
   /** The maximum wait in ms. */
   readonly max?: number
-  /** The column with the time since which the row waits. It is preceded by the conditions under which that time is reliable. */
+  /** The column with the time since which the row has been waiting, preceded by the conditions under which that time is reliable. */
   readonly since?: string
   readonly only?: string
 }
@@ -71,9 +71,9 @@ function repaired([table, column]: TimeColumn): string {
 }
 
 /**
- * Repairs times that are too far ahead. Returns the number of repaired rows. Each statement is a transaction that reads the clock anew: on PostgreSQL
- * it sees rows that other replicas have committed since the previous statement, and an earlier time would make their times seem to be in the future.
- * On SQLite other work can run between two statements.
+ * Repairs times that are too far ahead. Returns the number of repaired rows. Each statement is a transaction that reads the clock again: on
+ * PostgreSQL it sees rows that other replicas have committed since the previous statement, and with an earlier clock reading their times would seem
+ * to be in the future. On SQLite other work can run between two statements.
  */
 export async function bringBack(sql: Statements, parts: readonly StoredTimes[]): Promise<number> {
   const allWaits = [...waits, ...parts.flatMap(one => one.waits ?? [])]
@@ -82,8 +82,8 @@ export async function bringBack(sql: Statements, parts: readonly StoredTimes[]):
   let latest = -Infinity
   for (const repair of [...allWaits.map(broughtBack), ...allTimes.map(repaired)]) {
     rows += await sql.transaction(function* (within) {
-      // If the clock is set back during the repair, the waits were checked against the wrong time. Then the times that they were checked by must stay
-      // for the next repair.
+      // If the clock was set back during the repair, the waits were checked against the wrong time. The times that they were checked against must
+      // then be kept for the next repair.
       latest = Math.max(latest, within.now)
       return (yield [repair, [latest]]).length
     })

@@ -7,8 +7,8 @@ import { storeFile } from './store-file.ts'
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
 /**
- * Writes a backup to a new file (0600) and checks it. If that fails, no file is left. The backup is written in a folder beside its target, and is
- * renamed when it is complete. A process that is killed leaves that folder and an empty file. Throws StoreError with a remedy.
+ * Writes a backup to a new file (0600) and verifies it. If that fails, no file is left behind. The backup is written in a folder next to its target,
+ * and renamed when it is complete. If the process is killed, that folder and an empty file remain. Throws StoreError with a remedy.
  */
 export function backupSqlite(file: string, target: string): void {
   try {
@@ -35,7 +35,7 @@ export function backupSqlite(file: string, target: string): void {
 }
 
 function copyStore(file: string, copy: string): void {
-  // The file is created here, because SQLite would make it readable for other users.
+  // Create the file here, because SQLite would make it readable by other users.
   closeSync(openSync(copy, 'wx', 0o600))
   chmodSync(copy, 0o600)
   const source = new DatabaseSync(file, { readOnly: true })

@@ -18,7 +18,7 @@ type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'parts' | 'log' | 'on
 
 export interface Database extends FilesInPlace {
   readonly transaction: Transact
-  /** Returns a prepared statement, cached by its text. */
+  /** Returns a prepared statement, cached by its SQL. */
   readonly prepare: (sql: string) => Statement
   readonly now: () => number
   /** Returns monotonic ms, for state in memory. */
@@ -26,21 +26,21 @@ export interface Database extends FilesInPlace {
   readonly damaged: DamagedRows
   readonly log: Log | undefined
   readonly encode: EncodeMessages
-  /** Returns the bytes of all pages that are in use. */
+  /** Returns the size in bytes of all pages in use. */
   readonly size: () => number
-  /** Returns at most this many unused pages to the file system, unless they are likely to be reused soon. Returns the number of freed bytes. */
+  /** Returns at most `pages` unused pages to the file system, unless they are likely to be reused soon. Returns the number of freed bytes. */
   readonly giveBack: (pages: number) => number
   readonly close: () => void
 }
 
 /**
  * How long a statement waits for another process to finish writing, in ms: a command waits for the daemon, and the daemon for a command. While the
- * daemon waits, it answers no request, not even a health check.
+ * daemon waits, it serves no request, not even a health check.
  */
 const busyTimeout = { command: 10_000, daemon: 500 }
 /**
- * The share of unused pages that the file keeps, relative to the pages in use. A store that prunes as much as it accepts reuses them. To return such
- * pages, SQLite must move pages from the end of the file into their places.
+ * How many unused pages the file keeps, as a fraction of the pages in use. A store that prunes as much as it accepts reuses them. To return such
+ * pages, SQLite has to move pages from the end of the file into their places.
  */
 const keptFree = 0.25
 
@@ -70,7 +70,7 @@ export function openSharedDatabase(file: string, surroundings: Surroundings): Da
   return databaseOf(file, connection, busyTimeout.command, surroundings, filesInPlace(file, surroundings.log))
 }
 
-/** Whether the file exists and has the schemas of this version or newer ones. Throws StoreError with a remedy. */
+/** Whether the file exists and its schemas are those of this version or newer. Throws StoreError with a remedy. */
 export function isUpToDate(file: string, parts: readonly StorePart[]): boolean {
   if (!existsSync(file)) return false
   let isKnown = false
@@ -78,7 +78,7 @@ export function isUpToDate(file: string, parts: readonly StorePart[]): boolean {
   return isKnown
 }
 
-/** Opens a connection. `make` creates or checks the file first, because SQLite would create a missing file that other users can read. */
+/** Opens a connection. `make` creates or checks the file first, because SQLite would create a missing file with read access for other users. */
 function opened(
   file: string,
   pragmas: string,
@@ -103,7 +103,7 @@ function opened(
 
 /**
  * Rewrites the LIMIT of a statement so that SQLite prepares the statement only once. If the LIMIT is a plain parameter, SQLite prepares the statement
- * anew for every run, to plan for that number of rows: the simplest statement then takes 3.2 µs instead of 0.4 µs. SQLite does not inspect a sum.
+ * again for every run, to plan for that number of rows: the simplest statement then takes 3.2 µs instead of 0.4 µs. It does not do so for a sum.
  */
 export function preparedOnce(sql: string): string {
   return sql.replace(/\bLIMIT (\?\d*)/g, 'LIMIT $1 + 0')
@@ -167,7 +167,7 @@ function databaseOf(
 
 /**
  * Page size and auto_vacuum take effect only on an empty file, so they are set before the first table is created. A transaction writes each page that
- * it touches, and most indexes are touched in one place for each project. With pages of 16 KiB, twice as many bytes were written (decision 48).
+ * it touches, and most indexes are touched in one place per project. With pages of 16 KiB, twice as many bytes were written (decision 48).
  */
 const ofFile = `
   PRAGMA page_size = 4096;

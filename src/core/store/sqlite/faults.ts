@@ -1,4 +1,4 @@
-// Converts errors of SQLite into faults with a remedy that fits the cause: the data, the file, the disk, another process, or the schema.
+// Converts SQLite errors into faults whose remedy fits the cause: the data, the file, the disk, another process, or the schema.
 import { DataError, reasonOf, StoreError, type Fault } from '../../../lib/fault.ts'
 import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
 import type { SQLInputValue, SQLOutputValue, StatementResultingChanges } from 'node:sqlite'
@@ -21,7 +21,7 @@ const full = 13
 /** SQLITE_CORRUPT and SQLITE_NOTADB report a damaged file. */
 const damaged: readonly number[] = [11, 26]
 
-/** Returns SQLite's primary error code. The upper bits, which are the extended error code, are removed. */
+/** Returns SQLite's primary error code, without the upper bits of an extended error code. */
 function codeOf(error: unknown): number | undefined {
   return isSqliteError(error) ? error.errcode & 0xff : undefined
 }
@@ -77,18 +77,18 @@ export function schemaFault(error: unknown): StoreError | undefined {
   return otherSchema('The store', error, 'a new file in another folder')
 }
 
-// Handles a damaged SQLite file. SQLite itself detects the damage. When any statement finds it, the process that serves the store ends, or the
-// command fails, with a one-sentence message. Nothing is rescued from such a file. No answer to a sender depends on it: senders got no 2xx for
-// uncommitted deliveries, and data that the platform still has can be read again.
+// Handles a damaged SQLite file. SQLite itself detects the damage. When any statement hits it, the daemon exits, or the command fails, with a
+// one-sentence message. Nothing is salvaged from such a file. Senders got no 2xx for uncommitted deliveries, and data that the platform still has can
+// be read again.
 
-/** The operations of a prepared statement that the store uses. The parameters of the statement are numbered. */
+/** The operations on a prepared statement that the store uses. Parameters are numbered. */
 export interface Statement {
   all(...values: SQLInputValue[]): Record<string, SQLOutputValue>[]
   get(...values: SQLInputValue[]): Record<string, SQLOutputValue> | undefined
   run(...values: SQLInputValue[]): StatementResultingChanges
 }
 
-/** Returns a function that runs `work` and returns its result. If `work` finds a damaged file, the function calls `onDamage` and throws the fault. */
+/** Returns a function that runs `work` and returns its result. If `work` hits a damaged file, the function calls `onDamage` and throws the fault. */
 export function watchForDamage(file: string, onDamage: ((fault: StoreError) => void) | undefined) {
   return <T>(work: () => T): T => {
     try {

@@ -1,5 +1,5 @@
-// Checks whether the files of an open store are still the ones on disk. If they are removed or replaced, SQLite continues to use the open files
-// without noticing. All data that it then writes is lost when the process ends.
+// Checks whether the files of an open store are still the ones on disk. If they are removed or replaced, SQLite goes on using the open files without
+// noticing, and all data written from then on is lost when the process exits.
 import { statSync } from 'node:fs'
 import { StoreGone } from '../../../lib/fault.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -10,10 +10,10 @@ export interface FilesInPlace {
   proveInPlace(): void
 }
 
-/** The name endings of the database, its write-ahead log, and the index of that log. */
+/** The file name suffixes of the database, its write-ahead log, and the index of that log. */
 const endings = ['', '-wal', '-shm']
 
-/** Watches the files of an open store. It must be called while the store is open. Each problem is logged to `log` once until it is resolved. */
+/** Watches the files of an open store. It must be called while the store is open. Each problem is logged to `log` once, until it is resolved. */
 export function filesInPlace(file: string, log?: Log): FilesInPlace {
   const names = endings.map(ending => `${file}${ending}`)
   const opened = names.map(identityOf)
@@ -56,7 +56,7 @@ function goneFault(file: string, name: string): StoreGone {
   )
 }
 
-/** Returns the identity of a file. Undefined if the file does not exist, or if this process cannot access it. */
+/** Returns the identity of a file. Undefined if the file does not exist or this process cannot access it. */
 function identityOf(name: string): string | undefined {
   try {
     const { dev, ino, size } = statSync(name, { bigint: true })

@@ -1,5 +1,5 @@
-// SQLite's schema, as numbered steps. A released step is never edited. `user_version` is the number of the last step. The code runs the missing steps
-// on a file, and refuses files that this version cannot read.
+// SQLite's schema, as numbered steps. A released step is never edited. `user_version` is the number of the last step. Opening a file runs the missing
+// steps; a file that this version cannot read is rejected.
 import { StoreError } from '../../../lib/fault.ts'
 import {
   leaveOldSchema,
@@ -20,7 +20,7 @@ const dialect: Dialect = {
 }
 const tables = schemaOf(dialect)
 
-/** The application id ("PSPB"), which marks a Pipespan file as SQLite intends it. Files of pre-releases have another id, or none. */
+/** The SQLite application id ("PSPB"), which marks a file as Pipespan's. Files of pre-releases have another id, or none. */
 const applicationId = 0x50535042
 
 export const sqliteMigrations: readonly string[] = [

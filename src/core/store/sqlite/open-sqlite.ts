@@ -1,5 +1,5 @@
-// Opens the embedded store: one SQLite file on one connection. Either the process that serves the file opens it, or commands share it and get only
-// the operations that they may use.
+// Opens the embedded store: one SQLite file on one connection. The serving process opens the file as its owner; commands share it and get only the
+// operations that they may use.
 import path from 'node:path'
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
@@ -22,12 +22,12 @@ import { takeIn } from '../sql/take-in.ts'
 import type { Steps, Within } from '../sql/steps.ts'
 import type { Runs } from '../ports/runs.ts'
 
-/** How many unused pages are returned at a time: 2 MiB, which takes some milliseconds. */
+/** How many unused pages are returned at a time: 2 MiB, which takes a few milliseconds. */
 const pagesPerStep = 128
 
 /**
  * Opens the file as its only server until it is closed, and creates or migrates it. The lock is taken before anything is opened for writing.
- * `:memory:` has no files. Throws StoreError with a remedy. A file that another process serves is not touched.
+ * `:memory:` has no files. Throws StoreError with a remedy. Does not touch a file that another process serves.
  */
 export function openSqlite(file: string, options: StoreOptions): Store {
   if (file === ':memory:') return ownStore(openOwnDatabase(file, options), options)
@@ -102,26 +102,26 @@ function ownStore(db: Database, options: StoreOptions, sending?: string): Store 
 }
 
 /**
- * The statements that end all leases in rows. The holder of these leases has crashed, so nothing has to wait until they expire. The parameter is the
- * store's time in ms.
+ * The statements that end all leases stored in rows. The process that held them has crashed, so there is no need to wait until they expire. The
+ * parameter is the store's time in ms.
  */
 const giveBack = (queues: readonly string[]): readonly string[] => [
-  // Leases in these rows exist only in a file that was copied from PostgreSQL.
+  // These rows have leases only if the file was copied from PostgreSQL.
   `UPDATE outbox SET due_at = ?1, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`,
   ...queues.map(table => `UPDATE ${table} SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL`),
-  // Ends the leases for polling, flushing metrics, maintenance and similar jobs. The permanent lease that marks an unfinished copy stays.
+  // Ends the leases for polling, metric flushes, maintenance and similar work. The permanent lease that marks an unfinished copy stays.
   `DELETE FROM leases WHERE until < ?1 + ${forGood}`,
 ]
 
-/** Builds the parts of the store that are the same for the serving process and for commands. `sending`: the file that lists the leased exports. */
+/** Builds the parts of the store that the serving process and commands have in common. `sending`: the file that lists the leased exports. */
 function rooms(db: Database, options: StoreOptions, sending?: string) {
   const sql = sqliteStatements(db)
   const shared = operations(sql, options)
   const outbox = sqliteOutbox(db, sending)
   return {
     ...shared,
-    // A transaction with 32 runs takes some milliseconds, so that the thread can do other work in between. docs/internals/performance.md lists other
-    // sizes.
+    // A transaction with 32 runs takes a few milliseconds, so the thread can do other work in between. docs/internals/performance.md has figures for
+    // other sizes.
     runsPerTransaction: 32,
     groupsAtOnce: 1,
     runs: sqliteRuns(db),
@@ -138,8 +138,8 @@ function rooms(db: Database, options: StoreOptions, sending?: string) {
 }
 
 /**
- * Syncs commits that a killed process may have written without a sync. That process answered no sender for such a commit. But from now on senders are
- * answered: a sender that repeats the delivery gets "duplicate".
+ * Syncs commits that a killed process may have written without a sync. That process did not acknowledge them. But from now on a sender that repeats
+ * such a delivery gets "duplicate", which is an acknowledgement.
  */
 function syncCommits(wal: string): void {
   const descriptor = openSync(wal, 'r+')
@@ -155,12 +155,12 @@ function proveWritable(db: Database): void {
   db.transaction(() => db.prepare('INSERT OR REPLACE INTO heartbeat VALUES (1, ?)').run(now))
 }
 
-// Runs on SQLite. Leases are in memory, because only one process serves the file.
+// The repository of runs on SQLite. Leases are in memory, because only one process serves the file.
 
 export function sqliteRuns(db: Database): Runs {
-  /** When the lease of each run ends, in monotonic ms. Leases are in memory, because a stored lease would rewrite the row of the run. */
+  /** When each run's lease ends, in monotonic ms. Leases are in memory, because storing one would rewrite the run's row. */
   const leased = new Map<number, number>()
-  /** Runs the steps in a transaction. The leases of changed runs end with it. */
+  /** Runs the steps in a transaction, which ends the leases of the runs that it changes. */
   function inTransaction<T>(steps: (onChanged: OnChanged, within: Within) => Steps<T>): T {
     const changed: number[] = []
     const result = db.transaction(() =>
@@ -206,7 +206,7 @@ export function sqliteRuns(db: Database): Runs {
 const idOf = number('id')
 const due = record({ id: number('id'), at: number('due_at') })
 
-/** Lists the tables of an SQLite store, for copying it. */
+/** Lists the tables of an SQLite store, so that it can be copied. */
 const catalog: Catalog = {
   selectSchema: 'SELECT user_version AS number FROM pragma_user_version',
   selectTables: `
@@ -215,6 +215,6 @@ const catalog: Catalog = {
              (SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info(s.name) ORDER BY cid)) AS columns,
              (SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info(s.name) WHERE pk > 0 ORDER BY pk)) AS key
       FROM sqlite_schema s WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\') ORDER BY place`,
-  // Nothing has to be adjusted on SQLite, because new ids always follow the greatest id.
+  // There are no sequences to advance on SQLite: a new id always follows the greatest id.
   finish: async () => undefined,
 }

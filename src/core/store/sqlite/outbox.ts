@@ -1,4 +1,4 @@
-// The outbox on SQLite. Leases are in memory, so that leasing needs no commit. Leases end with the process. A small file lists them for the next
+// The outbox on SQLite. Leases are in memory, so that leasing needs no commit, and end with the process. A small file lists them for the next
 // process.
 import { randomUUID } from 'node:crypto'
 import { bothEnds, headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
@@ -10,8 +10,8 @@ import type { Database } from './database.ts'
 import type { OutboxEntry, Outbox, ExportQueue } from '../ports/outbox.ts'
 
 /**
- * The leased entries, in memory, because only one process serves a file. If leases were stored in the rows, each lease would need a commit. An entry
- * stays in this map until it is settled, even after its lease has ended (monotonic ms), so that the latest token may settle it.
+ * The leased entries, in memory, because only one process serves a file. If leases were stored in the rows, each would need a commit. An entry stays
+ * in this map until it is settled, even after its lease has expired (monotonic ms), so that the latest token can still settle it.
  */
 type Leases = Map<number, { readonly token: string; readonly until: number }>
 
@@ -20,7 +20,7 @@ function endOf(leases: Leases, id: number): number {
   return leases.get(id)?.until ?? 0
 }
 
-/** Creates the outbox on SQLite. `noteFile`: the file that lists leased entries. It is undefined for a store in memory, and for commands. */
+/** Creates the outbox on SQLite. `noteFile`: the file that lists leased entries. Undefined for a store in memory, and for commands. */
 export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox {
   const leases: Leases = new Map()
   const note = openLeasedNote(noteFile, id => db.prepare(`SELECT 1 FROM outbox WHERE id = ?`).get(id) !== undefined)
@@ -36,10 +36,10 @@ export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox
     },
     settle: async (token, settlements) => {
       const own = settlements.filter(({ id }) => leases.get(id)?.token === token)
-      // All entries are settled with the same time, so that the entries of one request become due together again.
+      // All entries are settled with the same timestamp, so that the entries of one request become due again together.
       const within = withinOf(db)
       const settled = db.transaction(() => execute(db, settle(own, token, within)))
-      // Leases end only after the commit. If the commit fails, the same lease can settle the entries again.
+      // The leases end only after the commit, so that the same lease can settle the entries again if the commit fails.
       for (const { id } of own) leases.delete(id)
       note.write([...leases.keys()])
       return { lost: settlements.length - settled, at: within.now }
@@ -52,8 +52,7 @@ export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox
               `SELECT id, due_at FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ?
            ORDER BY due_at, id LIMIT ?`,
             )
-            // Leased entries were due earlier and come first. So if the query reads one row more than there are leases, the result includes the first
-            // free entry.
+            // Leased entries were due earlier and come first. So reading one row more than there are leases always includes the first free entry.
             .all(queue.destination, queue.signal, leases.size + 1)
             .map(due)
       const [now, at] = [db.now(), db.elapsed()]
@@ -84,7 +83,7 @@ function freeItems(
         `SELECT id FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ? AND due_at <= ?
          ORDER BY due_at ${order}, id ${order} LIMIT ?`,
       )
-      // The limit includes the leased entries, which are still among these rows.
+      // Leased entries are still among these rows, so the limit is raised by their number.
       .all(queue.destination, queue.signal, now, limit + leases.size)
       .map(idOf)
       .filter(id => endOf(leases, id) <= at)
@@ -111,19 +110,19 @@ function freeItems(
   return items
 }
 
-// Lists the leased outbox entries in a small file beside the store. Entries that a killed process had leased may have been sent, and the next process
-// counts them as repeated. The file is written without fsync, because a written file survives its process. If the file cannot be written, nothing is
-// counted.
+// Lists the leased outbox entries in a small file next to the store. The entries that a killed process had leased may have been sent, so the next
+// process counts them as repeated. The file is written without fsync, because written data survives its process. If the file cannot be written,
+// nothing is counted.
 interface LeasedNote {
-  /** Returns true, once per entry, if the entry was leased when an earlier process ended. */
+  /** Returns true, once per entry, if the entry was leased when the previous process ended. */
   wasLeased(id: number): boolean
-  /** Replaces the list: exactly these entries are now leased. */
+  /** Replaces the list with exactly the entries that are now leased. */
   write(ids: readonly number[]): void
 }
 
 /**
- * Opens the list of leased entries. `file`: undefined for a store in memory, and for commands. `isPending`: checks old ids, because the id of a
- * settled entry may have been given to a new entry.
+ * Opens the list of leased entries. `file`: undefined for a store in memory, and for commands. `isPending`: checks ids from the old list, because a
+ * new entry may have reused the id of a settled one.
  */
 function openLeasedNote(file: string | undefined, isPending: (id: number) => boolean): LeasedNote {
   const before = new Set(file === undefined ? [] : read(file).filter(isPending))
@@ -134,10 +133,10 @@ function openLeasedNote(file: string | undefined, isPending: (id: number) => boo
       if (file === undefined) return
       try {
         descriptor ??= openSync(file, 'w', 0o600)
-        // The list is written with one write at offset 0. Only the first line counts, so the rest of a longer old list does not matter.
+        // The list is a single write at offset 0. Only the first line is read, so leftovers of a longer old list do no harm.
         writeSync(descriptor, `${JSON.stringify([...ids, ...before])}\n`, 0)
       } catch {
-        // The disk is full or missing, so nothing is written.
+        // The disk is full or missing: the list is not written.
       }
     },
   }
@@ -148,7 +147,7 @@ function read(file: string): number[] {
     const [line = ''] = readFileSync(file, 'utf8').split('\n', 1)
     return (JSON.parse(line) as unknown[]).map(Number).filter(Number.isSafeInteger)
   } catch {
-    // The list does not exist yet, or the machine crashed while the list was written.
+    // There is no list yet, or the machine crashed while it was being written.
     return []
   }
 }

@@ -1,5 +1,5 @@
-// The serve lock: only one process may serve an SQLite store, that is migrate it, process deliveries and delete data. The lock is SQLite's own, on a
-// file beside the store, so the operating system releases it however the process ends. A second file names the holder.
+// The serve lock: only one process may serve an SQLite store, that is, migrate it, take in deliveries and delete data. The lock is SQLite's own, on a
+// file next to the store, so the operating system releases it however the process ends. A second file names the holder.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
@@ -12,14 +12,14 @@ interface ServeLock {
 }
 
 /**
- * Takes the serve lock. `file`: the path without links (`storeFile`). Throws StoreTaken with the holder's process and host. Commands do not take this
- * lock while they share the store with a daemon.
+ * Takes the serve lock. `file`: the path with links resolved (`storeFile`). Throws StoreTaken, which names the holder's process and host. Commands
+ * that share the store with a daemon do not take this lock.
  */
 export function lockForServing(file: string): ServeLock {
   const holderFile = `${file}.holder`
   let lock: DatabaseSync | undefined
   try {
-    // The lock file is private, because any user who can read it can lock it and keep the daemon from starting.
+    // The lock file is private: any user who can read it can lock it, and so keep the daemon from starting.
     makePrivateFile(`${file}.lock`)
     lock = new DatabaseSync(`${file}.lock`)
     lock.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
@@ -63,7 +63,7 @@ function sayWhoHolds(holderFile: string): void {
   try {
     writeFileSync(holderFile, `process ${process.pid} on ${hostname()}\n`, { mode: 0o600 })
   } catch {
-    // The disk is full. In that case the message of `StoreTaken` does not name the holder.
+    // The disk is full. `StoreTaken` then cannot name the holder.
   }
 }
 

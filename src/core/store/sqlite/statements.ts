@@ -38,7 +38,7 @@ function rowsOf(db: Database, step: Step): readonly Row[] {
   return db.prepare(sql).all(...values)
 }
 
-/** Returns the context that a transaction gives its steps. */
+/** Returns the context that a transaction passes to its steps. */
 export function withinOf(db: Database): Within {
   return {
     now: db.now(),

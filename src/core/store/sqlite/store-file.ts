@@ -1,5 +1,5 @@
-// Resolves the path of a store. The WAL, the lock and the list of leased exports are files beside the store, named after it. So each store must be
-// opened under one name only, whatever links lead to it.
+// Resolves the path of a store. The WAL, the lock and the list of leased exports are files next to the store, named after it. So a store must always
+// be opened under the same name, whatever links lead to it.
 import path from 'node:path'
 import {
   lstatSync,
@@ -19,10 +19,10 @@ import {
 import { StoreError, reasonOf } from '../../../lib/fault.ts'
 
 // Explains in one sentence, with a remedy, why no store can be created at a path. The daemon, which creates the store, and `doctor`, which only
-// checks whether it could be created, print the same sentence.
+// checks that it could be created, print the same sentence.
 const elsewhere = 'Set PIPESPAN_STORE_URL to a file in a writable folder.'
 
-/** The reasons by the code of the error. `at`: the last part of the path that exists. */
+/** The reasons by error code. `at`: the last part of the path that exists. */
 const refusals: Readonly<Record<string, (at: string) => readonly [what: string, remedy: string]>> = {
   EACCES: at => [`this user cannot write to ${at}`, elsewhere],
   EPERM: at => [`this user cannot write to ${at}`, elsewhere],
@@ -37,7 +37,7 @@ const refusals: Readonly<Record<string, (at: string) => readonly [what: string, 
   EDQUOT: at => [`the disk quota of ${at} is used up`, 'Free disk space, or move the store to a larger disk.'],
 }
 
-/** Converts an error of the file system into a StoreError. `file`: an absolute path. Other errors are returned unchanged. */
+/** Converts a file system error into a StoreError. `file`: an absolute path. Other errors are returned unchanged. */
 export function placeFault(file: string, error: unknown): Error {
   if (!(error instanceof Error)) return new Error(reasonOf(error))
   if (!('syscall' in error && 'code' in error)) return error
@@ -47,7 +47,7 @@ export function placeFault(file: string, error: unknown): Error {
   return new StoreError(`The store ${file} cannot be ${verb}: ${what}.`, remedy, { cause: error })
 }
 
-/** Throws StoreError if no store can be created at this path. Leaves no files behind. `file`: the path without links (`storeFile`). */
+/** Throws StoreError if no store can be created at this path. Leaves no files behind. `file`: the path with links resolved (`storeFile`). */
 export function provePlace(file: string): void {
   try {
     rmdirSync(mkdtempSync(path.join(lastThere(path.dirname(file)), '.pipespan-')))
@@ -69,12 +69,12 @@ function refuseFolder(file: string): void {
   throw new StoreError(`The store ${file} is a folder.`, `Set PIPESPAN_STORE_URL to a file in it: sqlite:${within}.`)
 }
 
-/** The longest ending that names of files beside the store have. */
+/** The longest suffix of the files next to the store. */
 const maxEnding = '-sending'
 
 /**
- * Returns the path of the store without symbolic links. Throws StoreError if no store can be at that path, or if the file has hard links or is a
- * mount point itself.
+ * Returns the store's path with symbolic links resolved. Throws StoreError if no store can be at that path, or if the file has hard links or is
+ * itself a mount point.
  */
 export function storeFile(file: string): string {
   const real = realFile(path.resolve(file))
@@ -106,7 +106,7 @@ function realFile(file: string): string {
   }
 }
 
-/** Resolves the symbolic links of a path, even if the file does not exist yet. */
+/** Resolves the symbolic links in a path, even if the file does not exist yet. */
 function withoutLinks(file: string): string {
   try {
     return realpathSync(file)
@@ -132,9 +132,9 @@ function isMounted(file: string): boolean {
 }
 
 // Creates files and folders that other users can never read. If the mode were changed after creation, a process that had already opened the file
-// could continue to read it. Folders survive a power failure: the name of a folder is an entry of its parent, so the parent is synced as well.
+// could still read it. Folders survive a power failure: a folder's name is an entry of its parent, so the parent is synced as well.
 
-/** Creates an empty file (0600), or sets the mode of an existing file. Errors of the file system are thrown unchanged. */
+/** Creates an empty file (0600), or sets the mode of an existing one. File system errors are thrown unchanged. */
 export function makePrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
@@ -153,8 +153,8 @@ function refuseSpecialFile(file: string): void {
 }
 
 /**
- * Creates a folder and its missing parents (0700). Errors of the file system are thrown unchanged. Node's `recursive` option is not used, because it
- * retries forever in an existing folder in which none can be created, such as /proc.
+ * Creates a folder and its missing parents (0700). File system errors are thrown unchanged. Node's `recursive` option is not used, because it retries
+ * forever inside an existing folder that allows no new entries, such as /proc.
  */
 export function makeFolder(folder: string): void {
   const wanted = path.resolve(folder)
@@ -164,7 +164,7 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(wanted, { mode: 0o700 })
   } catch (error) {
-    // If the folder exists now, another process has created it in the meantime.
+    // If the folder exists now, another process has just created it.
     if (!isFolder(wanted)) throw error
   }
   syncFolder(parent)
@@ -174,7 +174,7 @@ function isFolder(name: string): boolean {
   return statSync(name, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** Waits until the entries of the folder are on disk. */
+/** Waits until the folder's entries are on disk. */
 function syncFolder(folder: string): void {
   // Windows cannot open folders, and does not need this sync.
   if (process.platform === 'win32') return

@@ -2,12 +2,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isBusy, isSqliteError, writeFault, type Statement } from './faults.ts'
 
-/** Runs `work` in one transaction, which is on disk when this function returns. It is not reentrant. */
+/** Runs `work` in one transaction, which is on disk when this function returns. Not reentrant. */
 export type Transact = <T>(work: () => T) => T
 
 /**
- * Creates transactions. `busyTimeout`: how long a transaction waits for another process to finish writing, in ms. The thread is blocked during that
- * wait. So after a timeout, further transactions fail at once, until one succeeds.
+ * Creates transactions. `busyTimeout`: how long a transaction waits for another process to finish writing, in ms. The wait blocks the thread, so
+ * after a timeout further transactions fail at once, until one succeeds.
  */
 export function createTransactions(
   connection: DatabaseSync,

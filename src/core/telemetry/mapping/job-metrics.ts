@@ -1,5 +1,5 @@
-// The metrics of jobs: runner time and its cost, queues, failures of the CI system, and artifacts. They count the jobs of all chunks, so they include
-// jobs that become known late.
+// The metrics of jobs: runner time and its cost, queue times, failures of the CI system, and artifacts. They count the jobs of all chunks, so jobs
+// that become known late are included.
 import { hasFailed } from '../../../model/status.ts'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import { computePurposeOf, computeSeconds } from '../../../model/runner-time.ts'
@@ -25,7 +25,7 @@ import {
   type MetricRow,
 } from './metric-row.ts'
 
-/** The rate name of jobs that have no rate in the price table. */
+/** The rate name of jobs without a rate in the price table. */
 const unpriced = 'unpriced'
 
 const workerType: MetricAttribute = textRow('platform.cicd.worker.type', 'known', ({ job }) => job?.runner?.type)
@@ -61,7 +61,7 @@ const artifactAttributes: readonly MetricAttribute[] = [
 ]
 
 /**
- * The maximum number of job names of a project in metrics. A limit is needed because the number of series is the product of names, results, pipelines
+ * The maximum number of job names per project in metrics. A limit is needed because the number of series is the product of names, results, pipelines
  * and refs.
  */
 const maxTaskNames = { attribute: ATTR_CICD_PIPELINE_TASK_NAME, max: 200 }
@@ -108,7 +108,7 @@ function taskRuns(chunk: Chunk): Measured[] {
   )
 }
 
-/** The maximum length of a job name, in UTF-16 units. The platform allows no longer name. */
+/** The maximum length of a job name on the platform, in UTF-16 code units. */
 const maxNameLength = 255
 
 function taskNameOf({ name = '' }: JobSnapshot): string {
@@ -126,7 +126,7 @@ function costs(chunk: Chunk): Measured[] {
 
 /** Measures how many seconds jobs waited before they ran. */
 function queues(chunk: Chunk): Measured[] {
-  // Runner tags are not sorted here, which is quicker. Equal sets of tags become one series anyway.
+  // Runner tags are not sorted here, which is faster. Equal sets of tags end up in the same series anyway.
   const key = ({ runner, tags }: JobSnapshot): string =>
     `${runner?.type ?? ''}\n${(runner?.tags ?? tags)?.join(',') ?? ''}`
   return grouped(chunk, key, job =>
@@ -158,7 +158,7 @@ function computeKey({ runner, rate, status, failureReason, retried }: JobSnapsho
   return `${runner?.type ?? ''}\n${rate ?? ''}\n${status}\n${failureReason ?? ''}\n${retried}`
 }
 
-/** Returns one measurement for the jobs of each key. Jobs without a value are left out. */
+/** Returns one measurement per key, for all jobs with that key. Jobs without a value are omitted. */
 function grouped(
   { jobs }: Chunk,
   keyOf: (job: JobSnapshot) => string,

@@ -22,7 +22,7 @@ import { milliseconds, type AttributeRow } from './row.ts'
 import { logArtifact, type ProjectFacts, type Runner } from '../../../model/observation.ts'
 import { meaningOf, type FailureMeaning } from './failure-reasons.ts'
 
-// Maps the name of a stage to a task type of the conventions.
+// Maps a stage name to a task type of the conventions.
 
 /** The task types that the conventions define, and the words in stage names that indicate each type. */
 export const taskTypes: Readonly<Record<string, readonly string[]>> = {
@@ -31,7 +31,7 @@ export const taskTypes: Readonly<Record<string, readonly string[]>> = {
   deploy: ['deploy', 'deployment', 'deployments'],
 }
 
-/** Returns the task type of a stage. Undefined if no type applies, or more than one. */
+/** Returns the task type of a stage, or undefined if none or several apply. */
 export function taskTypeOf(stage: string | undefined): string | undefined {
   const words = new Set(stage?.toLowerCase().split(/[^a-z]+/))
   const meant = Object.entries(taskTypes).flatMap(([type, own]) => (own.some(word => words.has(word)) ? [type] : []))
@@ -42,7 +42,7 @@ export interface JobSubject {
   readonly chunk: Chunk
   readonly job: JobSnapshot
   readonly outcome: Outcome
-  /** The URL of a job without the job id. */
+  /** The job URL without the job id. */
   readonly jobsUrl: string | undefined
 }
 
@@ -62,10 +62,10 @@ const startsDeployment = "the environment's action is `start`"
 const sizesKnown = 'known from the API'
 const ran = 'it ran; not in a supplement'
 
-/** The conventions have no attribute for the state of a task. This name follows their name for the state of a run. */
+/** The conventions have no attribute for a task's state. This name is modelled on their attribute for a run's state. */
 const taskRunState = 'cicd.pipeline.task.run.state'
 
-/** The attribute for the stage in strict mode, in which the task type must be one of the conventions' types. */
+/** The stage attribute in strict mode, in which the task type must be one that the conventions define. */
 export const taskStage = 'platform.cicd.pipeline.task.stage'
 
 // prettier-ignore
@@ -145,7 +145,7 @@ function urlOf({ job, jobsUrl: url }: JobSubject): string | undefined {
   return job.url ?? (url === undefined ? undefined : `${url}${job.id}`)
 }
 
-/** Returns the URL of the runner. Undefined for a group's runner, because the job does not report which of its groups owns the runner. */
+/** Returns the runner's URL. Undefined for a group runner, because the job does not report which of its groups owns the runner. */
 function workerUrlOf({ chunk, job }: JobSubject): string | undefined {
   return job.runner === undefined ? undefined : runnerUrl(chunk, job.runner)
 }
@@ -165,7 +165,7 @@ function failureDomainOf(outcome: Outcome): FailureMeaning['domain'] | undefined
   return errorTypeOf(outcome) === undefined ? undefined : meaningOf(outcome.reason ?? '').domain
 }
 
-/** Returns the bytes of all artifacts and reports, without the job log. Undefined if no size is known. */
+/** Returns the total size in bytes of all artifacts and reports, without the job log. Undefined if no size is known. */
 function artifactsSize({ artifactSizes }: JobSnapshot): number | undefined {
   if (artifactSizes === undefined) return undefined
   const sizes = Object.entries(artifactSizes).filter(([type]) => type !== logArtifact)
@@ -183,13 +183,13 @@ function deploymentStatusOf(job: JobSnapshot): 'succeeded' | 'failed' | undefine
   return hasFailed(job.status) ? 'failed' : undefined
 }
 
-// Builds the URLs of a project, a pipeline and its jobs, if the platform did not report them.
+// Builds the URLs of a project, a pipeline and its jobs if the platform did not report them.
 export interface Placed {
   readonly key: { readonly instance: string }
   readonly project?: ProjectFacts | undefined
 }
 
-/** Returns the project's web URL, or a URL that is built from its path. Undefined if neither is known. */
+/** Returns the project's web URL, or a URL built from its path. Undefined if neither is known. */
 export function projectUrl({ key, project }: Placed): string | undefined {
   const webUrl = project?.webUrl
   if (webUrl !== undefined) return webUrl.endsWith('/') ? webUrl.replace(/\/+$/, '') : webUrl
@@ -200,12 +200,12 @@ export function pipelineUrl(chunk: Pick<Chunk, 'key' | 'project' | 'pipeline'>):
   return chunk.pipeline.facts.url ?? below(chunk, `pipelines/${chunk.key.pipelineId}`)
 }
 
-/** Returns the URL of a job without the job id. */
+/** Returns the job URL without the job id. */
 function jobsUrl(chunk: Placed): string | undefined {
   return below(chunk, 'jobs/')
 }
 
-/** Returns the page of a runner that belongs to the project or the instance. Undefined for other runners. */
+/** Returns the web page of a runner that belongs to the project or the instance. Undefined for other runners. */
 function runnerUrl(chunk: Placed, { id, type }: Pick<Runner, 'id' | 'type'>): string | undefined {
   if (type === 'instance_type') return `${chunk.key.instance}/admin/runners/${id}`
   return type === 'project_type' ? below(chunk, `runners/${id}`) : undefined

@@ -4,7 +4,7 @@ import type { TelemetrySettings } from '../settings.ts'
 
 export interface LogSubject {
   readonly source: 'pipeline' | 'job'
-  /** The text of the severity. */
+  /** The severity text. */
   readonly level: string
   /** The verdict about the pipeline of this record. */
   readonly verdict?: string | undefined
@@ -22,7 +22,7 @@ export const logAttributes: readonly AttributeRow<LogSubject>[] = [
   },
 ]
 
-// The optional attribute that contains the name of an event, for backends that do not show the field `event_name`.
+// The optional attribute with the event name, for backends that do not show the field `event_name`.
 
 interface NamedEvent {
   /** The event name as exported. */

@@ -1,5 +1,5 @@
-// Defines the rows of the metric tables: the head of a metric, its attributes, and how it is measured. Points have few attributes with few values,
-// and never the id of a run.
+// Defines the rows of the metric tables: the metric's head, its attributes, and how it is measured. Points have few attributes with few values, and
+// never a run id.
 import { ATTR_CICD_PIPELINE_NAME } from './semconv.ts'
 import { branchClassOf } from '../../../model/pipeline.ts'
 import { notBlank, textRow, type AttributeRow, type RowVariant } from './row.ts'
@@ -7,19 +7,19 @@ import type { Chunk, JobSnapshot } from '../../../model/chunk.ts'
 import type { EventChunk } from '../../../model/event.ts'
 import type { RunState } from './statuses.ts'
 
-/** The head of a metric: its description without points. */
+/** The head of a metric: its description, without points. */
 export interface MetricHead {
-  /** The name of the metric. Vendor names begin with `platform.`, which stands for the profile's namespace. */
+  /** The name of the metric. Vendor names start with `platform.`, which stands for the profile's namespace. */
   readonly name: string
   readonly type: 'gauge' | 'counter' | 'histogram' | 'updowncounter'
   readonly unit: string
   readonly number: 'int' | 'double'
   readonly description: string
-  /** A text for the generated reference: when the metric is exported. */
+  /** When the metric is exported, as text for the generated reference. */
   readonly when: string
 }
 
-/** A gauge of the inventory. Collectors declare the heads of their gauges. The gauge of a configured query has only a name. */
+/** An inventory gauge. Collectors declare the heads of their gauges. The gauge of a configured query has only a name. */
 export interface GaugeHead extends Omit<MetricHead, 'type' | 'when'> {
   /** The type of the metric, if it is not a gauge. */
   readonly type?: 'histogram' | 'updowncounter' | undefined
@@ -30,67 +30,62 @@ export interface MetricRow extends MetricHead {
   readonly attributes: readonly AttributeRow<MetricSubject>[]
   readonly measured: (chunk: Chunk) => readonly Measured[]
   /**
-   * `jobs`: the metric is counted from the jobs of all chunks, including supplements. Undefined: it is counted from the chunk that carries the
-   * pipeline, or, for rows of features, from chunks with the insides of jobs.
+   * `jobs`: the metric is computed from the jobs of all chunks, including supplements. Undefined: it is computed from the chunk that carries the
+   * pipeline, or, for rows of features, from chunks with job insides.
    */
   readonly of?: 'jobs'
-  /** The setting with which the row is exported. If undefined, the row is exported with all settings. */
+  /** The row is exported only with this setting. If undefined, it is always exported. */
   readonly only?: RowVariant
-  /** A lower limit for the number of series of this metric in each project. */
+  /** A lower series limit for this metric, per project. */
   readonly maxSeries?: number
-  /**
-   * Orders the values of a gauge: the value with the greatest order is the latest one. By default the attempt that ended last has the latest value.
-   */
+  /** Orders a gauge's values: the value with the greatest order is the latest. By default, the attempt that ended last has the latest value. */
   readonly order?: (chunk: Chunk) => number
-  /**
-   * The states of a gauge that exports states. The value of the gauge is the index of the state in this list, or another number if the state is not
-   * in it.
-   */
+  /** The states of a state gauge. The gauge's value is the index of the state in this list, or another number if the state is not in it. */
   readonly states?: { readonly attribute: string; readonly values: readonly string[] }
-  /** An attribute whose number of values is limited for each project, because users choose the values. */
+  /** An attribute with a limited number of values per project, because users choose the values. */
   readonly limited?: { readonly attribute: string; readonly max: number }
 }
 
-/** The subject of a metric point with figures of a feature. */
+/** The subject of a metric point with a feature's figures. */
 export interface FiguresSubject<F> {
   readonly figures: F
   readonly chunk: Pick<EventChunk, 'key' | 'project'>
-  /** Folds the ref of a pipeline with this source, in the same way as other metrics fold refs. */
+  /** Folds the ref of a pipeline with this source, the way other metrics fold refs. */
   readonly foldRef: (ref: string, source: 'push' | 'merge_request_event') => string
 }
 
-/** A metric of the figures that features count. */
+/** A metric that is computed from a feature's figures. */
 export interface FiguresRow<F> extends MetricHead {
   readonly type: MetricRow['type']
   readonly attributes: readonly AttributeRow<FiguresSubject<F>>[]
-  /** The bucket bounds of a histogram in seconds, if they differ from the bounds for pipelines. */
+  /** The histogram's bucket bounds in seconds, if they differ from those for pipelines. */
   readonly bounds?: readonly number[]
-  /** Returns the values of the metric's point. Without values there is no point. */
+  /** Returns the values of the metric's point. If there are none, there is no point. */
   readonly values: (figures: F) => readonly number[]
 }
 
-/** The metrics of events of one kind, computed from the `figures` of the events. */
+/** The metrics of one kind of event, computed from the `figures` of the events. */
 export interface FiguresTable {
   readonly kind: string
   readonly rows: readonly FiguresRow<never>[]
 }
 
-/** Placeholder for the metric name in a metrics report. A row with this name stands for many metrics, whose points have their own labels. */
+/** Placeholder for a metric name from a metrics report. A row with this name stands for many metrics, whose points have labels of their own. */
 export const ownName = '{name}'
 
-/** Placeholder for the currency unit of the price table. */
+/** Placeholder for the price table's currency unit. */
 export const costUnit = 'cost'
 
 export const gauge = { type: 'gauge', number: 'double', unit: 's' } as const
 export const counter = { type: 'counter', number: 'int' } as const
 export const histogram = { type: 'histogram', number: 'double', unit: 's' } as const
 
-/** The properties that distinguish the points of one metric in a chunk. */
+/** The properties that distinguish a metric's points within a chunk. */
 interface PointSubject {
   readonly stage?: string | undefined
   /** The state of the measured run. */
   readonly state?: RunState | undefined
-  /** The job that is measured, or one of several jobs with equal attributes. */
+  /** The measured job, or one of several jobs with the same attributes. */
   readonly job?: JobSnapshot | undefined
   /** The type of the measured artifacts. */
   readonly artifact?: string | undefined
@@ -101,10 +96,10 @@ interface PointSubject {
   readonly report?: ReportPoint | undefined
 }
 
-/** The subject from which the attributes of a point are read. */
+/** The subject that a point's attributes are read from. */
 export interface MetricSubject extends PointSubject {
   readonly chunk: Chunk
-  /** The ref of the pipeline, folded for metrics. */
+  /** The pipeline's ref, folded for metrics. */
   readonly ref: string
 }
 
@@ -113,7 +108,7 @@ export interface ReportPoint {
   /** The name and labels of a metric in a metrics report. */
   readonly name?: string | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
-  /** The type of the report, or the subject of the total. */
+  /** The report type, or the subject of the total. */
   readonly kind?: string | undefined
   readonly severity?: string | undefined
 }

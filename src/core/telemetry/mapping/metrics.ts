@@ -41,7 +41,7 @@ const latestStates = { attribute: ATTR_CICD_PIPELINE_RESULT, values: results } a
 
 const latestAttributes: readonly Row[] = [
   refClass,
-  // The value is undefined here, because every result gets a point of its own.
+  // The value is undefined here, because each result gets its own point.
   textRow(latestStates.attribute, 'always', () => undefined),
 ]
 
@@ -61,7 +61,7 @@ const conventionAttributes: readonly Row[] = [
 
 const durationAttributes: readonly Row[] = [...conventionAttributes, failed]
 
-/** Leaves the attribute out unless the measured state is `executing`, because result and error are not set before. */
+/** Omits the attribute unless the measured state is `executing`, because result and error are not known before. */
 function whenExecuted(row: ReturnType<typeof textRow<MetricSubject>>): Row {
   return { ...row, value: subject => (subject.state === 'executing' ? row.value(subject) : undefined) }
 }
@@ -153,7 +153,7 @@ export const activeRunsMetric: MetricHead & { readonly attributes: typeof active
   description: 'Active pipeline runs, by state.',
 }
 
-/** Returns the duration in seconds. For a later attempt this is the duration of its span, because the platform's duration adds up over attempts. */
+/** Returns the duration in seconds. For a later attempt this is the duration of its span, because the platform's figure accumulates over attempts. */
 function duration(chunk: Chunk): Measured[] {
   if (chunk.attempt === 1) return positive(chunk.pipeline.facts.duration)
   const times = pipelineTimes(chunk)
@@ -167,7 +167,7 @@ function queued({ attempt, pipeline }: Chunk): Measured[] {
   return attempt === 1 ? positive(pipeline.facts.queuedDuration) : []
 }
 
-/** Returns the duration of each run state that the platform reports. */
+/** Returns the time spent in each run state that the platform reports. */
 function states(chunk: Chunk): Measured[] {
   return [
     ...queued(chunk).map(({ values }): Measured => ({ state: 'pending', values })),
@@ -179,12 +179,12 @@ function one(): Measured[] {
   return [{ values: [1] }]
 }
 
-/** Orders the pipelines of a ref by id, as the platform does. So a retry of an older pipeline does not make it the newest. */
+/** Orders the pipelines of a ref by id, as the platform does, so that retrying an older pipeline does not make it the newest. */
 function newest({ key }: Chunk): number {
   return key.pipelineId
 }
 
-/** Returns the latest result of a ref. Child pipelines have none of their own, because a parent includes the result of a child if it asks for it. */
+/** Returns the latest result of a ref. Child pipelines are excluded: a parent's result includes its child's if it is configured to. */
 function latest(chunk: Chunk): Measured[] {
   if (chunk.pipeline.facts.source === 'parent_pipeline') return []
   const { result } = pipelineOutcome(chunk)

@@ -117,7 +117,7 @@ export function refTypeOf(tag: boolean | undefined): 'tag' | 'branch' | undefine
   return tag ? 'tag' : 'branch'
 }
 
-/** Returns the stages as listed by the platform, or else the stages of this chunk's jobs, whose ids follow the order of the stages. */
+/** Returns the stages as listed by the platform, or else the stages of this chunk's jobs, whose ids are in stage order. */
 function stagesOf({ pipeline, jobs }: Chunk): readonly string[] | undefined {
   const { stages = [] } = pipeline.facts
   if (stages.length > 0) return stages
@@ -125,16 +125,16 @@ function stagesOf({ pipeline, jobs }: Chunk): readonly string[] | undefined {
   return inOrder.length === 0 ? undefined : [...new Set(inOrder)]
 }
 
-/** Returns the revision unless it is all zeros, such as the `before_sha` of the first pipeline of a branch. */
+/** Returns the revision, or undefined if it is all zeros, such as the `before_sha` of a branch's first pipeline. */
 function realRevision(sha: string | undefined): string | undefined {
   return sha === undefined || /^0*$/.test(sha.trim()) ? undefined : sha
 }
 
-/** Matches the user names that the platform gives to project tokens, group tokens and service accounts. */
+/** Matches the usernames that the platform gives to project tokens, group tokens and service accounts. */
 const botName = /^(?:project|group)_.*_bot/
 const serviceAccount = 'service_account'
 
-/** Returns the kind of user that the name belongs to. Undefined if the name is unknown. */
+/** Returns the kind of user with this username. Undefined if the username is unknown. */
 export function userKindOf(username: string | undefined): 'human' | 'bot' | 'service_account' | undefined {
   if (username === undefined) return undefined
   if (botName.test(username)) return 'bot'

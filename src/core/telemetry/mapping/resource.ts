@@ -1,4 +1,4 @@
-// The attributes of a telemetry resource, which is a project.
+// The attributes of a telemetry resource. A resource represents a project.
 import {
   ATTR_DEPLOYMENT_ENVIRONMENT_NAME,
   ATTR_SERVICE_NAME,
@@ -16,9 +16,9 @@ import { projectUrl, type Placed } from './job.ts'
 import { notBlank, type AttributeRow } from './row.ts'
 import type { AttributeValue } from '../otlp/attribute-value.ts'
 
-/** The fields of a chunk that determine its resource. They are equal for all chunks of a run. */
+/** The fields of a chunk that determine its resource. They are the same for all chunks of a run. */
 export interface ResourceOwner extends Placed, Profiled {
-  /** The path of the group, for an event that belongs to no project. */
+  /** The group's path, for an event that belongs to no project. */
   readonly group?: string | undefined
 }
 
@@ -45,13 +45,13 @@ export const resourceAttributes: readonly AttributeRow<ResourceSubject>[] = [
     value: ({ chunk }) => ownerOf(chunk) },
 ]
 
-/** Returns the project's path up to its last `/`. Undefined for a path without a namespace. */
+/** Returns the part of the project's path before the last `/`. Undefined for a path without a namespace. */
 export function ownerOf({ project }: Pick<Placed, 'project'>): string | undefined {
   const path = project?.path
   return path === undefined ? undefined : notBlank(path.slice(0, Math.max(0, path.lastIndexOf('/'))))
 }
 
-/** Returns the project's name, or else the last part of its path. */
+/** Returns the project's name, or else the last segment of its path. */
 export function nameOf({ project }: Pick<Placed, 'project'>): string | undefined {
   return notBlank(project?.name) ?? notBlank(project?.path?.slice(project.path.lastIndexOf('/') + 1))
 }

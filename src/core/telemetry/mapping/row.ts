@@ -1,7 +1,7 @@
 // The rows of attribute tables. Both the attributes and the reference documentation are generated from them.
 
 /**
- * Variants of rows that only some settings export. `run`: pipeline spans are named `RUN {name}`. `contract` and `strict`: the value of
+ * Variants of rows that are exported only with certain settings. `run`: pipeline spans are named `RUN {name}`. `contract` and `strict`: the value of
  * `PIPESPAN_CONVENTIONS`, for rows in which the two differ (listed in `scripts/docs/strict.ts`).
  */
 export type RowVariant = 'run' | Conventions
@@ -14,21 +14,21 @@ export type Conventions = 'contract' | 'strict'
 
 interface RowOf<S, T extends string, V> {
   /**
-   * The attribute names that have this value: the legacy name first if there is one, then the names of the conventions or the vendor. Vendor names
-   * begin with `platform.`, which stands for the profile's namespace.
+   * The attribute names for this value: the legacy name first if there is one, then the names from the conventions or the vendor. Vendor names start
+   * with `platform.`, which stands for the profile's namespace.
    */
   readonly keys: readonly [string, ...string[]]
   readonly type: T
-  /** A text for the generated reference: when the attribute is present. `note` adds a remark. */
+  /** When the attribute is present, as text for the generated reference. `note` adds a remark. */
   readonly when: string
   readonly note?: string
   readonly value: (subject: S) => V | undefined
   /**
-   * Whether the attribute has few values that recur, such as stages and runners, so that their encoding may be cached. Adjacent rows with the same
-   * mark are cached together. They should describe one object, beginning with the attribute that identifies it.
+   * Whether the attribute has few, recurring values, such as stages and runners, so that their encoding can be cached. Adjacent rows with the same
+   * mark are cached together. They should describe one object, starting with the attribute that identifies it.
    */
   readonly recurs?: true | string
-  /** The setting with which the row is exported. If undefined, the row is exported with all settings. */
+  /** The row is exported only with this setting. If undefined, it is always exported. */
   readonly only?: RowVariant
 }
 
@@ -36,12 +36,12 @@ export type AttributeRow<S> =
   | RowOf<S, 'string', string>
   | RowOf<S, 'string[]', readonly string[]>
   | RowOf<S, 'int', number>
-  /** A time in ms, which is exported as an integer of nanoseconds since 1970. */
+  /** A time in ms, exported as integer nanoseconds since 1970. */
   | RowOf<S, 'nanoseconds', number>
   | RowOf<S, 'double', number>
   | RowOf<S, 'bool', boolean>
 
-/** Creates a text row with one name, which is the usual form of metric attributes. */
+/** Creates a text row with a single name, the usual form for metric attributes. */
 export function textRow<S>(
   key: string,
   when: string,
@@ -51,7 +51,7 @@ export function textRow<S>(
   return { keys: [key], type: 'string', when, value, ...(note !== undefined && { note }) }
 }
 
-/** Returns the rows that are exported by settings with these variants. */
+/** Returns the rows that settings with these variants export. */
 export function rowsIn<R extends { readonly only?: RowVariant }>(
   rows: readonly R[],
   variants: ReadonlySet<RowVariant>,

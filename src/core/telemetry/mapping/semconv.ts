@@ -1,9 +1,9 @@
-// The attribute names of the CI/CD and VCS conventions that Pipespan uses. They are release candidates, which the package exports only from an
-// unstable entry point. So they are copied here, and a test compares them with the package.
+// The attribute names of the CI/CD and VCS conventions that Pipespan uses. They are release candidates, which `@opentelemetry/semantic-conventions`
+// exports only from an unstable entry point. So they are copied here, and a test compares them with that package.
 // https://opentelemetry.io/docs/specs/semconv/registry/attributes/cicd/
 
 /**
- * The schema URL of all resources and scopes: the newest published schema against which these names were checked. All names below are the same in
+ * The schema URL of all resources and scopes: the newest published schema that these names were checked against. All names below are the same in
  * 1.44.0 and in the package's 1.45.0.
  */
 export const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0'
@@ -24,7 +24,7 @@ export const ATTR_CICD_WORKER_ID = 'cicd.worker.id'
 export const ATTR_CICD_WORKER_NAME = 'cicd.worker.name'
 export const ATTR_CICD_WORKER_STATE = 'cicd.worker.state'
 export const ATTR_CICD_WORKER_URL_FULL = 'cicd.worker.url.full'
-/** This attribute was superseded by `deployment.environment.name`. It is kept for dashboards that still use it. */
+/** Superseded by `deployment.environment.name`. It is kept for dashboards that still use it. */
 export const ATTR_DEPLOYMENT_ENVIRONMENT = 'deployment.environment'
 export const ATTR_DEPLOYMENT_ID = 'deployment.id'
 export const ATTR_DEPLOYMENT_NAME = 'deployment.name'

@@ -8,10 +8,10 @@ export const results = ['success', 'failure', 'error', 'timeout', 'cancellation'
 export type Result = (typeof results)[number]
 export type RunState = 'pending' | 'executing' | 'finalizing'
 
-/** The outcome of a pipeline or a job. It has no result if the pipeline or job has not ended, or if this version does not know its status. */
+/** The outcome of a pipeline or a job. There is no result if the pipeline or job has not ended, or if its status is unknown to this version. */
 export interface Outcome {
   readonly result?: Result | undefined
-  /** The platform's failure reason that decides the outcome. Undefined if no reason is known. */
+  /** The platform's failure reason, which determines the outcome. Undefined if no reason is known. */
   readonly reason?: string | undefined
 }
 
@@ -43,7 +43,7 @@ export const changeStates: Readonly<Record<string, string>> = {
   locked: 'wip',
 }
 
-/** Returns the state of a run. Undefined for a status that this version does not know. */
+/** Returns the state of a run. Undefined for a status that is unknown to this version. */
 export function stateOf(status: Status): RunState | undefined {
   return isKnownStatus(status) ? statusMeanings[status].state : undefined
 }
@@ -56,9 +56,9 @@ export function outcomeOfJob(job: { readonly status: Status; readonly failureRea
 }
 
 /**
- * Returns the outcome of a pipeline. One job decides the outcome of a failed pipeline: `failure` takes precedence over `timeout`, and `timeout` over
- * `error`. Among equal results the first with a reason decides.
- * `failures`: the failure reasons in order of job id; a reason is empty if the job has none.
+ * Returns the outcome of a pipeline. If the pipeline failed, one of its jobs determines the outcome: `failure` takes precedence over `timeout`, and
+ * `timeout` over `error`. Among equal results, the first with a reason wins. `failures`: the failure reasons in order of job id; a reason is empty if
+ * the job has none.
  */
 export function outcomeOfPipeline(status: Status, failures: readonly string[]): Outcome {
   if (!hasFailed(status)) return outcomeOfJob({ status })
@@ -69,7 +69,7 @@ export function outcomeOfPipeline(status: Status, failures: readonly string[]): 
   return { result: 'failure' }
 }
 
-/** Returns the value of `error.type`: the failure reason, or else `_OTHER`. Undefined if the outcome is no error. */
+/** Returns the value of `error.type`: the failure reason, or else `_OTHER`. Undefined if the outcome is not an error. */
 export function errorTypeOf({ result, reason }: Outcome): string | undefined {
   if (result !== 'failure' && result !== 'error' && result !== 'timeout') return undefined
   return reason ?? ERROR_TYPE_VALUE_OTHER

@@ -1,4 +1,4 @@
-// Cumulative metrics: the totals and active runs of a project. Each series counts from its start time in the store.
+// Cumulative metrics: a project's totals and active runs. Each series counts from its start time in the store.
 import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAMESPACE } from '@opentelemetry/semantic-conventions'
 import type { Millis } from '../../../model/instant.ts'
 import {
@@ -24,7 +24,7 @@ import { boundsOf, headOf, pointAttributes, sorted, labelsOf, type MeasuredRow }
 import { activeRunsMetric, attemptMetrics } from '../mapping/metrics.ts'
 import { ownName, type MetricHead } from '../mapping/metric-row.ts'
 
-// The metrics of active jobs: how many wait for a runner or occupy one, and how long the oldest has waited.
+// The metrics of active jobs: how many are waiting for a runner or occupy one, and how long the oldest has been waiting.
 const workerType: AttributeRow<ActiveJobs> = textRow('platform.cicd.worker.type', 'known', one => one.workerType)
 const tagSet: AttributeRow<ActiveJobs> = textRow('platform.cicd.worker.tag_set', 'known', ({ tagSet: tags }) => tags)
 
@@ -63,21 +63,19 @@ export interface Owner {
   readonly profile: string
 }
 
-/** The values that features measure for a project at each export of metrics. */
+/** A project's values that features measure at each export of metrics. */
 export interface ProjectMetrics extends Owner {
   readonly metrics: readonly MeasuredMetric[]
 }
 
-/** The active runs and jobs of a project. `since`: when counting began. */
+/** A project's active runs and jobs. `since`: when counting began. */
 export interface ActiveTotals extends Owner {
   readonly runs: readonly ActiveRuns[]
   readonly jobs: readonly ActiveJobs[]
   readonly since: Millis
 }
 
-/**
- * Returns the cumulative metrics of a project. `now`: when the totals were read, which is the time of all points. Undefined if there are no metrics.
- */
+/** Returns a project's cumulative metrics, or undefined if there are none. `now`: when the totals were read, which is the time of all points. */
 export function toCumulative(
   totals: ProjectTotals,
   now: Millis,
@@ -87,7 +85,7 @@ export function toCumulative(
   return metrics.length === 0 ? undefined : resourceMetrics(projectResource(totals, settings), metrics)
 }
 
-/** Returns the metrics of these series, in the order of the table. Series of former metrics or bounds are left out. */
+/** Returns the metrics of these series, in table order. Series of obsolete metrics, or with obsolete bounds, are omitted. */
 export function totalsData(series: readonly SeriesTotal[], now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const byMetric = Map.groupBy(series, ({ metric }) => metric)
   const wire = wireNames(settings)
@@ -108,7 +106,7 @@ export function totalsData(series: readonly SeriesTotal[], now: Millis, settings
   )
 }
 
-/** Returns the heads of metrics by the names of their totals, in the order of the table. Former metrics are left out. */
+/** Returns metric heads by the names of their totals, in table order. Obsolete metrics are omitted. */
 export function totalsHeads(
   names: readonly string[],
   settings: TelemetrySettings,
@@ -123,7 +121,7 @@ export function totalsHeads(
   return heads
 }
 
-/** Returns the row's own name. If the row stands for many metrics, it returns the names of their series. */
+/** Returns the row's own name, or, if the row stands for many metrics, the names of their series. */
 function namesUnder(
   wireName: string,
   wire: readonly (readonly [string, MeasuredRow])[],
@@ -156,7 +154,7 @@ export function activeData(active: ActiveTotals, now: Millis, settings: Telemetr
       points: within(settings.maxSeries, points, head === oldestWaitMetric ? Math.max : add),
     }))
 
-  /** Returns the points of active runs. Points with equal attributes are joined, because several statuses map to one state. */
+  /** Returns the points of active runs. Points with the same attributes are merged, because several statuses map to one state. */
   function pointsOf<T>(
     rows: readonly AttributeRow<T>[],
     all: readonly T[],
@@ -176,7 +174,7 @@ export function activeData(active: ActiveTotals, now: Millis, settings: Telemetr
   }
 }
 
-/** Limits the number of series. All series beyond the limit share one series. */
+/** Limits the number of series. All series beyond the limit share one overflow series. */
 function within(maxSeries: number, points: readonly Point[], join: (a: number, b: number) => number): Point[] {
   const [first, ...others] = points.slice(maxSeries - 1)
   if (first === undefined || others.length === 0) return [...points]
@@ -187,7 +185,7 @@ function within(maxSeries: number, points: readonly Point[], join: (a: number, b
 
 /**
  * Returns the attributes of a project's resource. They include a namespace and an id, because two projects may have the same name. A configured
- * `service.namespace` takes precedence over the project's namespace. The project's id takes precedence over a configured id.
+ * `service.namespace` overrides the project's namespace. The project's id overrides a configured id.
  */
 export function projectResource(owner: Owner, settings: TelemetrySettings): AttributeSet[] {
   const { key, project } = owner
@@ -213,7 +211,7 @@ function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): P
   }
 }
 
-/** Returns the names of all metrics in all profiles, because totals keep the name under which they were measured. */
+/** Returns the names of all metrics in all profiles, because totals keep the name that they were recorded under. */
 function wireNames({ profiles, variants, figures, insides }: TelemetrySettings): [string, MeasuredRow][] {
   const namespaces = [vendorPrefix, ...Object.values(profiles).map(({ namespace }) => namespace)]
   const own = rowsIn(attemptMetrics, variants)
@@ -236,7 +234,7 @@ function shapeOfRow(row: MeasuredRow, settings: TelemetrySettings): string {
   }
 }
 
-/** Returns the points of a row with states, or none if the configuration drops their attribute. The points of other rows are unchanged. */
+/** Returns the points of a state row, or none if the configuration drops its state attribute. The points of other rows are returned unchanged. */
 export function pointsOfStates(
   { states }: MeasuredRow,
   points: readonly Point[],

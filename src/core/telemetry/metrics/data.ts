@@ -17,11 +17,11 @@ import type { Millis } from '../../../model/instant.ts'
 export type Temporality = 'cumulative' | 'delta'
 
 export interface Buckets {
-  /** The upper bounds of the buckets. There is one more count than bounds, for values above the last bound. */
+  /** The upper bounds of the buckets. There is one more count than there are bounds, for values above the last bound. */
   readonly bounds: readonly number[]
   readonly counts: readonly number[]
   readonly sum: number
-  /** The smallest value. Only delta points have it, because totals do not store it. */
+  /** The smallest value. Only delta points have one, because totals do not store it. */
   readonly min?: number | undefined
   readonly max?: number | undefined
 }
@@ -65,7 +65,7 @@ function toExemplar({ at, value, traceId, spanId }: Exemplar, number: MetricHead
   return { timeUnixNano: Math.round(at), ...measured, traceId, spanId, filteredAttributes: [] }
 }
 
-/** The values of AggregationTemporality in OTLP. */
+/** The values of OTLP's AggregationTemporality. */
 const temporalities = { delta: 1, cumulative: 2 } as const
 
 function toMetric({ head, name, temporality, points }: MeasuredMetric): Metric {

@@ -1,4 +1,4 @@
-// Delta metrics: the points of each pipeline, deployment, change and incident, at its time.
+// Delta metrics: points for each pipeline, deployment, change and incident, at the time when it happened.
 import type { AnyChunk } from '../../../model/event.ts'
 import { overflowAttributes, underOtherNames, bucketed } from '../../../model/totals.ts'
 import { resourceAttributesOf } from '../resource.ts'
@@ -8,20 +8,20 @@ import { resourceMetrics, sumOf, type MeasuredMetric, type Point, type PointAttr
 import { boundsOf, exemplarOf, headOf, joined, limitedOf, samplesOf, type Sample } from './samples.ts'
 import { pointsOfStates } from './cumulative.ts'
 
-// Limits the number of series for delta temporality, for which no totals are stored. The limit applies to the series of this process, as in an
+// Limits the number of series with delta temporality, for which no totals are stored. The limit applies to this process's series, as in an
 // OpenTelemetry SDK.
 
-/** The maximum number of remembered series. When it is exceeded, all series are forgotten, and each metric starts counting from zero. */
+/** The maximum number of tracked series. When it is exceeded, all series are dropped, and each metric starts counting its series from zero. */
 const maxRemembered = 200_000
 
 export interface SeriesCap {
-  /** Returns false if this series would exceed the limit of the metric. `most`: a lower limit for this metric. */
+  /** Returns false if this series would exceed the metric's limit. `most`: a lower limit for this metric. */
   admits(owner: string, metric: string, series: string, most?: number): boolean
-  /** Returns false if this value would exceed the `max` values of a limited attribute. */
+  /** Returns false if this value would exceed the limit of `max` values for an attribute. */
   admitsName(owner: string, metric: string, value: string, max: number): boolean
 }
 
-/** Creates a limit on series. `limit`: the maximum number of series of each metric of a project, including the overflow series. */
+/** Creates a series limit. `limit`: the maximum number of series per metric and project, including the overflow series. */
 export function createSeriesCap(limit: number): SeriesCap {
   const seen = new Map<string, Set<string>>()
   let remembered = 0
@@ -45,7 +45,7 @@ export function createSeriesCap(limit: number): SeriesCap {
 }
 
 /**
- * Returns the delta points of a chunk. Undefined if the chunk has no metrics. A point covers only the millisecond before the end, so that points of
+ * Returns the delta points of a chunk, or undefined if it has no metrics. A point covers only the millisecond before the end, so that points of
  * parallel pipelines do not overlap.
  */
 export function toDelta(chunk: AnyChunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
@@ -68,7 +68,7 @@ export function toDelta(chunk: AnyChunk, settings: TelemetrySettings, cap?: Seri
   return resourceMetrics(resourceAttributesOf(chunk, settings), metrics)
 }
 
-/** Returns the samples within the limits of names and series. Samples beyond a limit share one series. */
+/** Returns the samples within the limits of names and series. Samples beyond a limit share one overflow series. */
 function samplesWithin(cap: SeriesCap | undefined, owner: string, samples: readonly Sample[]): readonly Sample[] {
   return cap === undefined ? samples : joined(samples.map(sample => sampleWithin(cap, owner, sample)))
 }

@@ -1,5 +1,5 @@
-// Pipeline metrics for scraping. There is one metric of each name for all projects, groups and instances. Labels on the points name the project,
-// group or instance.
+// Pipeline metrics for scraping. There is one metric per name for all projects, groups and instances; labels on its points name the project, group or
+// instance.
 import { ValueType } from '@opentelemetry/api'
 import { millisToHrTime } from '@opentelemetry/core'
 import {
@@ -13,12 +13,12 @@ import { nameOf, ownerOf } from '../mapping/resource.ts'
 import { sumOf, type Buckets, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 
-/** The labels that are added to all series. */
+/** The labels added to all series. */
 export const projectLabels = [
   'platform_url',
   'project_id',
   'project_path',
-  // These labels have the names that a Collector gives to the resource attributes, so that dashboards work with both sources.
+  // These labels are named as a Collector names resource attributes, so that dashboards work with both sources.
   'vcs_owner_name',
   'vcs_repository_name',
 ] as const
@@ -35,7 +35,7 @@ export interface MetricOwner {
   readonly group?: string | undefined
 }
 
-/** Converts the metrics to the types of the OpenTelemetry SDK. */
+/** Converts the metrics to OpenTelemetry SDK types. */
 export function sdkMetrics(all: readonly OwnedMetrics[]): MetricData[] {
   const labelled = all.flatMap(({ owner, metrics }) => {
     const labels = labelsOf(owner)
@@ -47,7 +47,7 @@ export function sdkMetrics(all: readonly OwnedMetrics[]): MetricData[] {
   )
 }
 
-/** Returns a metric without points, as a type of the OpenTelemetry SDK. */
+/** Returns a metric without points, as an OpenTelemetry SDK type. */
 export function emptyMetric({ head, name }: Pick<MeasuredMetric, 'head' | 'name'>): MetricData {
   return asSdkMetric({ head, name, temporality: 'cumulative', points: [] })
 }
@@ -57,7 +57,7 @@ function labelsOf({ instance, project, group }: MetricOwner): PointAttributes {
   return Object.fromEntries(projectLabels.map((label, index) => [label, values[index] ?? '']))
 }
 
-/** Converts a metric to the type that the OpenTelemetry SDK uses for the daemon's own metrics, because both are on the same page. */
+/** Converts a metric to the OpenTelemetry SDK type of the daemon's own metrics, because both appear on the same page. */
 function asSdkMetric({ head, name, points }: MeasuredMetric): MetricData {
   const { unit, description, type } = head
   const common = {
@@ -66,7 +66,7 @@ function asSdkMetric({ head, name, points }: MeasuredMetric): MetricData {
   }
   const dataPoints = points.map(({ attributes, start, end, value, exemplar }) => ({
     attributes,
-    // The exemplar is added for OpenMetrics, because the type of the SDK has none.
+    // The exemplar is added for OpenMetrics; the SDK type does not have one.
     exemplar,
     startTime: millisToHrTime(start),
     endTime: millisToHrTime(end),
