@@ -19,7 +19,10 @@ import { isActive, isManual, isTerminal, wasSkipped } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'
 import { lastAttempt, type Run } from './run.ts'
 
-/** The jobs that a run's attempts consist of. A pipeline of an external CI system has none: its listed jobs are commit statuses of that system. */
+/**
+ * The jobs that a run's attempts consist of. A pipeline from an external CI system has none: the jobs listed for it are commit statuses of that
+ * system.
+ */
 export function jobsOf({ pipeline, jobs }: Run): Iterable<Job> {
   return pipeline?.record.facts.source === 'external' ? [] : jobs.values()
 }
@@ -48,7 +51,7 @@ export function isAtEnd(run: Run): boolean {
   if (!isTerminal(record.facts.status)) return false
   const last = lastAttempt(run)
   if (last === undefined || second(times.finishedAt) > second(last.finish)) return true
-  // A `skipped` pipeline has no finish time. Its status ends an attempt if it is newer than the last snapshot.
+  // A `skipped` pipeline has no finish time. Its status ends an attempt if the status is newer than the last snapshot.
   return wasSkipped(record.facts.status) && newestSecondOf(record.version) > last.newestSecond
 }
 
@@ -75,7 +78,7 @@ export function finishOf(run: Run, now: Millis): Millis {
 }
 
 /**
- * The jobs that the open attempt would have if its snapshot were taken now: jobs that no snapshot contains yet, and jobs that ran again since their
+ * The jobs that the open attempt would have if its snapshot were taken now: jobs that are in no snapshot yet, and jobs that ran again since their
  * snapshot.
  */
 export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean }): Job[] {
@@ -88,7 +91,8 @@ export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean 
 }
 
 /**
- * The jobs to export as supplements. They have ended, they ran before F (the finish of the last snapshot), and no snapshot contains this run of them.
+ * The jobs to export as supplements. They have ended, they ran before F (the finish of the last snapshot), and this run of them is in no snapshot
+ * yet.
  */
 export function supplementsOf(run: Run): Job[] {
   const last = lastAttempt(run)
@@ -99,7 +103,7 @@ export function supplementsOf(run: Run): Job[] {
   })
 }
 
-/** The active jobs that delay settling. A job that was retried does not delay it, because there is a newer job of the same name. */
+/** The active jobs that delay settling. A job that was retried does not delay settling, because there is a newer job of the same name. */
 export function delayingJobs(run: Run): Job[] {
   if (!hasActiveJobs(run)) return []
   const newest = newestByName(run)
@@ -126,7 +130,7 @@ export function newestByName(run: Run): Map<string, number> {
   return newest
 }
 
-/** True for a job that proves that the run continued after F, the finish of the last snapshot. */
+/** True for a job that proves that the pipeline continued after F, the finish of the last snapshot. */
 function isNewWork(job: Job, finish: Millis): boolean {
   return isAfter(job, finish) && (job.snapshot === undefined || hasMoved(job))
 }
@@ -136,7 +140,7 @@ function isAfter(job: Job, finish: Millis): boolean {
   return second(job.times.createdAt) > second(finish) || second(job.times.startedAt) > second(finish)
 }
 
-/** True if the job will not change unless a person acts. */
+/** True if the job will not change without manual action. */
 function isDone(job: Job): boolean {
   const { status } = job.record.facts
   return isTerminal(status) || isManual(status)

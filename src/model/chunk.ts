@@ -12,18 +12,18 @@ export interface JobSnapshot extends JobView {
   /** Start of the job's span; equal to `end` for a job that never ran. */
   readonly start: Millis
   readonly end: Millis
-  /** True if the run has a job with the same name and a higher ID. */
+  /** True if the run contains a job with the same name and a higher ID. */
   readonly retried: boolean
   /** True if the job is on the critical path of its attempt. Like the slack, it is absent in supplements and for jobs that never ran. */
   readonly critical?: true | undefined
-  /** How much later the job could have ended without its attempt ending later, ms. */
+  /** How much later the job could have ended without delaying the end of its attempt, ms. */
   readonly slack?: Millis | undefined
   /** The name of the job's rate in the price table. `cost` is in the table's currency. */
   readonly rate?: string | undefined
   readonly cost?: number | undefined
-  /** The platform's ID of the deployment that the job made, if an event had reported it before the snapshot was taken. */
+  /** The platform's ID of the deployment that the job created, if an event reported it before the snapshot was taken. */
   readonly deploymentId?: number | undefined
-  /** A text that is hashed into the span ID, so that each later span of the job has another ID. The job's first span has none. */
+  /** A salt that is hashed into the span ID, so that each later span of the job gets a different ID. The job's first span has none. */
   readonly salt?: string | undefined
 }
 
@@ -49,15 +49,16 @@ export interface PipelineSnapshot {
   readonly jobCount: number
   /** Total runner time of all jobs of this attempt, in all its chunks, ms. Bridges do not count, because they occupy no runner. */
   readonly computeMs?: number | undefined
-  /** Total cost of all jobs of this attempt, in all its chunks. It is absent if there is no price table. */
+  /** Total cost of all jobs of this attempt, in all its chunks. Absent if there is no price table. */
   readonly cost?: number | undefined
   readonly mergeRequestEvent?: string | undefined
   /** True if the pipeline was canceled when a newer pipeline of its ref already existed. */
   readonly superseded?: true | undefined
-  /** The verdict about this attempt as a sentence, set once the attempt has ended. Only the chunk that carries the pipeline has it. */
+  /** The verdict on this attempt as a sentence, set once the attempt has ended. Only the chunk that carries the pipeline has it. */
   readonly verdict?: string | undefined
   /**
-   * The durations of the jobs in all chunks of the attempt. Only the first of several chunks has them, because a single chunk contains all the jobs.
+   * The durations of the jobs in all chunks of the attempt. Set only if there are several chunks, and only in the first one, because a single chunk
+   * contains all jobs anyway.
    */
   readonly durations?: readonly StageDurations[] | undefined
 }
@@ -65,14 +66,14 @@ export interface PipelineSnapshot {
 export interface Chunk {
   readonly key: RunKey
   readonly project: ProjectFacts
-  /** The number of the attempt, counted from 1. */
+  /** The number of the attempt, starting at 1. */
   readonly attempt: number
-  /** The number of the chunk within its attempt, counted from 1. Chunks that are made after the snapshot continue these numbers. */
+  /** The number of the chunk within its attempt, starting at 1. Chunks that are created after the snapshot continue the numbering. */
   readonly number: number
-  /** `job`: the chunk has an `inside`, which was read about one job, and no jobs. */
+  /** `job`: the chunk contains an `inside` (data from within one job) and no jobs. */
   readonly kind: 'attempt' | 'supplement' | 'job'
   readonly trace: TraceContext
-  /** When the last observation before the snapshot was processed, by the store's clock. The export delay is measured from this time. */
+  /** When the last observation before the snapshot was processed, by the store's clock. The export delay is measured from there. */
   readonly observedAt?: Millis | undefined
   readonly pipeline: PipelineSnapshot
   readonly jobs: readonly JobSnapshot[]

@@ -4,8 +4,8 @@ import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
 /**
- * The kinds of conditions that notifications may be about, and the names of their messages. If a kind has no `fixed` message, its message is sent
- * once for each subject.
+ * The conditions that notifications may be about, and the names of their messages. A condition without a `fixed` message is reported only once per
+ * subject.
  */
 export const conditionKinds = {
   'default-branch': { broken: 'default_branch.broken', fixed: 'default_branch.fixed' },
@@ -17,7 +17,7 @@ export const conditionKinds = {
 } as const
 export type ConditionKind = keyof typeof conditionKinds
 
-/** A report that a condition is broken or fixed. */
+/** A report that a condition is broken or fixed, such as a broken default branch. */
 export interface Condition {
   readonly kind: ConditionKind
   readonly instance: string
@@ -26,7 +26,7 @@ export interface Condition {
   /** The object that the condition is about, such as an environment. It is unique within the kind and the project. */
   readonly subject: string
   readonly state: 'broken' | 'fixed'
-  /** The version of the report. Versions are compared number by number, and the greater one belongs to the newer report. */
+  /** The version of the report. Versions are compared number by number; the report with the greater version is newer. */
   readonly version: readonly number[]
   readonly at: Millis
   /** The title of the message, on one line. */
@@ -40,10 +40,10 @@ export interface Condition {
   readonly except?: string | undefined
 }
 
-/** The kind of event that a message is stored as. */
+/** The event kind under which a message is stored. */
 export const messageKind = 'notification'
 
-/** The key of a message. All messages about one subject have the same first `keyPrefix` characters, by which they are kept in order. */
+/** The key of a message. All messages about one subject share the same first `keyPrefix` characters, which keeps them in order. */
 export function messageKey(subject: string, id: string): string {
   return `${messageKind} ${subject} ${id}`
 }
@@ -60,8 +60,8 @@ export function messageIdOf(key: string): string {
 export const ownInstance = 'pipespan'
 
 /**
- * How long before a token expires people are notified, ms. The platform reports the expiry 60, 30, 7 and 1 days before, but the first two reports are
- * too early to act on.
+ * How long before a token expires a notification is sent, ms. The platform reports the expiry 60, 30, 7 and 1 days ahead, but the first two reports
+ * are too early to act on.
  */
 export const tokenNotice = 7 * 86_400_000
 

@@ -6,7 +6,7 @@
 // has a slack of 40 s.
 import type { Millis } from './instant.ts'
 
-/** A job that ran, with its start and end. */
+/** A job that ran, with its start and end time. */
 export interface Ran {
   readonly id: number
   readonly start: Millis
@@ -14,7 +14,7 @@ export interface Ran {
 }
 
 export interface CriticalPath {
-  /** The IDs of the jobs on the critical path, in order of time. */
+  /** The IDs of the jobs on the critical path, in chronological order. */
   readonly ids: readonly number[]
   /** Total running time of the jobs on the critical path, ms. The rest of the pipeline's time was waiting. */
   readonly busyMs: number
@@ -24,7 +24,7 @@ export interface CriticalPath {
   readonly waitedFor: ReadonlyMap<number, number>
 }
 
-/** How long before the end of a job another job may seem to begin that waited for it, ms. Webhooks truncate times to the second. */
+/** How long before the end of a job its dependent jobs may appear to begin, ms. Webhooks truncate times to whole seconds. */
 const tolerance = 1_000
 
 /**
@@ -48,8 +48,8 @@ export function criticalPath(jobs: readonly Ran[]): CriticalPath {
 }
 
 /**
- * The release time of a job: jobs that begin at this time or later may have waited for it. It is later than the job's own start, so that no job waits
- * for itself.
+ * The release time of a job: jobs that begin at this time or later may have waited for it. It is later than the job's own start, so that a job cannot
+ * wait for itself.
  */
 function releaseOf({ start, end }: Ran): Millis {
   return Math.max(end - tolerance, start + 0.5)
@@ -70,7 +70,7 @@ function whatEachWaitedFor(byStart: readonly Ran[], byRelease: readonly Ran[]): 
 }
 
 /**
- * Computes the slack of each job, from the latest job to the earliest. A job may not end later than the pipeline. It also may not delay any job that
+ * Computes the slack of each job, from the latest job to the earliest. A job may not end later than the pipeline, and it may not delay any job that
  * began after it: for each of those, the limit is the end of the job that it waited for, plus its own slack.
  */
 function slackOfEach(

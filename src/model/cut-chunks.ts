@@ -9,10 +9,10 @@ export interface ChunkLimits {
   readonly chunkBytes?: number | undefined
 }
 
-/** Estimated size of a span without its job's values, bytes: IDs and names of attributes. */
+/** Estimated size of a span without the values of its job, bytes: IDs and attribute names. */
 const bytesOfSpan = 700
 
-/** Divides jobs into chunks. There is at least one chunk, even without jobs, because it carries the pipeline. */
+/** Divides jobs into chunks. There is always at least one chunk, even without jobs, because it carries the pipeline. */
 export function splitIntoChunks(
   jobs: readonly JobSnapshot[],
   { chunkSize, chunkBytes = defaultChunkBytes }: ChunkLimits,
@@ -33,10 +33,7 @@ export function splitIntoChunks(
   return groups
 }
 
-/**
- * Estimates the size of a job, bytes: the texts that can be long, and 330 bytes for the rest of its JSON. The estimate is too high rather than too
- * low.
- */
+/** Estimates the size of a job, bytes: the strings that can be long, plus 330 bytes for the rest of its JSON. The estimate errs on the high side. */
 function roughSize({ name, stage, url, user, runner, environment, artifacts }: JobSnapshot): number {
   const texts = (name?.length ?? 0) + (stage?.length ?? 0) + (url?.length ?? 0) + (user?.username?.length ?? 0)
   const places =

@@ -6,7 +6,7 @@ import type { ProjectFacts } from './observation.ts'
 
 export type EventValue = string | number | boolean
 
-/** When the object that an event is about began and ended. */
+/** The start and end of the object that an event is about. */
 export interface EventTimes {
   readonly createdAt?: Millis | undefined
   readonly endedAt?: Millis | undefined
@@ -15,7 +15,7 @@ export interface EventTimes {
 export interface PlatformEvent {
   /** The platform's base URL, normalised (see `instance.ts`). */
   readonly instance: string
-  /** The value of `PIPESPAN_EVENTS` that selects events of this kind: `deployment`, `change`, … */
+  /** The value in `PIPESPAN_EVENTS` that enables events of this kind: `deployment`, `change`, … */
   readonly kind: string
   /** The OpenTelemetry event name, such as `platform.deployment`. The prefix `platform.` is replaced by the profile's namespace. */
   readonly name: string
@@ -24,20 +24,20 @@ export interface PlatformEvent {
   /** The times of the event's object. They are not exported, but metrics are computed from them. */
   readonly times?: EventTimes | undefined
   readonly severity: 'info' | 'warn' | 'error'
-  /** A short text that describes the event to people. */
+  /** A short human-readable description of the event. */
   readonly body: string
   /** The event's attributes, in the order of docs/EVENTS.md. */
   readonly attributes: Readonly<Record<string, EventValue>>
-  /** Labels of the merge request that rules for attributes use. They are not exported. */
+  /** Labels of the merge request, for the operator's attribute rules. They are not exported. */
   readonly labels?: readonly string[] | undefined
   readonly project?: ProjectFacts | undefined
   /** Path of the group, for an event that is not about a project. */
   readonly group?: string | undefined
-  /** True for a push that may have changed the CI configuration of the default branch. It is not exported. */
+  /** True for a push that may have changed the CI configuration of the default branch. This field is not exported. */
   readonly touchesCi?: boolean | undefined
-  /** The span that the event belongs to, if it is known when the event is received. */
+  /** The span that the event belongs to, if it is already known when the event is received. */
   readonly span?: JobSpan | PipelineSpan | undefined
-  /** Identifies the object that the event is about. It is unique over all instances and kinds. */
+  /** Identifies the object that the event is about. Unique across all instances and kinds. */
   readonly object: string
   /** Identifies the event, if the platform reports enough to do so. Without a key, the order of arrival decides (`core/store/sql/events.ts`). */
   readonly key?: string | undefined
@@ -51,19 +51,19 @@ export interface EventChunk {
   readonly key: { readonly instance: string }
   readonly project?: ProjectFacts | undefined
   readonly group?: string | undefined
-  /** The telemetry profile under which the event was received. */
+  /** The telemetry profile with which the event was received. */
   readonly trace: { readonly profile: string }
   readonly event: Pick<PlatformEvent, 'kind' | 'name' | 'severity' | 'body' | 'attributes' | 'labels'>
-  /** The job whose span the event belongs to, if it was known before the event was exported. */
+  /** The job that the event belongs to, if it was known before the event was exported. */
   readonly job?: JobSpan | undefined
-  /** The pipeline whose span the event belongs to. */
+  /** The pipeline that the event belongs to. */
   readonly pipeline?: PipelineSpan | undefined
   /**
    * Figures that a feature has counted. A chunk with figures is only sent as metrics, by the table for its kind
    * (`core/telemetry/mapping/metric-row.ts`).
    */
   readonly figures?: object | undefined
-  /** When the event happened. If that is unknown, when it was received. */
+  /** When the event happened or, if that is unknown, when it was received. */
   readonly at: Millis
   /** When the event was received. */
   readonly observedAt: Millis

@@ -1,5 +1,5 @@
-// Determines the trace that a pipeline belongs to and the span that is its parent. It never guesses: if the chain of ancestors up to the root is not
-// known, the pipeline gets its own trace and a link.
+// Determines which trace a pipeline belongs to and which span is its parent. It never guesses: if the chain of ancestors up to the root is not known,
+// the pipeline gets its own trace and a link.
 import type { Job } from './job.ts'
 import type { SourcePipeline } from './observation.ts'
 import type { RunHead } from './run.ts'
@@ -15,7 +15,7 @@ export interface Ancestor {
 export interface FamilyOptions {
   readonly scheme: TraceContext['scheme']
   readonly profile: string
-  /** True if REST requests will add the bridges of parent pipelines. Then a bridge's span will be exported even if the bridge is not known yet. */
+  /** True if bridges of parent pipelines are added through REST. Then a bridge's span will be exported even if the bridge is not known yet. */
   readonly bridgesWillCome: boolean
 }
 
@@ -35,7 +35,7 @@ export function isTriggered(head: RunHead): boolean {
   return source === 'parent_pipeline' || source === 'pipeline' || parentOf(head) !== undefined
 }
 
-/** Adds facts that were found about the pipeline that triggered the run. Facts that the run's own sources reported take precedence. */
+/** Adds what was found out about the pipeline that triggered the run. Facts from the run's own sources take precedence. */
 export function withParent<R extends RunHead>(run: R, found: SourcePipeline): R {
   const { pipeline } = run
   if (pipeline === undefined) return run
@@ -103,8 +103,8 @@ function traceOf(head: RunHead, ancestors: readonly Ancestor[], options: FamilyO
 }
 
 /**
- * The trace of the root pipeline that the payloads name. A pipeline that names itself as root may only be the first one in its own project, because
- * its parent can be in another project. So such a root is ignored.
+ * The trace of the root pipeline that the payloads name. A pipeline that names itself as the root may merely be the first one in its own project,
+ * because its parent can be in another project. So such a root is ignored.
  */
 function traceOfPayloads(family: readonly RunHead[], { scheme }: FamilyOptions): Place | undefined {
   for (const { key, pipeline } of family) {
@@ -114,7 +114,7 @@ function traceOfPayloads(family: readonly RunHead[], { scheme }: FamilyOptions):
   return undefined
 }
 
-/** The span that triggered the run, if it is certain that this span is exported. If undefined, the run gets its own trace. */
+/** The span that triggered the run, if that span is certain to be exported. If undefined, the run gets its own trace. */
 function parentSpan(head: RunHead, parent: Ancestor | undefined, options: FamilyOptions): ParentSpan | undefined {
   const { sourcePipeline: source, rootPipelineId } = head.pipeline?.record.facts ?? {}
   if (source?.jobId === undefined) return undefined

@@ -16,7 +16,7 @@ export interface InsideJob extends Pick<JobFacts, 'kind' | 'name'> {
   readonly status?: string | undefined
 }
 
-/** The part of a job's inside that one chunk contains. */
+/** The portion of a job's inside that one chunk contains. */
 export interface JobInside {
   readonly job: InsideJob
   /** Where the job ran. It is set only in chunks with sections and lines. */
@@ -39,9 +39,9 @@ export interface RanOn {
 
 /** A section of a job's log, between a start marker and an end marker. Its times may have fractions of a millisecond. */
 export interface Section {
-  /** The section's number in order of start, from 1. Sections that are not exported are counted too. */
+  /** The section's number in order of start, starting at 1. Sections that are not exported are counted too. */
   readonly ordinal: number
-  /** The ordinal of the enclosing section. If undefined, the section is directly within the job. */
+  /** The ordinal of the enclosing section. Undefined for a section at the top level of the job. */
   readonly parent?: number | undefined
   readonly name: string
   readonly title?: string | undefined
@@ -51,7 +51,7 @@ export interface Section {
   readonly clock: 'line' | 'marker'
   readonly start: Millis
   readonly end: Millis
-  /** By how many ms the section's times were moved to be within the job's times; undefined if by at most a second. */
+  /** How far the section's times were shifted to fall within the job's times, ms; undefined if by at most a second. */
   readonly clockShift?: number | undefined
   /** True if the job failed in this section. */
   readonly failed?: true | undefined
@@ -59,12 +59,12 @@ export interface Section {
 
 /** A line of a job's log, redacted, without control sequences and timestamp. */
 export interface LogLine {
-  /** The number of the line in the log, from 1. */
+  /** The line number in the log, starting at 1. */
   readonly number: number
   readonly at: Millis
   /**
-   * True if the line's time `at` is estimated, because the line has no timestamp or an earlier one than a line before it. An estimated time is never
-   * earlier than the time of the line before.
+   * True if the line's time `at` is estimated, because the line has no timestamp or one that is earlier than a preceding line's. An estimated time is
+   * never earlier than the time of the preceding line.
    */
   readonly estimated?: true | undefined
   readonly text: string

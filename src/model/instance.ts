@@ -2,8 +2,8 @@
 // Settings may differ between instances.
 
 /**
- * Normalises an instance's base URL: `HTTPS://CI.example.com:443/ci/` becomes `https://ci.example.com/ci`. Undefined if the text is not an http(s)
- * URL.
+ * Normalises an instance's base URL: `HTTPS://CI.example.com:443/ci/` becomes `https://ci.example.com/ci`. Returns undefined if the string is not an
+ * http(s) URL.
  */
 export function normalizeInstance(url: string | undefined): string | undefined {
   const parsed = URL.parse(url?.trim() ?? '')
@@ -45,7 +45,7 @@ function isConfirmed(instance: string, project: string, path: string | undefined
   return path === undefined || !project.endsWith(`/${path}`) || project === `${instance}/${path}`
 }
 
-/** A value that is the same for all platform instances, or a function that returns the value for one instance. */
+/** A value that is the same for all platform instances, or a function that returns the value for a given instance. */
 export type ByInstance<T extends object | string> = T | ((instance: string) => T)
 
 export function ofInstance<T extends object | string>(setting: ByInstance<T>, instance: string): T {

@@ -9,7 +9,7 @@ export function second(at: Millis | undefined): number {
 }
 
 /**
- * The later of two times. If both are in the same second, the later one is also the more precise one: webhooks truncate times to the second, and REST
+ * The later of two times. If both are in the same second, the later one is also the more precise one: webhooks truncate times to whole seconds, REST
  * does not.
  */
 export function later(a: Millis | undefined, b: Millis | undefined): Millis | undefined {
@@ -32,7 +32,7 @@ export function earliest(times: Iterable<Millis | undefined>): Millis | undefine
   return found
 }
 
-/** Formats a duration: `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. Each unit is chosen after rounding: 999.6 ms becomes one second. */
+/** Formats a duration: `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. The unit is chosen after rounding, so 999.6 ms becomes one second. */
 export function durationText(ms: number): string {
   const whole = Math.max(0, Math.round(ms))
   if (whole < 1_000) return `${whole} ms`
@@ -47,8 +47,8 @@ export function durationText(ms: number): string {
 }
 
 /**
- * Formats a duration to the second, and below a minute to a tenth of a second: `1 h 05 m 12 s`, `45.3 s`. It is used for figures whose sum is smaller
- * than each of them.
+ * Formats a duration to the second, or below a minute to a tenth of a second: `1 h 05 m 12 s`, `45.3 s`. It is used for figures that partly cancel
+ * out, so that their sum is smaller than each of them.
  */
 export function exactDurationText(ms: number): string {
   const seconds = Math.round(ms / 1_000)

@@ -5,7 +5,7 @@ import type { ProjectFacts } from './observation.ts'
 /** Whether a list in the configuration names projects, groups or both. */
 export type OwnerKind = 'projects' | 'groups' | 'groups or projects'
 
-/** The platform's description of a configured owner: a project or a group. If both fields are undefined, the owner is the whole instance. */
+/** The platform's description of a configured owner, which is a project or a group. If both fields are undefined, the owner is the whole instance. */
 export interface Owner {
   readonly project?: ProjectFacts | undefined
   readonly group?: { readonly path: string } | undefined
@@ -13,17 +13,18 @@ export interface Owner {
 
 export interface Collected {
   readonly points: readonly CollectedPoint[]
-  /** Number of data points that were omitted because there were more than the maximum. */
+  /** Number of data points that were omitted because the maximum was exceeded. */
   readonly omitted?: number | undefined
   /** Events that were collected. Each is exported once, as a log record. */
   readonly events?: readonly CollectedEvent[] | undefined
   /**
-   * A sentence about what the platform's answers lack and how to remedy it. The log and the page show the sentence, but the round counts as complete.
+   * A sentence about what is missing from the platform's responses and how to fix it. It is logged and shown on the page, but the round counts as
+   * complete.
    */
   readonly problem?: string | undefined
-  /** JSON that is stored for the next round. */
+  /** JSON that is stored until the next round. */
   readonly memory?: unknown
-  /** Time until the round continues, ms. Until then the data points of the previous round stay. */
+  /** Time until the round continues, ms. Until then, the data points of the previous round are kept. */
   readonly goesOnIn?: Millis | undefined
 }
 
@@ -35,7 +36,7 @@ export interface CollectedPoint {
 }
 
 export interface CollectedEvent {
-  /** Identifies the event, so that it has the same key if it is exported again after a crash. */
+  /** Identifies the event. If the event is exported again after a crash, it has the same key. */
   readonly key: string
   readonly name: string
   /** The severity of the event; default `info`. */
@@ -44,7 +45,7 @@ export interface CollectedEvent {
   readonly attributes: Readonly<Record<string, string | number | boolean>>
 }
 
-/** Maximum number of data points of one round that are exported. */
+/** Maximum number of data points that are exported per round. */
 export const maxPoints = 10_000
 
 const hour = 3_600_000
@@ -53,14 +54,14 @@ export interface AskedAbout {
   readonly every: Millis
   /** Minimum number of requests in one round. */
   readonly atLeast: number
-  /** The project or group that must be looked up once a day, however many items belong to it. Undefined if there is none. */
+  /** The project or group that must be looked up. Entries with the same owner share one lookup per day. Undefined if there is none. */
   readonly owner?: { readonly as: OwnerKind; readonly named: string } | undefined
 }
 
 /** How long a looked-up owner is used before it is looked up again, ms. */
 export const knownFor = 24 * hour
 
-/** Minimum number of requests per hour, averaged over a day. Large answers may need more requests. */
+/** Minimum number of requests per hour, averaged over a day. Large responses may take more requests. */
 export function requestsAnHour(asked: readonly AskedAbout[]): number {
   const rounds = asked.reduce((sum, { every, atLeast }) => sum + (atLeast * hour) / every, 0)
   const owners = new Set(

@@ -1,7 +1,8 @@
 // Declares all reports of a job other than its test report: metrics, dotenv, coverage, findings. Pure.
 
 /**
- * The configuration's switches for reports. Each lists the types of artifacts that the daemon reads if the switch is on, as the platform names them.
+ * The configuration switches for reports, each with the artifact types that the daemon reads if the switch is on. The types are named as on the
+ * platform.
  */
 export const reportTypes = {
   metrics: ['metrics'],
@@ -23,7 +24,7 @@ export const reportTypes = {
 export type ReportSwitch = keyof typeof reportTypes
 export const reportSwitches = Object.keys(reportTypes) as ReportSwitch[]
 
-/** A type of report artifact that the daemon can read. */
+/** A report artifact type that the daemon can read. */
 export type ReportType = (typeof reportTypes)[ReportSwitch][number]
 export const allReportTypes: readonly ReportType[] = Object.values(reportTypes).flat()
 
@@ -42,7 +43,7 @@ export interface ReportedMetric {
   readonly value: number
 }
 
-/** The coverage of lines and of branches, percent. Undefined if there was nothing to cover. */
+/** The line and branch coverage, percent. Undefined if there was nothing to cover. */
 export interface CoverageTotals {
   readonly lines?: number | undefined
   readonly branches?: number | undefined
@@ -60,7 +61,7 @@ export function isReportType(what: string): what is ReportType {
   return (allReportTypes as readonly string[]).includes(what)
 }
 
-/** The configuration switch that enables a type of report artifact. */
+/** The configuration switch that enables a report artifact type. */
 export function switchOf(type: ReportType): ReportSwitch {
   return reportSwitches.find(one => (reportTypes[one] as readonly string[]).includes(type)) ?? 'findings'
 }

@@ -18,14 +18,14 @@ export interface TestSummary extends Pick<TestReport, 'totals' | 'dropped' | 'fa
 
 /** A test that both failed and passed on the same revision of the code. */
 export interface FlakyTest extends TestName {
-  /** Where the test both failed and passed: in one report that contains repeated runs, or in several reports of one revision. */
+  /** Where the test both failed and passed: in one report that contains repeated runs, or in several reports on one revision. */
   readonly within: 'report' | 'revision'
 }
 
-/** Estimated size of a log record or span without its texts, bytes: IDs and names of attributes. */
+/** Estimated size of a log record or span without its strings, bytes: IDs and attribute names. */
 const bytesOfOne = 700
 
-/** Splits a test report into one part for each chunk. There is at least one part, and the first one contains the summary. */
+/** Splits a test report into one part per chunk. There is always at least one part, and the first one contains the summary. */
 export function splitTests(
   summary: TestSummary,
   { failures, spans, flaky }: { readonly [K in 'failures' | 'spans' | 'flaky']: NonNullable<JobTests[K]> },
@@ -54,7 +54,7 @@ export function splitTests(
   return all
 }
 
-/** Estimates the size of a test in UTF-8 bytes. The estimate is too high rather than too low. */
+/** Estimates the size of a test in UTF-8 bytes. The estimate errs on the high side. */
 function bytesOf(test: TestName & Partial<TestFailure>): number {
   const { suite, name, file = '', type = '', message = '', stack = '' } = test
   return bytesOfOne + 2 * (suite.length + name.length + file.length + type.length + message.length + stack.length)

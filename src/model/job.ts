@@ -56,7 +56,7 @@ export interface Job {
   readonly snapshot?: SnapshotMark | undefined
 }
 
-/** A job as all other code reads it, with the facts and times of its last run. */
+/** A job as the rest of the code sees it, with the facts and times of its last run. */
 export interface JobView extends JobFacts, JobTimes {
   readonly id: number
 }
@@ -91,7 +91,7 @@ export function mergeJob(a: Job, b: Job): Job {
 }
 
 /**
- * Merges a job's times by the later one. If the job runs again, its times are later; if two times are in the same second, the later one is more
+ * Merges a job's times; the later time wins. If the job runs again, its times are later. If two times are in the same second, the later one is more
  * precise.
  */
 function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
@@ -102,7 +102,10 @@ function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
   return isKnown ? a : knownOf({ createdAt, startedAt, finishedAt })
 }
 
-/** Fields that belong to one run of a job. They must not survive if the same job ID runs again (a retried skipped job, a manual job played again). */
+/**
+ * Fields that belong to one run of a job. They must not survive if the same job ID runs again (a retried skipped job, a manual job that is played
+ * again).
+ */
 const ofOneRun = [
   'duration',
   'queuedDuration',
@@ -120,7 +123,7 @@ export function viewJob(job: Job): JobView {
   const { createdAt, startedAt, finishedAt } = job.times
   const view: Record<string, unknown> = { ...facts, id: job.id, createdAt, startedAt }
   if (runnerTags !== undefined) view.runnerTags = undefined
-  // A field can only be left over from an earlier run of the job if it is older than the job's last start.
+  // A field can be left over from an earlier run of the job only if it is older than the job's last start.
   if (older !== undefined || newestSecondOf(version) < second(startedAt)) {
     for (const field of ofOneRun) {
       const from = versionOfField(job.record, field)
@@ -137,7 +140,10 @@ export function viewJob(job: Job): JobView {
   return view as unknown as JobView
 }
 
-/** The view of a span that was exported. If the job ran again since, fields of one run are undefined, because the stored job no longer has them. */
+/**
+ * The view of a span that was exported. If the job has run again since then, fields that belong to a single run are undefined, because the stored job
+ * no longer has them.
+ */
 export function viewSpan(job: Job, span: SpanMark): JobView {
   const { status, startedAt, finishedAt } = span
   const { record, times } = job
@@ -157,7 +163,7 @@ export function hasMoved(job: Job): boolean {
   if (snapshot === undefined) return false
   if (second(times.startedAt) > second(snapshot.startedAt)) return true
   if (second(times.finishedAt) <= second(snapshot.finishedAt)) return false
-  // If the snapshot contains the job as finished but without a finish time, a finish time that arrives now is not new work.
+  // If the job was already finished in the snapshot but lacked a finish time, a finish time that arrives now is not new work.
   return !(isFinished(snapshot.status) && snapshot.finishedAt === undefined)
 }
 
@@ -166,7 +172,7 @@ export function deploys({ environment }: Pick<JobView, 'environment'>): boolean 
   return environment !== undefined && (environment.action ?? 'start') === 'start'
 }
 
-/** Maximum length of a job name that is parsed, UTF-16 units. Longer names are cut. */
+/** Maximum length of a job name that is parsed, UTF-16 units. Longer names are truncated. */
 const maxNameRead = 1_000
 
 /** The common name of parallel jobs, as the platform groups them: `rspec` for `rspec 2/5`, and `deploy` for `deploy: [eu, blue]`. */
@@ -175,7 +181,7 @@ export function groupNameOf(name: string): string {
   return name.slice(0, maxNameRead).replace(part, '')
 }
 
-/** The name of a runner type for people: `instance_type` becomes `instance runner`. */
+/** The human-readable name of a runner type: `instance_type` becomes `instance runner`. */
 export function runnerTypeName(type: string): string {
   return `${type.replace(/_type$/, '').replaceAll('_', ' ')} runner`
 }

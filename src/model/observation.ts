@@ -46,7 +46,7 @@ export interface JobFacts {
   readonly user?: Person | undefined
   readonly runner?: Runner | undefined
   readonly artifacts?: { readonly filename: string; readonly size?: number | undefined } | undefined
-  /** Sizes of the job's artifacts in bytes, by the platform's type of artifact. `logArtifact` is the job's log. */
+  /** Sizes of the job's artifacts in bytes, by the platform's artifact type. `logArtifact` is the job's log. */
   readonly artifactSizes?: Readonly<Record<string, number>> | undefined
   /** The tags that the job requires its runner to have. */
   readonly tags?: readonly string[] | undefined
@@ -58,7 +58,7 @@ export interface JobFacts {
   readonly downstream?: { readonly pipelineId: number; readonly projectId?: number | undefined } | undefined
 }
 
-/** Three of the platform's types of artifacts: a job's log, the archive of its files, and its JUnit reports. */
+/** Three of the platform's artifact types: a job's log, the archive of its files, and its JUnit reports. */
 export const logArtifact = 'trace'
 export const archiveArtifact = 'archive'
 export const testArtifact = 'junit'
@@ -83,7 +83,7 @@ export interface SourcePipeline {
   readonly jobId?: number | undefined
   /** True if the platform is new enough to list a parent's bridges in the parent's payload. */
   readonly bridgesAreListed?: boolean | undefined
-  /** True if such a platform names no bridge, because a job triggered the pipeline with its token. */
+  /** True if the platform is new enough to name bridges but names none, because a job triggered the pipeline with its job token. */
   readonly startedByJob?: boolean | undefined
 }
 
@@ -114,7 +114,7 @@ export interface PipelineFacts {
   readonly source?: string | undefined
   readonly detailedStatus?: string | undefined
   readonly stages?: readonly string[] | undefined
-  /** Duration of the pipeline in seconds. The platform sums it over all retries. */
+  /** Duration of the pipeline in seconds. The platform sums it over all retries of the pipeline. */
   readonly duration?: number | undefined
   /** How long the pipeline waited before it started, in seconds. */
   readonly queuedDuration?: number | undefined
@@ -125,22 +125,21 @@ export interface PipelineFacts {
   /** When the pipeline's commit was committed. */
   readonly committedAt?: Millis | undefined
   readonly mergeRequest?: MergeRequest | undefined
-  /** Labels of the pipeline's merge request. Only the labels that rules for attributes use are stored. */
+  /** Labels of the pipeline's merge request. Only labels that the operator's attribute rules use are stored. */
   readonly labels?: readonly string[] | undefined
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
-  /** True if this source lists the pipeline's bridges, so that they need not be requested by REST. */
+  /** True if this source lists the pipeline's bridges, so that they need not be requested through REST. */
   readonly bridgesAreListed?: boolean | undefined
   /** The test coverage of the pipeline, percent. */
   readonly coverage?: number | undefined
   /** Why the pipeline's configuration is invalid. */
   readonly yamlErrors?: string | undefined
   /**
-   * True if the pipeline was started with the debug variable that makes all job logs print their variables. No line of such logs is exported or
-   * shown.
+   * True if the pipeline was started with the debug variable that makes every job log print its variables. No line of such logs is exported or shown.
    */
   readonly isDebugTraced?: true | undefined
-  /** The pipeline's variables that rules for attributes name, redacted. */
+  /** The pipeline variables that the operator's attribute rules name, redacted. */
   readonly variables?: Readonly<Record<string, string>> | undefined
   /** A validated W3C traceparent that the pipeline was started with. It is read only if `PIPESPAN_TRACEPARENT=true`. */
   readonly traceparent?: string | undefined
@@ -169,7 +168,7 @@ export interface ProjectFacts {
 
 export interface Observation {
   readonly key: RunKey
-  /** The source of the observation. If two observations are of the same second, it decides which one is newer. */
+  /** The source of the observation. If two observations have the same second, it decides which one is newer. */
   readonly origin: 'webhook' | 'rest'
   readonly project: ProjectFacts
   /** The kind of a merge request pipeline: `detached`, `merged_result` or `merge_train`. */

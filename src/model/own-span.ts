@@ -3,7 +3,7 @@
 import { defaultChunkBytes } from './chunk-size.ts'
 import type { Millis } from './instant.ts'
 
-/** The value of an attribute of a recorded span. JSON has one type of number, but OTLP has two: integers of up to 64 bits, and doubles. */
+/** The value of an attribute of a recorded span. JSON has a single number type, but OTLP has two: integers of up to 64 bits, and doubles. */
 export type OwnValue = string | boolean | { readonly int: string } | { readonly double: number } | readonly string[]
 
 export type OwnAttributes = readonly (readonly [key: string, value: OwnValue])[]
@@ -11,7 +11,7 @@ export type OwnAttributes = readonly (readonly [key: string, value: OwnValue])[]
 export interface OwnSpan {
   /** The span ID: 16 hex digits. */
   readonly id: string
-  /** The ID of the parent span. If undefined, the parent is the job's span. */
+  /** The ID of the parent span. If undefined, the job's span is the parent. */
   readonly parent?: string | undefined
   readonly name: string
   /** The span kind as in OTLP: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
@@ -35,7 +35,7 @@ export interface OwnLink {
   readonly attributes: OwnAttributes
 }
 
-/** Estimated size that a span has in addition to its JSON, bytes. */
+/** Estimated size of a span beyond its JSON, bytes. */
 const bytesOfOne = 100
 
 /** Splits spans so that each part fits into one chunk. */

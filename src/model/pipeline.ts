@@ -1,5 +1,5 @@
-// Merges the pipeline's own fields. It determines which observation is the newest, which source's value wins for fields that sources spell
-// differently, and the kind of ref that the pipeline ran for.
+// Merges the pipeline's own fields. It determines which observation is newest, which source wins for fields that sources spell differently, and what
+// kind of ref the pipeline ran for.
 import { knownOf, mergeVersioned, versioned, versionOf, type Owner, type Version, type Versioned } from './versioned.ts'
 import { later, latest, second } from './instant.ts'
 import { isTerminal } from './status.ts'
@@ -14,8 +14,8 @@ export interface Pipeline {
 const mergeRequestRefs = 'refs/merge-requests/'
 
 /**
- * Fields that sources spell differently, each with a rule for the value that wins. For all other fields the newest observation wins; if two are of
- * the same second, the one from REST wins.
+ * Fields that sources spell differently, each with a rule for which value wins. For all other fields the newest observation wins; if two have the
+ * same second, the one from REST wins.
  */
 const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> = {
   /** The name of the source branch wins if it is known. */
@@ -63,8 +63,8 @@ const mergeRequestEvents: Readonly<Record<string, string>> = {
 }
 
 /**
- * Converts one observation of a pipeline. The observation with the latest time, of the pipeline or of one of its jobs, is the newest. If two are of
- * the same second, the terminal one is newer, then the one from REST, then the one with the greater name of its status.
+ * Converts one observation of a pipeline. The observation with the latest time, of the pipeline or of one of its jobs, is the newest. If two have the
+ * same second, the terminal one is newer, then the one from REST, then the one whose status sorts last by name.
  */
 export function observedPipeline(observation: Observation): Pipeline | undefined {
   const { pipeline, origin } = observation
@@ -114,7 +114,7 @@ export function observedProject(observation: Observation): Versioned<ProjectFact
 export const branchClasses = ['default', 'merge_request', 'tag', 'other'] as const
 export type BranchClass = (typeof branchClasses)[number]
 
-/** The names of branch classes that people see. */
+/** The display names of the branch classes. */
 export const branchNames: Readonly<Record<string, string>> = {
   default: 'default branch',
   merge_request: 'merge requests',

@@ -1,7 +1,7 @@
 // Determines which destinations receive an item. Each destination receives the items of all projects, or only those of the projects that the operator
-// chose for it. Pure.
+// selected for it. Pure.
 
-/** The project or group that an item to be sent is about. Both fields are undefined if it is about neither. */
+/** The project or group that an outgoing item is about. Both fields are undefined if it is about neither. */
 export interface Subject {
   readonly instance?: string | undefined
   /** Full path of the project or of the group. */
@@ -28,7 +28,7 @@ export function routed<Signal extends string>(
     .map(({ destination, signal }) => ({ destination, signal }))
 }
 
-/** The subject of a chunk, an event, a condition or a reading of the inventory. */
+/** The subject of a chunk, an event, a condition or an inventory reading. */
 export function subjectOf(
   of: ({ readonly instance: string } | { readonly key: { readonly instance: string } }) & {
     readonly project?: { readonly id: number; readonly path?: string | undefined } | undefined
@@ -39,13 +39,13 @@ export function subjectOf(
   return { instance, path: of.project?.path ?? of.group, projectId: of.project?.id }
 }
 
-// Names the queues that hold a backlog: if a destination's endpoint changes, items that are pending for the former endpoint are moved to such a
+// Names the queues that hold a backlog: if a destination's endpoint changes, items that are still pending for the former endpoint are moved to such a
 // queue.
 
 /** A character that no destination's name contains. */
 const sign = '@'
 
-/** The name of the queue for a held backlog. `mark`: identifies the former endpoint. */
+/** The name of the queue for a held backlog. `mark` identifies the former endpoint. */
 export function heldName(destination: string, mark: string): string {
   return destination + sign + mark
 }

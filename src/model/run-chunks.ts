@@ -1,8 +1,7 @@
-// Rebuilds the chunks of a run's snapshots as they were exported. They are rebuilt from the run's attempts, and from its jobs with the marks of their
-// spans. Pure.
+// Rebuilds the chunks of a run's snapshots as they were exported, from the run's attempts and from its jobs with the marks of their spans. Pure.
 //
-// The facts of a job are those that are known today, which may be more than its span had. Times, status and everything derived from them are those of
-// the span.
+// The facts of a job are the ones known today, which may be more than its span had. Times, status and everything derived from them are those of the
+// span.
 import { spansOf, viewSpan, type Job, type SpanMark } from './job.ts'
 import type { Attempt, Run } from './run.ts'
 import type { Chunk, JobSnapshot } from './chunk.ts'

@@ -48,11 +48,11 @@ export interface RunHead {
   /** Undefined while only job events of the pipeline were observed. */
   readonly pipeline?: Pipeline | undefined
   readonly attempts: readonly Attempt[]
-  /** The merge request as a list names it, with its title. The platform's answer about the pipeline itself only contains the iid. */
+  /** The merge request as it appears in a list, with its title. The platform's response about the pipeline itself contains only the iid. */
   readonly listedMergeRequest?: MergeRequest | undefined
   /**
-   * The pipeline's facts as a list reports them. They are deleted when the platform's answer about the pipeline itself, or a webhook with the same
-   * status, is observed.
+   * The pipeline's facts as reported by a list. They are deleted once the platform's response about the pipeline itself is observed, or a webhook
+   * with the same status.
    */
   readonly listed?: ObservedPipeline | undefined
   /** The kind of a merge request pipeline. It never changes, and not every source reports it. */
@@ -110,7 +110,7 @@ export function mergeRun(known: Run, observed: Run): Run {
 }
 
 /**
- * Whether an observation makes the facts from a list obsolete. The platform's answer about the pipeline itself is newer than the list. A webhook
+ * Whether an observation makes the facts from a list obsolete. The platform's response about the pipeline itself is newer than the list. A webhook
  * makes them obsolete only if it has the same status.
  */
 function saysAsMuch({ pipeline }: Run, { facts }: ObservedPipeline): boolean {

@@ -1,5 +1,5 @@
-// Computes the runner time of jobs: how long they ran, in total and by stage, what that costs by a price table, and whether it was useful or wasted.
-// Pure.
+// Computes the runner time of jobs: how long they ran, in total and by stage, what that costs according to a price table, and whether it was useful
+// or wasted. Pure.
 import { isFinished, hasFailed, wasCanceled, type Status } from './status.ts'
 import type { JobView } from './job.ts'
 import type { ProjectFacts } from './observation.ts'
@@ -12,7 +12,7 @@ export interface StageDurations {
   readonly seconds: readonly number[]
 }
 
-/** Groups the durations of jobs by stage. The stages are in the order of their jobs, and stages without a finished job are omitted. */
+/** Groups the durations of jobs by stage. Stages are in the order of their jobs; stages without a finished job are omitted. */
 export function durationsByStage(jobs: readonly JobView[]): StageDurations[] {
   const stages = new Map<string, number[]>()
   for (const job of jobs) {
@@ -26,14 +26,14 @@ export function durationsByStage(jobs: readonly JobView[]): StageDurations[] {
   return [...stages].map(([stage, seconds]) => ({ stage, seconds }))
 }
 
-/** How long a job occupied a runner, s. Undefined for a bridge, which needs no runner, and for a job that never ran or still runs. */
+/** How long a job occupied a runner, s. Undefined for a bridge, which needs no runner, and for a job that never ran or is still running. */
 export function computeSeconds(job: JobView): number | undefined {
   return job.kind === 'bridge' ? undefined : secondsOf(job)
 }
 
 /**
- * The job's duration, s: the one that the platform reports, or else the difference between its finish and its start. Undefined for a job that never
- * ran or still runs.
+ * The job's duration, s: as reported by the platform, or else the difference between its finish and its start. Undefined for a job that never ran or
+ * is still running.
  */
 function secondsOf({ status, duration, startedAt, finishedAt }: JobView): number | undefined {
   if (!isFinished(status)) return undefined
@@ -44,14 +44,14 @@ function secondsOf({ status, duration, startedAt, finishedAt }: JobView): number
 export interface Rate {
   readonly name: string
   readonly perMinute: number
-  /** A factor that the job's minutes are multiplied by. */
+  /** The factor by which the job's minutes are multiplied. */
   readonly factor: number
 }
 
 /** Finds the rate of a job; undefined if the price table has no rate for it. */
 export type RateOf = (job: JobView, project: ProjectFacts, instance?: string) => Rate | undefined
 
-/** The cost of a job, which is not rounded, and the name of its rate. */
+/** The unrounded cost of a job, and the name of its rate. */
 export interface Price {
   readonly rate: string
   readonly cost: number

@@ -1,4 +1,4 @@
-// Selects the sections of one run of a job whose times are recorded: the longest sections of a successful job, or the sections in which a job failed.
+// Selects the sections of one job run whose times are recorded: the longest sections of a successful job, or the sections in which a job failed.
 // Pure.
 import { hasFailed, hasSucceeded } from './status.ts'
 import type { JobInside, Section } from './inside.ts'
@@ -7,13 +7,13 @@ export interface SectionTime {
   readonly name: string
   /** Total duration of all sections with this name, ms. */
   readonly tookMs: number
-  /** True if the job failed in this section. Sections of the runner do not count as failed; only the job itself does. */
+  /** True if the job failed in this section. The runner's own sections never count as failed. */
   readonly failed: boolean
   /** Number of sections that enclose this one. */
   readonly depth: number
 }
 
-/** Maximum number of sections that are recorded for one run. The longest ones are chosen. */
+/** Maximum number of sections that are recorded per run. The longest ones are chosen. */
 const maxOfRun = 8
 /** Maximum length of a section's name, UTF-16 units. The limit is needed because scripts choose the names. */
 const maxNameLength = 128
@@ -34,7 +34,7 @@ export function sectionTimes({ job, sections = [] }: Pick<JobInside, 'job' | 'se
   return [...sums.values()].sort((a, b) => b.tookMs - a.tookMs).slice(0, maxOfRun)
 }
 
-/** Number of sections that enclose a section. An enclosing section always has a smaller ordinal, because ordinals are in the order of starts. */
+/** Number of sections that enclose a section. An enclosing section always has a smaller ordinal, because ordinals are assigned in order of start. */
 function depthOf({ ordinal, parent }: Section, parents: ReadonlyMap<number, number | undefined>): number {
   let depth = 0
   for (let inner = ordinal, around = parent; around !== undefined && around < inner; around = parents.get(inner)) {

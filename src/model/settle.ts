@@ -1,11 +1,11 @@
 // Decides when a run is settled so that its snapshot is taken, and whether a newer pipeline of its ref superseded it. Pure:
-// `plan(run, rules, clock) → what to do now, or when to look again`. The caller repeats the call until the step is `wait` or `rest`.
+// `plan(run, rules, clock) → what to do now, or when to check again`. The caller repeats the call until the step is `wait` or `rest`.
 //
 // 1. If only jobs of the run are known, it rests, because its pipeline may still be observed.
 // 2. If the open attempt has ended, it waits for the settle delay, for enrichment and for active jobs, each up to its deadline. Then its snapshot is
 //    due.
-// 3. If the open attempt has not ended, its snapshot is due after `blockedAfter` if it is blocked, after `staleAfter` if nothing is observed, and at
-//    once if the platform has deleted the pipeline. Such a snapshot is marked incomplete.
+// 3. If the open attempt has not ended, its snapshot is due after `blockedAfter` if it is blocked, after `staleAfter` if nothing is observed, and
+//    immediately if the platform has deleted the pipeline. Such a snapshot is marked incomplete.
 // 4. Jobs that are first observed after the snapshot of their attempt are due as supplements, after the settle delay.
 //
 // An attempt comes before supplements, because its snapshot may contain jobs that would otherwise be supplements.
@@ -18,9 +18,9 @@ import type { TraceContext } from './trace-context.ts'
 
 /** The delays after which a run's snapshot is taken, ms. */
 export interface SettleRules extends SnapshotOptions {
-  /** How long a finished run may still change before it is exported. */
+  /** How long a finished run must remain unchanged before it is exported. */
   readonly settle: number
-  /** How long an active job or a missing enrichment may delay the export of a finished run. */
+  /** How long an active job or missing enrichment may delay the export of a finished run. */
   readonly deadline: number
   readonly blockedAfter: number
   readonly staleAfter: number
@@ -33,7 +33,7 @@ export interface RunClock {
   readonly changedAt: Millis
   /** When the open attempt was first observed as ended; undefined if it has not ended. */
   readonly endedAt?: Millis | undefined
-  /** Until when enrichment may delay the snapshot. Undefined: enrichment is done or off. A time in the past: details are missing. */
+  /** The deadline up to which enrichment may delay the snapshot. Undefined: enrichment is done or off. A time in the past: details are missing. */
   readonly enrichingUntil?: Millis | undefined
 }
 

@@ -1,13 +1,13 @@
-// Takes a snapshot: it builds the chunks that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
+// Takes a snapshot: it builds the chunks that will be sent for an attempt or for supplements, and the updated run. Pure.
 //
 // 1. The jobs are viewed as they are now. The attempt's finish F and its start follow from these views (`attempt.ts`).
-// 2. Each view gets its times and its cost. From the job's second span on it also gets a salt for the span ID. Jobs that ran get their slack.
+// 2. Each view gets its times and its cost. From a job's second span on, it also gets a salt for the span ID. Jobs that ran get their slack.
 // 3. The pipeline's own part is built: totals over all jobs, and the verdict as a sentence.
 // 4. The jobs are divided into chunks that each fit into one request (`cut-chunks.ts`). Only the first chunk carries the pipeline.
-// 5. The run records the attempt and, for each job, the properties of its span. With these, new work can be distinguished from old, and pages can
-//    rebuild the chunks (`run-chunks.ts`).
+// 5. The run records the attempt and, for each job, the properties of its span. They are used to distinguish new work from old, and to rebuild the
+//    chunks for pages (`run-chunks.ts`).
 //
-// Snapshots are not stored in a format of their own; this design was given up. Only the encoded message and the run are stored.
+// An earlier design stored snapshots in a format of their own. Now only the encoded message and the run are stored.
 import { computeSeconds, durationsByStage, priceOf, type RateOf } from './runner-time.ts'
 import { criticalPath } from './critical-path.ts'
 import { finishOf, jobsOf, newestByName } from './attempt.ts'
@@ -36,7 +36,7 @@ export interface SnapshotOptions extends ChunkLimits {
   readonly lacksDetails?: boolean | undefined
 }
 
-/** Takes the snapshot of the run's next attempt with these jobs. */
+/** Takes the snapshot of the run's next attempt, which consists of these jobs. */
 export function snapshotAttempt(
   run: Run,
   jobs: readonly Job[],
@@ -142,7 +142,7 @@ function pipelineBase(
   }
 }
 
-/** The verdict from the snapshot alone. It does not use the usual durations or the test reports. */
+/** The verdict based on the snapshot alone, without usual durations or test reports. */
 function verdictOf({ facts, start, end }: PipelineSnapshot, jobs: readonly JobSnapshot[]): { verdict?: string } {
   const verdict = pipelineVerdict({ status: facts.status, start, end, jobs })
   return verdict === undefined ? {} : { verdict: verdictSentence(verdict) }
@@ -163,12 +163,12 @@ function decisiveFailures(run: Run): string[] {
 }
 
 /**
- * A snapshot whose fields are set one by one. If many fields are set with `Object.assign`, V8 turns the object into a dictionary, which takes three
- * times as long to read.
+ * A snapshot whose fields are set one by one. If many fields are set with `Object.assign`, V8 switches the object to dictionary mode, in which
+ * reading takes three times as long.
  */
 type Mutable = { -readonly [Field in keyof JobSnapshot]: JobSnapshot[Field] }
 
-/** Turns the views of jobs into snapshots in place, because copies would double the memory of a large run. */
+/** Converts the views of jobs to snapshots in place, because copies would double the memory that a large run takes. */
 function jobSnapshots(
   run: Run,
   jobs: readonly Job[],
@@ -198,7 +198,7 @@ function jobSnapshots(
   })
 }
 
-/** Adds the slack and the critical path to the jobs that ran, in place. */
+/** Adds slack and critical path to the jobs that ran, in place. */
 function withSlack(jobs: JobSnapshot[]): JobSnapshot[] {
   const ran = jobs.filter(job => job.startedAt !== undefined)
   const { ids, slack } = criticalPath(ran)
@@ -220,7 +220,7 @@ function saltOf({ snapshot }: Job, attempt: number): string {
   return isFirst ? String(attempt) : `${attempt}.${snapshot.spans + 1}`
 }
 
-/** Adds marks to the jobs for their spans in these chunks. */
+/** Marks the jobs with the properties of their spans in these chunks. */
 function marks(jobs: readonly Job[], chunks: readonly Chunk[]): Job[] {
   const spans = new Map(chunks.flatMap(chunk => chunk.jobs.map(job => [job.id, { chunk, job }] as const)))
   return jobs.map(job => {
@@ -247,7 +247,7 @@ function marked(
   }
 }
 
-/** The run with its last attempt marked as not to be exported. */
+/** Marks the run's last attempt as not to be exported. */
 export function unexported(run: Run): Run {
   const last = lastAttempt(run)
   if (last === undefined) return run

@@ -1,4 +1,4 @@
-// The platform's statuses of pipelines and jobs, and what they mean for merging and settling. Unknown statuses of a newer platform are passed on as
+// The platform's pipeline and job statuses, and what they mean for merging and settling. Unknown statuses of a newer platform are passed on as
 // strings.
 
 /** Every status that the platform documents for pipelines and jobs. */
@@ -52,7 +52,7 @@ export function rankOf(status: Status): number {
   return isKnownStatus(status) ? ranks[status] : unknownRank
 }
 
-/** True if a pipeline in this status will not change any more unless it is retried. */
+/** True if a pipeline in this status will not change anymore unless it is retried. */
 export function isTerminal(status: Status): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled' || status === 'skipped'
 }
@@ -66,8 +66,8 @@ export function isFinished(status: Status): boolean {
  * True for work that is running or queued, which delays settling.
  *
  * `created`, `manual`, `scheduled` and `skipped` do not count, because they wait for something else (the platform's own definition of an active job).
- * A `created` job waits for other jobs, but a finished pipeline has none left: the documentation's own sample of a successful pipeline contains a job
- * that never runs. Waiting for it would delay the export of that pipeline from 5 s to 125 s.
+ * A `created` job waits for other jobs, but a finished pipeline has none left: the documentation's own example of a successful pipeline contains a
+ * job that never runs. Waiting for that job would raise the export delay from 5 s to 125 s.
  */
 export function isActive(status: Status): boolean {
   switch (status) {
@@ -84,12 +84,12 @@ export function isActive(status: Status): boolean {
   }
 }
 
-/** True if a pipeline or job will continue without help: it has not ended, and it does not wait for a person or a schedule. */
+/** True if a pipeline or job will proceed on its own: it has not ended, and it is not waiting for a person or a schedule. */
 export function isUnderWay(status: Status): boolean {
   return !isTerminal(status) && !isBlocked(status)
 }
 
-/** True if a pipeline or job waits for a person or a schedule, perhaps for ever. */
+/** True if a pipeline or job is waiting for a person or a schedule, possibly forever. */
 export function isBlocked(status: Status): boolean {
   return status === 'manual' || status === 'scheduled'
 }
@@ -102,7 +102,7 @@ export function hasSucceeded(status: string | undefined): boolean {
   return status === 'success'
 }
 
-/** True if a job waits for a runner. */
+/** True if a job is waiting for a runner. */
 export function isPending(status: string | undefined): boolean {
   return status === 'pending'
 }

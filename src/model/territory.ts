@@ -1,5 +1,5 @@
-// Defines which runs a platform token is used for: the runs of one instance, in all groups or in some. If several tokens are configured for a
-// project, the one with the longest group path is used.
+// Defines which runs a platform token is used for: those of one instance, in all groups or only in some. If several tokens match a project, the one
+// with the longest group path is used.
 
 export interface Territory {
   readonly instance: string
@@ -7,22 +7,19 @@ export interface Territory {
 }
 
 /**
- * A group with its subgroups, except for subgroups that other tokens are used for. The paths are full paths. The empty path stands for all projects.
+ * A group with its subgroups, except subgroups that are covered by other tokens. All paths are full paths. The empty path stands for all projects.
  */
 export interface TerritoryPart {
   readonly group: string
   readonly except: readonly string[]
 }
 
-/** The territory that contains all projects of an instance. */
+/** The territory that contains all projects on an instance. */
 export function wholeInstance(instance: string): Territory {
   return { instance, parts: [{ group: '', except: [] }] }
 }
 
-/**
- * The territories of a platform's tokens, in the order of the tokens. A token without groups is used for all projects that no other token is used
- * for.
- */
+/** The territories of a platform's tokens, in the order of the tokens. A token without groups is used for all projects that no other token covers. */
 export function territoriesOf(instance: string, tokens: readonly (readonly string[])[]): Territory[] {
   const groupsOf = (groups: readonly string[]): readonly string[] => (groups.length === 0 ? [''] : groups)
   const all = new Set(tokens.flatMap(groupsOf))

@@ -1,23 +1,23 @@
-// Computes the start and end of the spans of a report's suites and cases. Plausible times in the report are used. Suites and cases without them are
-// placed one after another within the script section. Pure.
+// Computes the start and end of the spans for a report's suites and cases. Plausible times from the report are used. Suites and cases without them
+// are placed one after another within the script section. Pure.
 import type { Millis } from './instant.ts'
 import type { TestResult, TestSuite } from './test-report.ts'
 
 /** The span of a test suite or of a test case. */
 export interface TestSpan {
-  /** The number of the suite or case in the report's order, from 1. Suites and cases that are not exported are counted too. */
+  /** The position of the suite or case in the report, starting at 1. Suites and cases that are not exported are counted too. */
   readonly ordinal: number
   /** The ordinal of the suite that a case belongs to; undefined for a suite. */
   readonly suite?: number | undefined
   readonly name: string
-  /** The number of a case among the cases of the same name in its suite, from 2; undefined for the first one. */
+  /** The number of a case among the cases with the same name in its suite, starting at 2; undefined for the first one. */
   readonly ofName?: number | undefined
   /** The result of a case; undefined for a suite. */
   readonly result?: TestResult | undefined
   readonly failed: boolean
   readonly start: Millis
   readonly end: Millis
-  /** True if the start is estimated, because the report only contains the duration. */
+  /** True if the start is estimated, because the report contains only the duration. */
   readonly estimated: boolean
 }
 
@@ -26,7 +26,7 @@ export interface Window {
   readonly end: Millis
 }
 
-/** Maximum deviation of a test's clock that is tolerated, ms. */
+/** Maximum clock skew between a test and its job that is tolerated, ms. */
 const tolerance = 1_000
 
 /**
@@ -55,7 +55,7 @@ export function testSpans(suites: readonly TestSuite[], job: Window, script: Win
   return [...spans, ...cases].sort((a, b) => a.ordinal - b.ordinal)
 }
 
-/** The times that the report contains for a suite, if they are within the job's times. */
+/** A suite's times as given in the report, if they are within the job's times. */
 function ownTimes({ startedAt, seconds = 0 }: TestSuite, job: Window): Window | undefined {
   if (startedAt === undefined) return undefined
   const endedAt = startedAt + seconds * 1_000
@@ -64,7 +64,7 @@ function ownTimes({ startedAt, seconds = 0 }: TestSuite, job: Window): Window | 
   return { start, end: Math.min(Math.max(endedAt, start), job.end) }
 }
 
-/** Places suites one after another. Suites that do not fit must have run in parallel, so they begin at the start again. */
+/** Places suites one after another. Suites that no longer fit must have run in parallel, so placement restarts at the beginning. */
 function placing(within: Window): (seconds: number) => Window {
   let at = within.start
   return seconds => {

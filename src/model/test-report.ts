@@ -3,9 +3,7 @@
 export type TestResult = 'pass' | 'fail' | 'error' | 'skip'
 
 export interface TestTotals {
-  /**
-   * Number of tests. A test that the report contains several times as repeated runs counts once. Different cases with the same name count separately.
-   */
+  /** Number of tests. If the report contains repeated runs of a test, the test counts once. Different cases with the same name count separately. */
   readonly total: number
   readonly passed: number
   readonly failed: number
@@ -21,12 +19,12 @@ export interface TestSuite {
   readonly name: string
   /** The suite's own duration, s, or else the sum of its cases' durations. Undefined if neither is known. */
   readonly seconds?: number | undefined
-  /** When the suite began, ms. Times without a time zone are read as UTC. */
+  /** When the suite started, ms. Times without a time zone are read as UTC. */
   readonly startedAt?: number | undefined
   readonly failed: boolean
   /** Number of cases in the suite. */
   readonly count: number
-  /** The cases of the suite. They are only read if cases are configured to have their own spans. */
+  /** The cases of the suite. They are read only if test cases are configured to have their own spans. */
   readonly cases?: readonly TestCase[] | undefined
 }
 
@@ -41,11 +39,11 @@ export interface TestName {
   readonly suite: string
   /** The name of the test, including its class if there is one. */
   readonly name: string
-  /** The number of the test among the tests of this name in its suite, from 2; undefined for the first one. */
+  /** The number of the test among the tests with this name in its suite, starting at 2; undefined for the first one. */
   readonly ordinal?: number | undefined
 }
 
-/** A test case that failed or ended in an error. */
+/** A test case that failed or ended with an error. */
 export interface TestFailure extends TestName {
   readonly result: 'fail' | 'error'
   readonly file?: string | undefined
@@ -56,7 +54,7 @@ export interface TestFailure extends TestName {
   readonly stack?: string | undefined
 }
 
-/** Reasons why a report could not be read, or could not be read to its end. */
+/** Reasons why a report could not be read, or not to its end. */
 export const reportFaultReasons = [
   'empty',
   'archive',
@@ -75,14 +73,14 @@ export const reportFaultReasons = [
   'mismatch',
 ] as const
 /**
- * The reason of a report's fault. `mismatch`: the whole report was read, but it declares more failures than it contains. `foreign`: the report's
- * format is not the one of its type.
+ * The reason for a fault in a report. `mismatch`: the whole report was read, but it declares more failures than it contains. `foreign`: the report's
+ * format does not match its type.
  */
 export type ReportFaultReason = (typeof reportFaultReasons)[number] | 'foreign'
 
 export interface ReportFaultFacts {
   readonly reason: ReportFaultReason
-  /** A sentence for people that describes the fault. It contains no text from the report. */
+  /** A human-readable sentence that describes the fault. It contains no text from the report. */
   readonly detail: string
 }
 
@@ -91,7 +89,10 @@ export interface TestReport {
   readonly suites: readonly TestSuite[]
   readonly failures: readonly TestFailure[]
   readonly flaky: readonly TestName[]
-  /** How many of the report's entries exceeded the limits of these lists. `times`: how many times of suites and cases were dropped as implausible. */
+  /**
+   * How many of the report's entries were dropped because they exceeded the limits of these lists. `times`: how many times of suites and cases were
+   * dropped as implausible.
+   */
   readonly dropped: {
     readonly cases: number
     readonly suites: number

@@ -1,6 +1,6 @@
 // Stores the tombstone of a pruned run. The tombstone suffices to distinguish new work from old if the run is observed again. Pure.
 //
-// A run is only pruned when everything that was observed of it has been exported. So all of its work counts as part of the last snapshot.
+// A run is pruned only after everything observed about it has been exported. So all of its work counts as part of the last snapshot.
 import { observedJob, type Job } from './job.ts'
 import { newestSecondOf, versioned } from './versioned.ts'
 import type { Attempt, Run } from './run.ts'
@@ -19,12 +19,12 @@ export interface RememberedJob extends Omit<JobTimes, 'createdAt'> {
   readonly id: number
   readonly kind: JobFacts['kind']
   readonly status: string
-  /** The last attempt whose snapshot contains the job; 0 if none does. `spans`: the number of the job's spans, 0 if it has none. */
+  /** The last attempt whose snapshot contains the job; 0 if none does. `spans`: how many spans the job has, or 0. */
   readonly attempt: number
   readonly spans: number
 }
 
-/** Makes the tombstone of a run; undefined if the run has no snapshot. */
+/** Creates the tombstone of a run; undefined if the run has no snapshot. */
 export function remember({ key, project, pipeline, attempts, jobs }: Run): Tombstone | undefined {
   const last = attempts.at(-1)
   if (last === undefined) return undefined

@@ -1,4 +1,4 @@
-// The running totals of a project's metrics: the increments of one attempt, and how they are added. This file refers to no metric by name.
+// The running totals of a project's metrics: the increments from one attempt, and how they are added. This file refers to no metric by name.
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
@@ -7,7 +7,7 @@ export interface ProjectKey {
   readonly projectId: number
 }
 
-/** An OpenTelemetry exemplar: one measurement, with the span that it was made in. */
+/** An OpenTelemetry exemplar: one measurement and the span in which it was made. */
 export interface Exemplar {
   readonly at: Millis
   readonly value: number
@@ -15,12 +15,12 @@ export interface Exemplar {
   readonly spanId: string
 }
 
-/** The amount that one measurement adds to a series. A sum or a histogram has one exemplar, the latest. */
+/** The amount that one measurement adds to a series. A sum or a histogram keeps only its latest exemplar. */
 export type Amount =
   | { readonly kind: 'sum'; readonly by: number; readonly exemplar?: Exemplar | undefined }
-  /** The value of a gauge. `at` orders the values, so that the value of an older pipeline does not replace the value of a newer one. */
+  /** The value of a gauge. Values are ordered by `at`, so that a value from an older pipeline does not replace one from a newer pipeline. */
   | { readonly kind: 'last'; readonly value: number; readonly at: Millis }
-  /** The counts of a histogram. `counts` has one entry more than `bounds`, for values above all bounds. */
+  /** The counts of a histogram. `counts` has one more entry than `bounds`, for values above all bounds. */
   | {
       readonly kind: 'histogram'
       readonly bounds: readonly number[]
@@ -29,7 +29,7 @@ export type Amount =
       readonly exemplar?: Exemplar | undefined
     }
 
-/** The name of a series. Its attributes are sorted JSON, so that equal attributes are equal as text. */
+/** The name of a series. Its attributes are JSON with sorted keys, so that equal attributes are equal strings. */
 export interface SeriesName {
   readonly metric: string
   readonly attributes: string
@@ -39,7 +39,7 @@ export interface Increment extends SeriesName {
   readonly amount: Amount
   /** True if an attribute was replaced by a coarser value to limit the number of series. */
   readonly folded?: true | undefined
-  /** The metric's own limit of series, if it is lower than the limit of the project's other metrics. */
+  /** The metric's own series limit, if it is lower than the limit for the project's other metrics. */
   readonly maxSeries?: number | undefined
   readonly limited?: LimitedName | undefined
 }
@@ -54,7 +54,7 @@ export interface LimitedName {
 /** The attribute value that replaces all names beyond the limit. */
 export const otherNames = '*'
 
-/** The series that collects the names beyond the limit. Its attributes stay in order. */
+/** The series that collects all names beyond the limit. Its attributes stay sorted. */
 export function underOtherNames<T extends SeriesName>(series: T, { attribute }: LimitedName): T {
   const attributes = JSON.parse(series.attributes) as Record<string, unknown>
   return { ...series, attributes: JSON.stringify({ ...attributes, [attribute]: otherNames }) }
@@ -63,10 +63,10 @@ export function underOtherNames<T extends SeriesName>(series: T, { attribute }: 
 /** The increments that one attempt adds to its project's totals. */
 export interface ProjectIncrements {
   readonly key: ProjectKey
-  /** The latest facts of the project, so that the totals of a renamed project get its new name. */
+  /** The latest facts about the project, so that the totals of a renamed project get its new name. */
   readonly project: ProjectFacts
   readonly profile: string
-  /** Maximum number of series of each metric of the project, including the overflow series. */
+  /** Maximum number of series per metric in the project, including the overflow series. */
   readonly maxSeries: number
   readonly increments: readonly Increment[]
 }
@@ -94,7 +94,7 @@ export interface ActiveRuns {
   readonly count: number
 }
 
-/** A job that waits for a runner or occupies one. */
+/** A job that is waiting for a runner or occupying one. */
 export interface ActiveJob {
   readonly key: ProjectKey
   readonly project: ProjectFacts
@@ -103,11 +103,14 @@ export interface ActiveJob {
   readonly workerType?: string | undefined
   /** The tags of the job's runner, or else the tags that the job requires; undefined if unknown. */
   readonly tags?: readonly string[] | undefined
-  /** A time since which the job has certainly been waiting, computed from the last observation of its run. Undefined if the job is running. */
+  /**
+   * The earliest time since which the job is known to have been waiting, according to the last observation of its run. Undefined if the job is
+   * running.
+   */
   readonly pendingSince?: Millis | undefined
 }
 
-/** Number of active jobs of a project in a given state, with a given type of runner and set of tags. */
+/** Number of active jobs in a project with a given state, runner type and tag set. */
 export interface ActiveJobs {
   readonly key: ProjectKey
   readonly project: ProjectFacts
@@ -115,21 +118,21 @@ export interface ActiveJobs {
   readonly workerType?: string | undefined
   readonly tagSet?: string | undefined
   readonly count: number
-  /** When the job that has waited longest began to wait; undefined if the jobs are running or none is left. */
+  /** When the longest-waiting job began to wait; undefined if the jobs are running or none is left. */
   readonly oldest?: Millis | undefined
 }
 
-/** Maximum length of a set of tags, UTF-16 units. All longer sets have the same name, to limit the number of series. */
+/** Maximum length of a tag set, UTF-16 units. All longer sets share one name, to limit the number of series. */
 const maxTagSetLength = 128
 
-/** Joins the sorted tags to the value of one attribute. */
+/** Joins the sorted tags into one attribute value. */
 export function tagSetOf(tags: readonly string[] | undefined): string | undefined {
   const set = tags?.toSorted().join(',')
   return set !== undefined && set.length > maxTagSetLength ? '*' : set
 }
 
 /**
- * The attributes of the overflow series, which collects all measurements beyond a metric's limit of series (OpenTelemetry metrics SDK, "Cardinality
+ * The attributes of the overflow series, which collects all measurements beyond a metric's series limit (OpenTelemetry metrics SDK, "Cardinality
  * limits").
  */
 export const overflowAttributes = '{"otel.metric.overflow":true}'
@@ -172,13 +175,15 @@ function latest({ exemplar: known }: Exemplary, { exemplar: own }: Exemplary): E
 /** Default upper bounds of histogram buckets, s, as in the platform's own exporter. */
 export const defaultBounds: readonly number[] = [1, 5, 10, 30, 60, 300, 600, 1800, 3600]
 
-/** Upper bounds of histogram buckets for durations of minutes to weeks, s, such as the time from a commit to its deployment. */
+/** Upper bounds of histogram buckets for durations from minutes to weeks, s, such as the time from a commit to its deployment. */
 export const longBounds: readonly number[] = [
   ...[300, 900, 3_600, 4 * 3_600, 12 * 3_600],
   ...[1, 2, 7, 14, 30, 90].map(days => days * 86_400),
 ]
 
-/** Counts values by bucket. Upper bounds are inclusive (OTLP: `(lower, upper]`), and one further count is for values above the last bound. */
+/**
+ * Counts values by bucket. Upper bounds are inclusive (OTLP: `(lower, upper]`). An additional count at the end is for values above the last bound.
+ */
 export function bucketed(values: readonly number[], bounds: readonly number[]): number[] {
   const counts = new Array<number>(bounds.length + 1).fill(0)
   for (const value of values) {
@@ -189,7 +194,7 @@ export function bucketed(values: readonly number[], bounds: readonly number[]): 
   return counts
 }
 
-/** The counters of increments whose ref or name was replaced by a common value, and of increments that were added to an overflow series. */
+/** Counters of increments whose ref or name was replaced by a placeholder, and of increments that went to an overflow series. */
 export const foldedCounters = {
   refs: 'metrics.folded.refs',
   names: 'metrics.folded.names',

@@ -1,4 +1,4 @@
-// Declares the data from which the IDs of a run's trace and spans are derived, and parses the W3C traceparent. Pure.
+// Declares the data from which a run's trace and span IDs are derived, and parses the W3C traceparent. Pure.
 
 /** The data from which trace and span IDs are derived (`core/telemetry/otlp/ids.ts`). It is fixed when the snapshot of the first attempt is taken. */
 export interface TraceContext {
@@ -6,11 +6,11 @@ export interface TraceContext {
   readonly profile: string
   /** The pipeline that the trace ID is derived from: the run itself, or the root of its family. */
   readonly rootPipelineId: number
-  /** Trace ID and parent span from a TRACEPARENT variable, if the configuration allows such variables. */
+  /** Trace ID and parent span from a TRACEPARENT variable, if the configuration allows it. */
   readonly traceparent?: string | undefined
   /** The bridge that triggered the pipeline. */
   readonly parent?: ParentSpan | undefined
-  /** The pipeline that triggered this one, if its span cannot be the parent. The span gets a link to it. */
+  /** The pipeline that triggered this one, if its span cannot be the parent. The span is linked to it instead. */
   readonly linked?: LinkedPipeline | undefined
 }
 
@@ -40,12 +40,12 @@ export interface JobSpan {
 /** The data that identifies the span of a pipeline. */
 export type PipelineSpan = Pick<JobSpan, 'trace' | 'pipelineId'> & { readonly attempt: number }
 
-/** Matches a traceparent in lower case whose IDs are not zero (W3C Trace Context, "traceparent Header Field Values"). Version ff is forbidden. */
+/** Matches a lower-case traceparent whose IDs are not zero (W3C Trace Context, "traceparent Header Field Values"). Version ff is forbidden. */
 const traceparent = /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/s
 
 /**
- * Returns a valid traceparent as version 00; undefined if it is invalid. If its version is higher, only the IDs and the sampled bit are read, and
- * text after a further dash is ignored (the same specification, "Versioning of traceparent").
+ * Returns a valid traceparent as version 00; undefined if it is invalid. For a higher version, only the IDs and the sampled bit are read, and
+ * anything after a further dash is ignored (W3C Trace Context, "Versioning of traceparent").
  */
 export function validTraceparent(value: string): string | undefined {
   const [trimmed, version, ids, flags = '', more] = traceparent.exec(value.trim()) ?? []

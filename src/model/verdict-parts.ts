@@ -1,4 +1,4 @@
-// Divides a verdict into parts: how a run's time was spent, or what explains its difference from the usual. The sum of the parts is always exact.
+// Divides a verdict into parts: how a run's time was spent, or what explains its deviation from the usual duration. The parts always add up exactly.
 // Pure.
 import { criticalPath, type Ran } from './critical-path.ts'
 import { hasFailed } from './status.ts'
@@ -7,14 +7,14 @@ import type { Millis } from './instant.ts'
 /**
  * The kinds of parts that a verdict has:
  *
- * - `ran`: a job ran. In the verdict of a job: it ran outside of its sections
+ * - `ran`: a job ran. In the verdict on a job: it ran outside of its sections
  * - `failed_attempt`: a job ran in vain, because it failed and was retried
  * - `retry`: the critical path waited for the retry of a job
  * - `runner`: a job waited for a runner
- * - `section`: a section of the job, only in the verdict of a job
+ * - `section`: a section of the job, only in the verdict on a job
  * - `before`: the critical path waited for a job to begin, but not for a runner: for a person, a schedule, a resource
  * - `end`: the time from the end of the last job to the end of the pipeline
- * - `parallel`: more (negative) or less work ran at the same time as the jobs of the critical path
+ * - `parallel`: more (negative) or less work ran in parallel with the jobs on the critical path
  * - `other`: the difference, if there is no run to compare with
  */
 export const verdictPartKinds = [
@@ -33,9 +33,12 @@ export interface VerdictPart {
   readonly kind: (typeof verdictPartKinds)[number]
   /** The name of the job or section, if the part is about one. */
   readonly name?: string | undefined
-  /** How many steps of the critical path this part sums. For example, two failed attempts of one job are one part. */
+  /** How many steps of the critical path are summed up in this part. For example, two failed attempts of one job are one part. */
   readonly times: number
-  /** The part of the duration, or of the difference from the usual duration, ms. A difference is negative if this part was quicker than usual. */
+  /**
+   * The part's share of the duration, or of the difference from the usual duration, ms. A negative difference means that this part was faster than
+   * usual.
+   */
   readonly ms: Millis
 }
 
@@ -54,16 +57,16 @@ export interface JudgedJob {
   readonly failureReason?: string | undefined
 }
 
-/** How the time of a run was spent. */
+/** How a run spent its time. */
 export interface Timeline {
   readonly ms: Millis
-  /** The critical path as consecutive parts, whose sum is `ms`. */
+  /** The critical path as consecutive parts that add up to `ms`. */
   readonly path: readonly VerdictPart[]
-  /** The parts of jobs that are not on the critical path. These jobs ran and waited at the same time as those on the path. */
+  /** The parts of jobs that are not on the critical path. These jobs ran and waited in parallel with the jobs on the path. */
   readonly beside: readonly VerdictPart[]
 }
 
-/** Computes how a run's time was spent. `start` and `end` are whole milliseconds. */
+/** Computes how a run spent its time. `start` and `end` are whole milliseconds. */
 export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Millis): Timeline {
   const byId = new Map(jobs.map(job => [job.id, job]))
   const first = new Map<string, number>()
@@ -106,13 +109,13 @@ export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Milli
 }
 
 /**
- * Explains why one run took longer or shorter than another, in parts whose sum is the difference.
+ * Explains why one run took longer or shorter than another, in parts that add up to the difference.
  *
- * The parts follow the critical path of the run that took longer, because only jobs on this path could make it take longer. Each job and each wait on
- * it is compared with the same one of the other run, even if that was not on the other critical path. A job on the critical path of the shorter run
- * also counts, if it did not run in the longer run or was on its critical path too.
+ * The parts follow the critical path of the longer run, because only jobs on this path could make it take longer. Each job and each wait on it is
+ * compared with its counterpart in the other run, even if that one was not on the other critical path. A job on the critical path of the shorter run
+ * also counts if it did not run in the longer run or was on its critical path too.
  *
- * The rest of the difference is one part, for jobs that ran at the same time. For example, unit tests take two minutes longer. If other tests already
+ * The rest of the difference becomes one part, for jobs that ran in parallel. For example, unit tests take two minutes longer. If other tests already
  * took one minute longer than the unit tests did, the pipeline is only one minute slower.
  */
 export function explained(here: Timeline, there: Timeline): VerdictPart[] {
@@ -139,7 +142,7 @@ function ranOf({ id, startedAt, finishedAt }: JudgedJob): Ran[] {
   return [{ id, start: startedAt, end: Math.max(startedAt, finishedAt) }]
 }
 
-/** The parts by kind and name. If several attempts of a job are both on the critical path and beside it, the part on the path is used. */
+/** The parts by kind and name. If a job has attempts both on the critical path and beside it, the part on the path is used. */
 function byKey({ path, beside }: Timeline): ReadonlyMap<string, VerdictPart> {
   return new Map([...beside, ...path].map(part => [keyOf(part), part]))
 }

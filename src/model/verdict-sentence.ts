@@ -5,16 +5,16 @@ import type { VerdictPart } from './verdict-parts.ts'
 
 /** Maximum length of a verdict's sentence, UTF-16 units. */
 export const maxSentence = 500
-/** Maximum number of parts that a sentence names individually. The other parts are summed; the JSON contains all of them. */
+/** Maximum number of parts that a sentence names individually. The remaining parts are summed up; the JSON contains all of them. */
 const maxParts = 3
-/** A part whose share of the whole is below this is not named, and neither is a sum of parts below it. */
+/** Parts and sums of parts with a smaller share of the total than this are not named. */
 const leastShare = 0.05
-/** Maximum number of jobs that are named in the sum of several parts. */
+/** Maximum number of jobs that are named in a sum of several parts. */
 const maxSummed = 2
 /** Maximum number of failed jobs that a sentence names. */
 const maxFailures = 3
 
-/** Writes a verdict without a capital letter and a full stop, so that it can be used anywhere in a text. */
+/** Writes a verdict without an initial capital and without a full stop, so that it can be used anywhere in a text. */
 export function verdictSentence(verdict: Verdict): string {
   return cut(sentenceOf(verdict))
 }
@@ -37,12 +37,12 @@ function sentenceOf({ outcome, ms, parts, failures }: Verdict): string {
 }
 
 /**
- * Names the largest parts and sums the others. Parts that lengthen the duration are summed separately from parts that shorten it. The named parts
- * explain the whole to within a tenth, because less than `leastShare` of either sign is omitted.
+ * Names the largest parts and sums up the others. Parts that lengthen the duration and parts that shorten it are summed separately. The named parts
+ * explain the total to within a tenth, because less than `leastShare` is omitted in either direction.
  */
 function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isCompared: boolean): string {
   const all = runnersAsOne(parts).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
-  // If there is no run to compare with, the difference cannot be explained.
+  // Without a run to compare with, the difference cannot be explained.
   if (all.every(({ kind }) => kind === 'other')) return whole
   const isGreat = (sum: number): boolean => sum !== 0 && Math.abs(sum) >= Math.abs(ms) * leastShare
   const named = all.slice(0, maxParts).filter(part => isGreat(part.ms))
@@ -50,7 +50,7 @@ function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isC
   const sums = [others.filter(part => part.ms > 0), others.filter(part => part.ms < 0)]
     .filter(some => isGreat(sumOf(some)))
     .sort((a, b) => Math.abs(sumOf(b)) - Math.abs(sumOf(a)))
-  // Durations are exact, because lengthening and shortening parts may both be much larger than the whole.
+  // Durations are shown exactly, because lengthening and shortening parts may both be much larger than the total.
   const text = isCompared && Math.abs(ms) < 3_600_000 ? exactDurationText : durationText
   const style: Style = { isCompared, text }
   const phrases = [
@@ -88,7 +88,7 @@ function figure(ms: number, { isCompared, text }: Style): string {
   return isCompared ? `${took} ${ms < 0 ? 'less' : 'more'}` : took
 }
 
-/** Sums the waits for runners as one part. It names the job only if there was a single wait. */
+/** Sums up all waits for runners in one part. The part names the job only if there was a single wait. */
 function runnersAsOne(parts: readonly VerdictPart[]): VerdictPart[] {
   const waits = parts.filter(({ kind }) => kind === 'runner')
   if (waits.length < 2) return [...parts]
@@ -98,7 +98,7 @@ function runnersAsOne(parts: readonly VerdictPart[]): VerdictPart[] {
 
 function phrase({ kind, name, times, ms }: VerdictPart, before: string | undefined, style: Style): string {
   const compared = figure(ms, style)
-  // The usual run rarely has failed attempts and retries, so all of their time is extra.
+  // A typical run rarely has failed attempts or retries, so all of the time that they take is extra.
   const took = ms < 0 ? compared : style.text(ms)
   switch (kind) {
     case 'ran':
@@ -141,7 +141,7 @@ function failed(failures: readonly Failure[], when: string): string {
 
 function placeOf({ job, section, tests }: Failure): string {
   if (job !== undefined) return ` in ${job}`
-  // If failed tests are known, the section is not named, because the tests explain more than the section that runs them.
+  // If failed tests are known, the section is not named, because the tests explain more than the section that ran them.
   return section === undefined || tests !== undefined ? '' : ` in section ${section}`
 }
 
@@ -166,7 +166,7 @@ function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
-/** Cuts a text at the end of a word. */
+/** Truncates a text at a word boundary. */
 function cut(text: string): string {
   if (text.length <= maxSentence) return text
   const begin = text.slice(0, maxSentence - 1)

@@ -1,24 +1,24 @@
-// Determines the verdict about a finished pipeline or job: why it took as long as it did, or where it failed. `verdict-sentence.ts` writes the
-// verdict as a sentence. Pure.
+// Determines the verdict on a finished pipeline or job: why it took as long as it did, or where it failed. `verdict-sentence.ts` writes the verdict
+// as a sentence. Pure.
 import { explained, shown, timelineOf, type JudgedJob, type Timeline, type VerdictPart } from './verdict-parts.ts'
 import { hasFailed, isFinished, wasCanceled } from './status.ts'
 import type { Millis } from './instant.ts'
 
-/** The outcomes of a verdict. `took`: the run passed, and its usual duration is not known. */
+/** The outcomes of a verdict. `took`: the run passed, and its usual duration is unknown. */
 export const verdictOutcomes = ['failed', 'canceled', 'slower', 'faster', 'usual', 'took'] as const
 
 export interface Verdict {
   readonly outcome: (typeof verdictOutcomes)[number]
-  /** The difference from the usual duration for `slower`, `faster` and `usual`; otherwise the duration, ms. It is the sum of the parts. */
+  /** For `slower`, `faster` and `usual`, the difference from the usual duration; otherwise the duration, ms. It is the sum of the parts. */
   readonly ms: Millis
   /** The parts of the verdict, longest first. */
   readonly parts: readonly VerdictPart[]
-  /** The failures that made the pipeline or job fail. */
+  /** The failures that caused the pipeline or job to fail. */
   readonly failures: readonly Failure[]
 }
 
 export interface Failure {
-  /** The name of the failed job; undefined in the verdict of a single job. */
+  /** The name of the failed job; undefined in the verdict on a single job. */
   readonly job?: string | undefined
   readonly reason?: string | undefined
   /** The section of the job's log in which the job failed. */
@@ -29,13 +29,13 @@ export interface Failure {
 export interface FailedTests {
   readonly total: number
   readonly failed: number
-  /** Number of failed tests that were flaky before; undefined if it is not known. */
+  /** How many of the failed tests have been flaky before; undefined if unknown. */
   readonly flaky?: number | undefined
 }
 
 /** A run that has ended. */
 export interface RanOnce {
-  /** The first known time of the run. `end`: its end. */
+  /** The earliest known time of the run. `end`: the end of the run. */
   readonly start: Millis
   readonly end: Millis
   readonly jobs: readonly JudgedJob[]
@@ -44,20 +44,19 @@ export interface RanOnce {
 export interface JudgedRun extends RanOnce {
   readonly status: string
   /**
-   * The usual duration; undefined if it is not known. `run`: a run that took as long as usual. This run is compared with it to explain the
-   * difference.
+   * The usual duration; undefined if it is unknown. `run`: a run of the usual duration, with which this run is compared to explain the difference.
    */
   readonly usual?: { readonly ms: Millis; readonly run?: RanOnce | undefined } | undefined
   /** The failed tests by job ID, for jobs whose test report was read. */
   readonly tests?: ReadonlyMap<number, FailedTests> | undefined
 }
 
-/** Two durations count as equal if they differ by less than this factor, because usual durations are only known to within 5 %. */
+/** Two durations count as equal if they differ by less than this factor, because usual durations are known only to within 5 %. */
 const slack = 1.1
 /** Two durations also count as equal if they differ by less than this, ms, because webhooks report whole seconds. */
 const leastDifference = 1_000
 
-/** The verdict about a pipeline; undefined until the pipeline has ended. */
+/** The verdict on a pipeline; undefined until the pipeline has ended. */
 export function pipelineVerdict(run: JudgedRun): Verdict | undefined {
   const { status, jobs, usual, tests } = run
   if (!isFinished(status)) return undefined
@@ -87,9 +86,9 @@ export interface UsualJob {
 
 export interface JudgedRunOfJob extends Omit<JudgedJob, 'id' | 'retried' | 'name'> {
   readonly usual?: UsualJob | undefined
-  /** The outermost sections of the job's log. All other sections are within these. */
+  /** The outermost sections of the job's log. All other sections are nested in these. */
   readonly sections?: readonly JudgedSection[] | undefined
-  /** The section in which the job failed, which may be within another section. */
+  /** The section in which the job failed, which may be nested in another section. */
   readonly failedIn?: string | undefined
   readonly tests?: FailedTests | undefined
 }
@@ -101,7 +100,7 @@ interface JudgedSection {
 }
 
 /**
- * The verdict about a job; undefined until the job has ended, and for a job that never ran. The job's time includes its wait for a runner, if that is
+ * The verdict on a job; undefined until the job has ended, and for a job that never ran. The job's time includes its wait for a runner, if that is
  * known.
  */
 export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
@@ -126,7 +125,7 @@ export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
     const parts = [runner, ...inSections(sections, start, end)]
     return judged(status, { ms: queued + end - start, parts }, failures)
   }
-  // If the usual wait for a runner is not known, the job's wait is left out of the comparison.
+  // If the usual wait for a runner is unknown, the job's wait is left out of the comparison.
   const waits: VerdictPart[] = usual.queueMs === undefined ? [] : [runner]
   const ran: VerdictPart = { kind: 'ran', times: 1, ms: end - start }
   const spent = { ms: end - start + waits.reduce((sum, { ms }) => sum + ms, 0), parts: [...waits, ran] }
@@ -137,14 +136,14 @@ export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
   ])
 }
 
-/** The time that was spent, and the parts whose sum it is. */
+/** The time that was spent, and the parts that add up to it. */
 interface Spent {
   readonly ms: Millis
   readonly parts: readonly VerdictPart[]
 }
 
 /**
- * Makes the verdict. A run that did not pass ended early, so it is not compared with the usual duration. `explain`: returns the parts whose sum is
+ * Builds the verdict. A run that did not pass ended early, so it is not compared with the usual duration. `explain` returns the parts that add up to
  * the difference from the usual duration.
  */
 function judged(
@@ -168,12 +167,12 @@ function outcomeOf(spent: Millis, usual: Millis): 'slower' | 'faster' | 'usual' 
   return spent * slack < usual ? 'faster' : 'usual'
 }
 
-/** True if this job made the pipeline fail. */
+/** True if this job caused the pipeline to fail. */
 function isDecisive({ status, allowFailure, retried }: JudgedJob): boolean {
   return hasFailed(status) && allowFailure !== true && !retried
 }
 
-/** The sections of a job one after another, and the time that the job spent outside of them. Their sum is the job's duration. */
+/** The consecutive sections of a job, and the time that the job spent outside of them. They add up to the job's duration. */
 function inSections(sections: readonly JudgedSection[], start: Millis, end: Millis): VerdictPart[] {
   const parts: VerdictPart[] = []
   let at = start

@@ -14,15 +14,15 @@ export interface Versioned<F extends object> {
   readonly older?: Readonly<Record<string, Version>> | undefined
 }
 
-/** A rule for one field. Returns true if `a` must be kept over `b`, and undefined if the versions decide. */
+/** A rule for one field. Returns true if `a` must be kept over `b`, or undefined if the versions decide. */
 export type Owner = (a: unknown, b: unknown) => boolean | undefined
 
-/** Joins the parts of a version, the most important part first. Numbers are padded so that they sort as numbers. */
+/** Joins the parts of a version, most significant first. Numbers are padded so that they sort numerically. */
 export function versionOf(...parts: readonly (number | string)[]): Version {
   return parts.map(part => (typeof part === 'number' ? String(part).padStart(12, '0') : part)).join(':')
 }
 
-/** The first part of a version: the newest time in the observation, in seconds of Unix time. */
+/** The first part of a version: the newest time in the observation, in Unix seconds. */
 export function newestSecondOf(version: Version): number {
   return Number(version.slice(0, 12))
 }
@@ -38,7 +38,7 @@ export function versioned<F extends object>(version: Version, facts: F): Version
   return { version, facts: knownOf(facts) }
 }
 
-/** Removes undefined fields from a record. Returns the record itself if it has none. */
+/** Removes undefined fields from a record. Returns the record itself if there are none. */
 export function knownOf<F extends object>(facts: F): F {
   let isKnown = true
   for (const field in facts) if (facts[field] === undefined) isKnown = false
@@ -54,7 +54,7 @@ export function anyKnown<F extends object>(facts: F): F | undefined {
   return Object.keys(known).length === 0 ? undefined : known
 }
 
-/** Returns the known one of two values, or both merged if both are known. */
+/** Returns whichever of two values is known, or merges them if both are. */
 export function either<T>(a: T | undefined, b: T | undefined, merge: (a: T, b: T) => T): T | undefined {
   return a === undefined || b === undefined ? (a ?? b) : merge(a, b)
 }
@@ -77,7 +77,7 @@ export function mergeVersioned<F extends object>(
     const bVersion = versionOfField(observed, field)
     if (aVersion === undefined && bVersion === undefined) continue
     const keepA = aVersion !== undefined && (bVersion === undefined || wins(a, aVersion, b, bVersion, owners?.[field]))
-    // `b` wins only if it has a greater version or another value, so the merge always changes the record.
+    // `b` wins only with a greater version or a different value, so the merge always changes the record.
     isNew ||= !keepA
     facts[field] = keepA ? a : b
     const from = (keepA ? aVersion : bVersion) ?? version
@@ -95,7 +95,7 @@ function wins(a: unknown, aVersion: Version, b: unknown, bVersion: Version, owne
   return canonical(a) >= canonical(b)
 }
 
-/** Compares two values cheaply before JSON is compared, because most observations repeat known values. True only if the values are equal. */
+/** A cheap comparison that returns true only if the values are equal. It avoids comparing JSON, because most observations repeat known values. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -106,7 +106,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return fields.every(field => field in b && isSame(left?.[field], right?.[field]))
 }
 
-/** JSON with sorted keys. Equal values give equal JSON, in whatever order they were built. */
+/** JSON with sorted keys. Equal values give equal JSON, regardless of the order in which they were built. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner

@@ -1,5 +1,5 @@
-// Makes the OpenTelemetry resource of a project from the attributes in the table and then the configured ones. Also declares the instrumentation
-// scopes: of pipelines, of job logs and reports, of spans that a job recorded itself, and of events.
+// Builds the OpenTelemetry resource of a project: first the attributes from the table, then the configured ones. Also declares the instrumentation
+// scopes for pipelines, for job logs and reports, for spans that a job recorded itself, and for events.
 import { attributesOf, namedAttributes, type AttributeStyle } from './attributes.ts'
 import { resourceAttributes, type ResourceOwner } from './mapping/resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
@@ -53,7 +53,7 @@ export const scope: Scope = { name: 'pipespan', version }
 /** The instrumentation scope of job logs and reports. */
 const jobScope: Scope = { name: 'pipespan.job', version }
 
-/** The instrumentation scope of spans that a job recorded itself. Whatever their names are, Pipespan did not make them. */
+/** The instrumentation scope of spans that a job recorded itself. It shows that Pipespan did not create them, whatever their names are. */
 const ownScope: Scope = { name: 'pipespan.job.own', version }
 
 /** The instrumentation scope of events that are not about a pipeline. */

@@ -1,4 +1,4 @@
-// The settings of telemetry. They are prepared once from the configuration and used for all pipelines.
+// The telemetry settings. They are prepared once from the configuration and used for all pipelines.
 import { globs, type PlatformOf } from '../../lib/chooser.ts'
 import {
   attributePolicy,
@@ -30,7 +30,7 @@ export interface TelemetryProfile {
   readonly provider: string
 }
 
-/** Turns what was read about the inside of a job into telemetry. A feature implements it. */
+/** Converts data about the inside of a job into telemetry. It is implemented by a feature. */
 export interface InsideTelemetry {
   readonly spans: (chunk: Chunk, inside: JobInside, settings: TelemetrySettings) => Span[]
   readonly records: (chunk: Chunk, inside: JobInside, settings: TelemetrySettings) => LogRecord[]
@@ -38,7 +38,7 @@ export interface InsideTelemetry {
 }
 
 export interface TelemetryOptions extends AttributePolicyOptions {
-  /** The telemetry profiles by name. A chunk is sent with the profile of its snapshot, even if another one is configured now. */
+  /** The telemetry profiles by name. A chunk is sent with the profile of its snapshot, even if a different one is configured now. */
   readonly profiles?: Readonly<Record<string, TelemetryProfile>> | undefined
   /** The value of `service.name`; default: the project's name. */
   readonly serviceName?: string | undefined
@@ -54,27 +54,27 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly conventions?: Conventions | undefined
   /** The refs that keep their names in metrics; default: `branches`. */
   readonly metricRefs?: MetricRefs | undefined
-  /** The pipelines whose jobs have metrics by job name: those of the default branch, all, or none. */
+  /** The pipelines whose jobs get metrics by job name: those of the default branch, all, or none. */
   readonly jobMetrics?: 'default-branch' | 'all' | 'off' | undefined
-  /** Upper bounds of the buckets of histograms, ascending, seconds. */
+  /** Upper bounds of the histogram buckets, ascending, seconds. */
   readonly histogramBounds?: readonly number[] | undefined
   /** The unit of prices; default: `min`. */
   readonly costUnit?: string | undefined
-  /** Maximum number of series of one metric of a project; default: 2000, as in the OpenTelemetry SDKs. */
+  /** Maximum number of series per metric in a project; default: 2000, as in the OpenTelemetry SDKs. */
   readonly maxSeries?: number | undefined
   /** The gauges of the inventory, without their data points. */
   readonly gauges?: readonly GaugeHead[] | undefined
-  /** The metrics for what features count. */
+  /** The metrics of the figures that features count. */
   readonly figures?: readonly FiguresTable[] | undefined
-  /** If undefined, chunks about the inside of jobs have no telemetry. */
+  /** Converts chunks about the inside of jobs. If undefined, such chunks produce no telemetry. */
   readonly insides?: InsideTelemetry | undefined
-  /** Whether an event's name is also written as an attribute. */
+  /** Whether an event's name is also exported as an attribute. */
   readonly eventNameAttribute?: boolean | undefined
   /** Whether gauges about a group or a whole platform name its instance; default: false. */
   readonly namesInstances?: boolean | undefined
 }
 
-/** The options that are prepared in another form or have no default. */
+/** The options that are stored in a prepared form or have no default. */
 type Prepared =
   | keyof AttributePolicyOptions
   | 'serviceName'
@@ -85,14 +85,14 @@ type Prepared =
   | 'gauges'
   | 'figures'
 
-/** All other options. Each has its configured value or its default. */
+/** All other options, each with its configured value or its default. */
 type Defaulted = {
   readonly [Name in Exclude<keyof TelemetryOptions, Prepared>]-?: NonNullable<TelemetryOptions[Name]>
 }
 
 export interface TelemetrySettings extends Defaulted, Pick<TelemetryOptions, 'serviceName' | 'insides'> {
   readonly policy: AttributePolicy
-  /** Computes the attributes that rules set. Undefined if there are no rules. */
+  /** Computes the attributes that the operator's rules set. Undefined if there are no rules. */
   readonly custom?: CustomAttributesOf | undefined
   /** Adds attributes to the data points of a project. Undefined if no rule applies to metrics. */
   readonly projectPoints?: ProjectPoints | undefined
@@ -100,7 +100,7 @@ export interface TelemetrySettings extends Defaulted, Pick<TelemetryOptions, 'se
   readonly variants: ReadonlySet<RowVariant>
   readonly foldRef: FoldRef
   readonly gauges: ReadonlyMap<string, GaugeHead>
-  /** The rows of the metric tables, by the kind of event that they are for. */
+  /** The rows of the metric tables, by event kind. */
   readonly figures: ReadonlyMap<string, readonly FiguresRow<never>[]>
 }
 
@@ -110,7 +110,7 @@ function variantsOf({ spanNames, conventions = 'contract' }: TelemetryOptions): 
   return new Set([conventions, ...(spanNames === 'conventions' ? (['run'] as const) : [])])
 }
 
-/** The profile for a snapshot whose own profile this version does not have. It uses the names in the tables unchanged. */
+/** The profile for a snapshot whose own profile does not exist in this version. It uses the names in the tables unchanged. */
 const unnamedProfile: TelemetryProfile = { namespace: vendorPrefix, provider: 'platform' }
 
 export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySettings {
@@ -143,7 +143,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
   }
 }
 
-/** A chunk, or another object that was made with a telemetry profile. */
+/** A chunk, or another object that was created under a telemetry profile. */
 export interface Profiled {
   readonly trace: { readonly profile: string }
 }
@@ -153,7 +153,7 @@ export function profileOf({ trace }: Profiled, settings: TelemetrySettings): Tel
   return (Object.hasOwn(profiles, trace.profile) ? profiles[trace.profile] : undefined) ?? unnamedProfile
 }
 
-/** The style of a chunk's attributes. All chunks of a profile get the same object, because tables are cached by it. */
+/** The attribute style of a chunk. All chunks of a profile get the same object, because tables are cached by it. */
 export function styleOf(chunk: Profiled, settings: TelemetrySettings): AttributeStyle {
   const { namespace } = profileOf(chunk, settings)
   const styles = stylesOf.get(settings) ?? new Map<string, AttributeStyle>()
@@ -172,7 +172,7 @@ export type MetricRefs = 'branches' | 'all' | 'default' | readonly string[]
 
 /** The value that replaces all refs of merge requests in metrics. No real ref contains a `*` (git-check-ref-format). */
 export const mergeRequestRefs = 'refs/merge-requests/*'
-/** The value that replaces the other refs that do not keep their names in metrics. */
+/** The value that replaces all other refs that do not keep their names in metrics. */
 export const otherRefs = '*'
 
 export type FoldRef = (chunk: {

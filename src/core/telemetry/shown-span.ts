@@ -1,4 +1,4 @@
-// Prepares a span for a page, with plain numbers. Beside the attribute names of the conventions it shows the legacy names.
+// Prepares a span for a page, with plain numbers. Next to the attribute names from the conventions, it shows the legacy names.
 import { jobAttributes } from './mapping/job.ts'
 import { pipelineAttributes } from './mapping/pipeline.ts'
 import { plainAttributes } from './otlp/attribute.ts'
@@ -58,7 +58,7 @@ function paired(rows: readonly { readonly keys: readonly [string, ...string[]] }
   )
 }
 
-/** The legacy attribute that has the same value as an attribute of a span, in any vendor's namespace; undefined if there is none. */
+/** The legacy attribute with the same value as a given span attribute, in any vendor's namespace; undefined if there is none. */
 export function legacyNameOf(kind: ShownSpan['kind'], name: string): string | undefined {
   return legacyOf[kind].get(name) ?? legacyOf[kind].get(name.replace(/^[^.]+\./, vendorPrefix))
 }

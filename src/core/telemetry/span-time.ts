@@ -9,12 +9,12 @@ export interface SpanTimes {
 }
 
 /**
- * The latest time that a span may have, ms: 2^63 nanoseconds after the epoch, in the year 2262. Backends that use signed integers cannot store a
- * later one.
+ * The latest time that a span may have, ms: 2^63 nanoseconds after the epoch, in the year 2262. Backends that use signed integers cannot store
+ * anything later.
  */
 const lastInstant = 9_223_372_036_854
 
-/** When a pipeline's span starts and ends; undefined if no time is known. */
+/** The start and end of a pipeline's span; undefined if no time is known. */
 export function pipelineTimes({ pipeline, jobs }: Chunk): SpanTimes | undefined {
   return spanTimes(pipeline.start, pipeline.end, () => [pipeline.createdAt, ...jobs.map(({ end }) => end)])
 }
@@ -35,8 +35,8 @@ function jobTimes({ pipeline }: Chunk, job: JobSnapshot): SpanTimes | undefined 
 }
 
 /**
- * The start and end of a span. Implausible times count as unknown. If only one of start and end is known, it is used for both. If neither is known,
- * the first known fallback is used for both. Undefined if no time is known.
+ * The start and end of a span. Implausible times are treated as unknown. If only the start or only the end is known, it is used for both. If neither
+ * is known, the first known fallback is used for both. Undefined if no time is known.
  */
 function spanTimes(
   start: Millis | undefined,

@@ -1,4 +1,4 @@
-// Turns a pipeline into a trace: one span for the pipeline and one for each job and bridge.
+// Converts a pipeline into a trace: one span for the pipeline and one for each job and bridge.
 import type { SpanContext } from '@opentelemetry/api'
 import { attributesOf, cut, defaultValueLengthLimit, type AttributeStyle } from './attributes.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
@@ -33,7 +33,7 @@ import { withCustom, type CustomAttributes } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Status } from '../../model/status.ts'
 
-// The attribute of a link: the reason why a span links to another one.
+// The attribute of a link that contains the reason for the link.
 export const linkAttributes: readonly AttributeRow<LinkType>[] = [
   { keys: ['platform.cicd.link.type'], type: 'string', when: 'always', value: type => type },
 ]
@@ -47,8 +47,8 @@ export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpa
 }
 
 /**
- * The spans of a chunk. A chunk of jobs has the pipeline's span, if it carries the pipeline, and then the spans of its jobs, sorted by start and ID.
- * Other chunks have the spans of a job's log or report. A span without any known time is left out.
+ * The spans of a chunk. If the chunk contains jobs, these are the pipeline's span (if the chunk carries the pipeline), followed by the spans of the
+ * jobs, sorted by start and ID. Other chunks have the spans of a job's log or report. Spans without any known time are omitted.
  */
 export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
   if (chunk.inside !== undefined) return settings.insides?.spans(chunk, chunk.inside, settings) ?? []
@@ -108,7 +108,7 @@ function pipelineSpan(
 /** An empty list that all spans share. */
 const none: readonly never[] = []
 
-/** Makes the span of a job. `pipeline`: the context of the pipeline's span, which may be in an earlier chunk. */
+/** Builds the span of a job. `pipeline`: the context of the pipeline's span, which may be in an earlier chunk. */
 function jobSpan(
   subject: JobSubject,
   times: SpanTimes,
@@ -146,7 +146,8 @@ function toLink({ type, context }: SpanLink, style: AttributeStyle): Link {
 }
 
 /**
- * The status message of a pipeline whose configuration is invalid. It is cut here, because the attribute policy does not apply to status messages.
+ * The status message of a pipeline with an invalid configuration. It is truncated here, because the attribute policy does not apply to status
+ * messages.
  */
 function refusalOf({ pipeline }: Chunk): string | undefined {
   const said = notBlank(pipeline.facts.yamlErrors)
@@ -154,8 +155,8 @@ function refusalOf({ pipeline }: Chunk): string | undefined {
 }
 
 /**
- * The reason of a failure, for the status message of a span. With `strict` conventions the message is omitted: the conventions advise against
- * repeating `error.type`, which contains the same reason.
+ * The failure reason for a span's status message. With `strict` conventions it is omitted: the conventions advise against repeating `error.type`,
+ * which already contains the reason.
  */
 function shownReason({ reason }: Outcome, { conventions }: TelemetrySettings): string | undefined {
   return conventions === 'strict' ? undefined : reason

@@ -1,4 +1,5 @@
-// Collects cluster agents and their tokens. An agent has lost contact if none of its tokens was used for long (REST document, "Cluster agents").
+// Collects cluster agents and their tokens. An agent is out of contact if none of its tokens has been used for a long time (REST document, "Cluster
+// agents").
 import { z } from 'zod'
 import { maybe, wireId, wireText, wireTime } from '../rest/wire-field.ts'
 import { collector, minute, since, unless } from './collector.ts'

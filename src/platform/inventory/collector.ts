@@ -1,5 +1,5 @@
 // Declares a collector, which reads one kind of object from the platform and exports it as gauges. Each collector has its own file in this folder and
-// an entry in `collectors.ts`. The options, the reference, the doctor and the sources page are made from these rows.
+// an entry in `collectors.ts`. The configuration options, the reference, the doctor checks and the sources page are all derived from these entries.
 import { segmentOf } from '../rest/api.ts'
 import { PlatformError, type PlatformErrorKind } from '../port.ts'
 import type { Asking } from '../port/asking.ts'
@@ -7,29 +7,29 @@ import type { Millis } from '../../model/instant.ts'
 import type { Collected, CollectedPoint, Owner, OwnerKind } from '../../model/inventory.ts'
 
 export interface CollectorHead {
-  /** The collector's key below `inventory` in the configuration, such as `agents`. */
+  /** The collector's key under `inventory` in the configuration, such as `agents`. */
   readonly kind: string
   /** What the configuration lists for this collector: projects, groups or both. */
   readonly of: OwnerKind
   /** True if the list in the configuration may also contain `*`, which stands for the whole instance. */
   readonly hasInstance?: boolean
-  /** A sentence that says what the collector reports. */
+  /** A sentence that describes what the collector reports. */
   readonly description: string
-  /** The API paths that the collector reads, as the reference lists them. */
+  /** The API paths that the collector reads, as listed in the reference. */
   readonly paths: readonly string[]
-  /** Interval between the starts of two rounds, ms. */
+  /** Interval from the start of one round to the start of the next, ms. */
   readonly every: Millis
-  /** How many requests one round sends, as the reference shows it: `1 + agents + tokens`. */
+  /** How many requests a round sends, as shown in the reference: `1 + agents + tokens`. */
   readonly requests: string
   /** The role that the token's user needs. */
   readonly role: string
 }
 
-/** A collector's requests, and the gauges that are made from the answers. */
+/** A collector's requests, and the gauges that are built from the responses. */
 interface CollectorRow<Answer> extends CollectorHead {
   /** Minimum number of requests in one round; default 1. */
   readonly atLeast?: number
-  /** Returns the data for the gauges, and all fields of `Collected` other than its points. */
+  /** Returns the data for the gauges, and all fields of `Collected` except the data points. */
   readonly read: (round: Round) => Promise<Answer & Omit<Collected, 'points'>>
   readonly metrics: readonly MetricRow<Answer>[]
 }
@@ -39,7 +39,9 @@ interface MetricRow<Answer> extends Omit<InventoryMetric, 'number' | 'attributes
   readonly number?: 'int' | 'double'
   /** The names of the attributes. Default: none. */
   readonly attributes?: readonly string[]
-  /** Each data point is its value, followed by the values of its attributes in their order. Points and attributes without a value are omitted. */
+  /**
+   * Each data point consists of its value and its attribute values, in the order of `attributes`. Points and attributes without a value are omitted.
+   */
   readonly points: (answer: Answer) => readonly Point[]
 }
 
@@ -47,10 +49,11 @@ type Point = readonly [value: CollectedPoint['value'] | undefined, ...attributes
 
 export interface InventoryMetric {
   /**
-   * The name of the metric. It is a name of the semantic conventions, or it begins with `platform.`, which is replaced by the profile's namespace.
+   * The name of the metric. It is either a name from the semantic conventions, or it begins with `platform.`, which is replaced by the profile's
+   * namespace.
    */
   readonly name: string
-  /** The type of the instrument. Default: a gauge. */
+  /** The instrument type. Default: a gauge. */
   readonly type?: 'updowncounter'
   readonly unit: string
   readonly number: 'int' | 'double'
@@ -59,14 +62,14 @@ export interface InventoryMetric {
   readonly attributes: readonly string[]
 }
 
-/** One reading of a project, a group or the instance. */
+/** One reading of the inventory of a project, a group or the instance. */
 export interface Round {
   readonly ask: Asking
   readonly owner: Owner
-  /** The path of the project or group below the API's base; empty for the instance. */
+  /** The path of the project or group under the API's base URL; empty for the instance. */
   readonly path: string
   readonly now: Millis
-  /** JSON that the previous round stored. A collector ignores JSON that it cannot parse. */
+  /** JSON that the previous round stored. A collector ignores it if it cannot be parsed. */
   readonly memory: unknown
 }
 
@@ -99,7 +102,7 @@ export function collector<Answer extends object>({ read, ...row }: CollectorRow<
   }
 }
 
-/** The value of a point that is the time since an instant, or the time until an instant. */
+/** The value of a data point that is exported as the time since or until an instant. */
 export function since(at: Millis | undefined): Point[0] {
   return at === undefined ? undefined : { since: at }
 }
@@ -117,8 +120,8 @@ function pathOf({ project, group }: Owner): string {
 }
 
 /**
- * Returns undefined if the platform answers with an error of one of these kinds. For example, an object may be deleted after it was listed, or
- * require a higher role.
+ * Returns undefined if the platform responds with an error of one of these kinds. For example, an object may have been deleted since it was listed,
+ * or may require a higher role.
  */
 export async function unless<T>(kinds: readonly PlatformErrorKind[], answer: Promise<T>): Promise<T | undefined> {
   try {
@@ -129,7 +132,7 @@ export async function unless<T>(kinds: readonly PlatformErrorKind[], answer: Pro
   }
 }
 
-/** The kinds of errors for objects that do not exist or are not visible to the token. */
+/** The error kinds for objects that do not exist or are not visible to the token. */
 export const hidden = ['not-found', 'forbidden'] as const
 
 export const minute = 60_000

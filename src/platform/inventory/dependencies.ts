@@ -1,9 +1,9 @@
 // Collects the bill of materials of a project's default branch once a day: how many components each ecosystem has, and how many components were added
 // and removed since the previous bill (REST document, "Dependency list export"). The bill itself is not exported.
 //
-//   POST …/dependency_list_exports ─► 202 while the platform makes it ─► 200 ─► download ─► counts, digest, difference
+//   POST …/dependency_list_exports ─► 202 while the platform builds it ─► 200 ─► download ─► counts, digest, difference
 //
-// The ID of an unfinished export is stored, so that the collector continues with it after a restart.
+// The ID of an unfinished export is stored, so that the collector resumes it after a restart.
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
@@ -13,7 +13,7 @@ import { maybe, wireFlag, wireId, wireList, wireText } from '../rest/wire-field.
 import { PlatformError } from '../port.ts'
 
 const begun = z.object({ id: wireId })
-/** While the export is being made (202), older platforms answer with a bare number or without a body. */
+/** While the platform is still building the export (202), older versions respond with a bare number or without a body. */
 const state = z.union([z.object({ has_finished: maybe(wireFlag) }), z.number(), z.null()])
 const part = maybe(wireText)
 const component = z.object({ name: part, version: part, group: part, purl: part })
@@ -22,27 +22,27 @@ type Component = z.infer<typeof component>
 const bill = z.object({ components: maybe(wireList) })
 
 const memoryShape = z.object({
-  /** The unfinished export, and how often it was checked. `isSecond`: the platform no longer had the first one. */
+  /** The unfinished export, and how often it was checked. `isSecond`: it replaces a first export that the platform no longer had. */
   export: z.object({ id: z.number(), looks: z.number(), isSecond: z.boolean().optional() }).optional(),
-  /** A short hash of each component of the last bill, and a digest over all of these hashes. */
+  /** A short hash of each component in the last bill, and a digest of all these hashes. */
   digest: z.string().optional(),
   known: z.array(z.string()).optional(),
 })
 type Memory = z.infer<typeof memoryShape>
 type Export = NonNullable<Memory['export']>
 
-/** The answer of the collector. `counts`: number of components by ecosystem, set once the bill of materials was read. */
+/** The result of the collector. `counts`: number of components by ecosystem, set once the bill of materials has been read. */
 type Answer = Omit<Collected, 'points'> & { readonly counts?: ReadonlyMap<string, number> }
 
 const nextTry =
   'Pipespan makes another one tomorrow. If this lasts, check whether the platform keeps and serves such exports.'
-/** Interval between two checks whether an export is finished, ms. */
+/** Interval between checks whether an export is finished, ms. */
 const checkInterval = 15_000
-/** Maximum number of checks whether an export is finished. After these the collector waits until the next day. */
+/** Maximum number of checks whether an export is finished. After that, the collector waits until the next day. */
 const maxChecks = 40
-/** Maximum number of components that are compared with the previous bill's. */
+/** Maximum number of components that are compared with the previous bill of materials. */
 const maxComponents = 50_000
-/** Number of components that are hashed in one turn of the event loop. */
+/** Number of components that are hashed per turn of the event loop. */
 const componentsPerTurn = 500
 
 export const dependencies = collector({
@@ -127,12 +127,12 @@ async function answerOf(components: readonly unknown[], last: Memory, exportId: 
       'platform.sbom.removed': [...before].filter(one => !now.has(one)).length,
     }),
   }
-  // The digest of the components cannot be the event's key: a change that reverts another one is a new change, but it has an old digest.
+  // The digest of the components cannot be the event's key: a change that reverts an earlier one is a new change, but has an old digest.
   const event = { key: String(exportId), name: 'platform.sbom', body: `${sorted.length} components`, attributes }
   return { counts, memory, events: [event] }
 }
 
-/** The component's package URL, such as `pkg:npm/left-pad@1.3.0`; without one, its group, name and version. */
+/** The component's package URL, such as `pkg:npm/left-pad@1.3.0`, or else its group, name and version. */
 function nameOf({ purl, group, name, version }: Component): string {
   return purl ?? [group, name, version].filter(one => one !== undefined).join('/')
 }

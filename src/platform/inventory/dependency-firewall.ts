@@ -1,5 +1,5 @@
 // Collects whether the dependency firewall is on for a project (REST document, "Dependency firewall"). The collector never asks the firewall about a
-// package, because such a question writes audit events. The doctor also asks whether the policy store is on.
+// package, because that would write audit events. The doctor also checks whether the policy store is on.
 import { z } from 'zod'
 import { collector, hour } from './collector.ts'
 import { PlatformError } from '../port.ts'
@@ -35,9 +35,9 @@ export async function isFirewallOn(project: string, ask: Pick<Asking, 'one'>): P
 }
 
 /**
- * Whether the dependency firewall is on, according to an API path. For a 404, the keys in its body decide, never its text. `enabled`: the firewall is
- * off. `error`: the platform has no firewall. `message`: the platform refuses to say, which must not be mistaken for "off". Rejects with a
- * PlatformError in the last two cases.
+ * Whether the dependency firewall is on, according to an API path. For a 404, the keys in the response body decide, never its text. `enabled`: the
+ * firewall is off. `error`: the platform has no firewall. `message`: the platform refuses to reveal the state, which must not be mistaken for "off".
+ * Rejects with a PlatformError in the last two cases.
  */
 async function isOnAt(path: string, ask: Pick<Asking, 'one'>): Promise<boolean> {
   try {
@@ -73,7 +73,7 @@ export async function whyNoPolicyStore(ask: Pick<Asking, 'one'>): Promise<string
     return undefined
   } catch (error) {
     if (!(error instanceof PlatformError)) return `The policy store could not be asked: ${reasonOf(error)}.`
-    // As for the firewall, the keys in the body of a 404 decide: if `error` is the only key, the platform has no such endpoint.
+    // As with the firewall itself, the keys in the body of a 404 decide: if `error` is the only key, the platform has no such endpoint.
     const { status, code, keys } = error
     if (status === 404 && keys.includes('error') && !keys.includes('message'))
       return 'This platform has no policy store.'

@@ -1,12 +1,12 @@
-// Collects feature flags: for each flag, its age and the share of users for whom it is on, by environment (REST document, "Feature flags").
+// Collects feature flags: the age of each flag, and the share of users for whom it is on, by environment (REST document, "Feature flags").
 import { z } from 'zod'
 import { maybe, wireFlag, wireList, wirePercent, wireText, wireTime } from '../rest/wire-field.ts'
 import { collector, minute, since } from './collector.ts'
 
-/** Maximum number of environment scopes that are exported for one flag. */
+/** Maximum number of environment scopes that are exported per flag. */
 export const maxScopes = 100
 
-/** The first items of a list, and the number of further items. */
+/** The first items of a list, and the number of remaining items. */
 function firstOf<T extends z.ZodType>(item: T) {
   return wireList.transform(all => ({
     items: all.slice(0, maxScopes).flatMap(one => item.safeParse(one).data ?? []),
@@ -26,7 +26,7 @@ type Strategy = z.infer<typeof strategy>
 
 const strategies = maybe(firstOf(strategy))
 
-/** Only flags without `new_version_flag` list scopes directly. Each of these scopes is on or off by itself. */
+/** Only flags without `new_version_flag` list scopes directly. Each of these scopes is switched on or off individually. */
 const legacyScope = z.object({ environment_scope: maybe(wireText), active: isActive, strategies })
 
 const flag = z.object({
@@ -93,8 +93,8 @@ function largestShare(all: readonly Strategy[] = []): number {
 }
 
 /**
- * The share of users that a strategy selects, from 0 to 1 (all users). A strategy with a list of users counts as 0, because the list does not show
- * which share of all users it is.
+ * The share of users that a strategy selects, from 0 to 1 (all users). A strategy with a user list counts as 0, because the list does not reveal its
+ * share of all users.
  */
 function shareOf({ name, parameters }: Strategy): number {
   if (name === 'default' || name === undefined) return 1

@@ -1,5 +1,5 @@
-// Collects the limits of a group's compute minutes, which only paid tiers have (REST document, "Other resources"), and the open milestones of a group or
-// a project, with the time until each is due (REST document, "Milestones and iterations").
+// Collects a group's compute minute limits, which only paid tiers have (REST document, "Other resources"), and the open milestones of a group or
+// project, with the time until each is due (REST document, "Milestones and iterations").
 import { z } from 'zod'
 import { collector, day, hour, until } from './collector.ts'
 import { maybe, wireCount, wireId, wireText } from '../rest/wire-field.ts'
@@ -21,7 +21,7 @@ export const groups = collector({
     const answer = await ask.one(path, group, { with_projects: false })
     const field = 'shared_runners_minutes_limit'
     const remedy = 'Give the token a user who may see the limits (paid tiers), or remove `inventory.groups`.'
-    // Without extra minutes the platform may leave out their limit.
+    // The platform may omit the limit of extra minutes if there are none.
     const lacking = answer[field] === undefined ? `The group's answer has no usable ${field}. ${remedy}` : undefined
     return { own: answer[field], extra: answer.extra_shared_runners_minutes_limit, problem: lacking }
   },

@@ -1,5 +1,5 @@
-// Lists what the CI configuration of a project's default branch includes: components, templates, files of other projects and of other hosts, each with its
-// version (the platform's API, "CI Lint"). The list is requested once a week, and after a push that may have changed it (`read-event.ts`).
+// Lists what the CI configuration of a project's default branch includes: components, templates, and files from other projects and hosts, each with
+// its version (the platform's API, "CI Lint"). The list is requested once a week, and after a push that may have changed it (`read-event.ts`).
 import { z } from 'zod'
 import { collector, day } from './collector.ts'
 import { maybe, wireText } from '../rest/wire-field.ts'
@@ -28,7 +28,7 @@ export const includes = collector({
     const lacking = found === undefined ? 'includes' : unnamed && `includes.${unnamed}`
     const read = (found ?? []).map(readInclude).filter(one => one !== undefined)
     return {
-      // Several files may include the same file. Each include is listed once.
+      // Several files may include the same file, but each include is listed only once.
       all: [...new Map(read.map(one => [JSON.stringify(one), one] as const)).values()],
       problem:
         lacking && `The answer about the CI configuration has no usable ${lacking}. Check the version of the platform.`,
@@ -45,7 +45,7 @@ export const includes = collector({
   ],
 })
 
-/** Parses one include. Undefined for a file of the project itself and for an unknown type. `version` is empty if the include has none. */
+/** Parses one include. Returns undefined for a file from the project itself and for an unknown type. `version` is empty if the include has none. */
 export function readInclude({
   type: kind,
   location: given = '',
@@ -72,7 +72,7 @@ export function readInclude({
 }
 
 /**
- * Removes the user, query and fragment of an address, which may contain a token. This also works for an invalid address, such as one with variables.
+ * Removes the user, query and fragment from a URL, because they may contain a token. This also works for invalid URLs, such as one with variables.
  */
 function withoutSecrets(address: string): string {
   return redact(address.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//'))

@@ -1,4 +1,4 @@
-// Sends a configured query and turns the answer into a gauge: the number of results, or one point for each row (REST document, "Query-language
+// Sends a configured query and turns the response into a gauge: the number of results, or one data point per row (REST document, "Query-language
 // endpoint").
 import { z } from 'zod'
 import { stringify } from 'yaml'
@@ -9,25 +9,27 @@ import type { Asking } from '../port/asking.ts'
 import type { Collected, CollectedPoint } from '../../model/inventory.ts'
 
 export interface QuerySpec {
-  /** Name of the gauge that the query's result is exported as. */
+  /** Name of the gauge under which the query's result is exported. */
   readonly metric: string
   /** The query, in the platform's query language. */
   readonly query: string
   /** The scope of the query: a project, a group or neither. */
   readonly project?: string | undefined
   readonly group?: string | undefined
-  /** If this is `count`, the value is the number of results. Any other text names the field of each row that becomes the value of the row's point. */
+  /**
+   * If this is `count`, the value is the number of results. Otherwise it names the field of each row that becomes the value of the row's data point.
+   */
   readonly value: string
-  /** Further fields of each row, which become attributes. */
+  /** Additional fields of each row, which become attributes. */
   readonly fields: readonly string[]
-  /** Attributes that every point gets. */
+  /** Attributes that are added to every data point. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** The platform's limits for one request: the length of a query in bytes, and the number of rows. */
+/** The platform's limits per request: the length of a query in bytes, and the number of rows. */
 export const maxQueryBytes = 10_000
 export const maxRows = 100
-/** Maximum number of pages that are read of one query's result. */
+/** Maximum number of result pages that are read per query. */
 export const maxPages = 20
 
 const field = z.object({ key: wireText, field: maybe(wireText), name: maybe(wireText), type: maybe(wireText) })
@@ -45,7 +47,7 @@ const answer = z.object({
 })
 type Answer = z.infer<typeof answer>
 
-/** The request text for a query, in YAML. */
+/** The request body for a query, in YAML. */
 export function queryText({ query, project, group, value, fields }: Omit<QuerySpec, 'metric' | 'attributes'>): string {
   const isCount = value === 'count'
   const named = isCount ? fields : [...fields, value]
@@ -57,7 +59,7 @@ export function queryText({ query, project, group, value, fields }: Omit<QuerySp
   })
 }
 
-/** Sends a query and returns its points. Rejects with a PlatformError, also if the platform cannot parse the query. */
+/** Sends a query and returns its data points. Rejects with a PlatformError, including when the platform cannot parse the query. */
 export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected> {
   const { metric, attributes, value } = spec
   const first = await send(spec, undefined, ask)
@@ -79,7 +81,7 @@ export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected>
     const unread = Math.max(0, all - rows)
     const next = pageInfo?.hasNextPage === true ? pageInfo.endCursor : undefined
     if (next === undefined || pages >= maxPages) {
-      // If the answer does not show whether there are further pages, it may be only the first page.
+      // If the response does not show whether there are more pages, it may be only the first one.
       const omitted = next !== undefined ? Math.max(1, unread) : pageInfo === undefined ? unread : 0
       return {
         points: [...points.values()],
@@ -104,7 +106,7 @@ async function send(spec: QuerySpec, after: string | undefined, ask: Asking): Pr
   })
 }
 
-/** The configured fields that no row contains, including the value field if no row has a number in it. Empty if there are no rows. */
+/** The configured fields that no row contains, including the value field if it is not a number in any row. Empty if there are no rows. */
 function absentFields(page: Answer, { value, fields }: QuerySpec): string[] {
   const rows = (page.data?.nodes ?? []).filter(node => node !== undefined)
   const isWord = (found: unknown): boolean => found !== null && numberOf(found) === undefined
@@ -125,7 +127,7 @@ function errorOfFields({ metric }: QuerySpec, absent: readonly string[], { field
 }
 
 /**
- * The key under which the rows contain a field of the query. It may differ from the field's name, such as `dueDate` for `due`. The answer lists the
+ * The key under which the rows contain a field of the query. It may differ from the field's name, such as `dueDate` for `due`. The response lists the
  * keys.
  */
 function keyOf(name: string, { fields = [] }: Answer): string {
@@ -133,7 +135,7 @@ function keyOf(name: string, { fields = [] }: Answer): string {
   return found?.key ?? name
 }
 
-/** The points of one page of results. A row without a number as its value has no point. */
+/** The data points from one page of results. Rows whose value is not a number have no data point. */
 function pointsOf(page: Answer, spec: QuerySpec): CollectedPoint[] {
   const { data, fields = [] } = page
   const keys = new Map([spec.value, ...spec.fields].map(name => [keyOf(name, page), name]))
@@ -156,7 +158,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** Converts a value to text. For an object, the field that contains its name is used. */
+/** Converts a value to a string. For an object, this is the field that contains its name. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

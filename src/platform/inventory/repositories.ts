@@ -1,4 +1,4 @@
-// Counts the repositories of a group, and the branches and tags of a repository (semantic conventions, "VCS metrics"; REST document, "Groups"; the
+// Counts the repositories in a group, and the branches and tags in a repository (semantic conventions, "VCS metrics"; REST document, "Groups"; the
 // platform's API, "Branches" and "Tags").
 import { z } from 'zod'
 import { collector, hour } from './collector.ts'

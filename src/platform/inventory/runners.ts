@@ -2,14 +2,14 @@
 // "Runners").
 //
 // The state of a runner (semantic conventions, `cicd.worker.state`) is `offline` if the platform has lost contact with it or an operator has paused
-// it. Otherwise it is `busy` if the runner executes a job, and `available` if it does not. Some platforms do not report whether a runner executes a
-// job. For these the collector requests each runner's running jobs.
+// it. Otherwise it is `busy` if the runner is executing a job, and `available` if not. Some platforms do not report whether a runner is executing a
+// job. For these, the collector requests each runner's running jobs.
 import { z } from 'zod'
 import { maybe, wireFlag, wireId, wireText, wireTexts, wireTime } from '../rest/wire-field.ts'
 import { collector, hidden, minute, since, unless } from './collector.ts'
 import type { Asking } from '../port/asking.ts'
 
-/** Maximum number of runners in a round for which separate requests are sent. */
+/** Maximum number of runners per round for which separate requests are sent. */
 export const maxRunners = 200
 
 const runner = z.object({
@@ -21,7 +21,7 @@ const runner = z.object({
   job_execution_status: maybe(wireText),
 })
 
-/** The fields of a runner that only the answer about a single runner contains. */
+/** The runner fields that are only in the response about a single runner. */
 const details = runner.extend({
   contacted_at: maybe(wireTime),
   version: maybe(wireText),
@@ -61,7 +61,7 @@ export const runners = collector({
     {
       ...{ name: 'cicd.worker.count', type: 'updowncounter', unit: '{count}', attributes: [state, type] },
       description: 'Runners, by state and type. A paused runner is offline.',
-      // For each runner type that occurs, points for all states are sent. So a state that no runner is in any more is sent with 0.
+      // For each runner type that occurs, data points for all states are sent. So a state that no runner is in anymore is reported as 0.
       points: ({ all }) =>
         [...Map.groupBy(all, one => one.runner_type)].flatMap(([ofType, some]) =>
           states.map(word => [some.filter(({ is }) => is === word).length, word, ofType] as const),

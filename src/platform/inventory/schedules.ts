@@ -1,21 +1,21 @@
 // Collects a project's pipeline schedules: when each is due next, and how its last pipeline ended (the platform's API, "Pipeline schedules"). Also
-// reports which schedules have missed a run, and which have a blocked owner.
+// reports schedules that missed a run, and schedules whose owner is blocked.
 //
-// A schedule has missed a run if it was due, `grace` has passed, and it has made no pipeline. To detect this, the collector remembers two facts of
-// each active schedule: when it is due, and its last pipeline.
+// A schedule has missed a run if it was due, `grace` has passed, and it has not created a pipeline. To detect this, the collector stores two facts
+// about each active schedule: when it is due, and its last pipeline.
 //
 // 1. Both are recorded in the first round in which the schedule is observed or its plan has changed.
 // 2. If there is a newer pipeline, the run was not missed, and the next due time replaces the old one.
-// 3. If a due time passes without a pipeline, it is reported once, and the next due time replaces it.
+// 3. If a due time passes without a pipeline, this is reported once, and the next due time replaces the old one.
 //
-// A blocked owner is reported once for each time that the platform blocks the account, because a blocked owner's schedules make no pipelines.
+// A blocked owner is reported each time that the platform blocks the account, because schedules with a blocked owner create no pipelines.
 import { z } from 'zod'
 import { collector, hidden, minute, since, unless, until } from './collector.ts'
 import { maybe, wireFlag, wireId, wireText, wireTime } from '../rest/wire-field.ts'
 import type { CollectedEvent } from '../../model/inventory.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** How late a scheduled pipeline may be, ms. The platform only checks for due schedules every few minutes. */
+/** How late a scheduled pipeline may be, ms. The platform checks for due schedules only every few minutes. */
 export const grace = 15 * minute
 
 const schedule = z.object({
@@ -33,23 +33,23 @@ const schedule = z.object({
 type Schedule = z.infer<typeof schedule>
 
 const known = z.object({
-  /** The schedule's cron line, time zone and ref. If they change, the schedule has another due time. */
+  /** The schedule's cron expression, time zone and ref. If they change, the schedule gets a new due time. */
   plan: z.string(),
   due: z.number().optional(),
-  /** The due time whose missed run was reported. */
+  /** The due time for which a missed run was already reported. */
   missed: z.number().optional(),
   pipeline: z.number().optional(),
   isOwnerBlocked: z.boolean(),
-  /** How many times the owner's account was observed to be blocked. The number is part of the event's key. */
+  /** How many times the owner's account was observed to become blocked. The number is part of the event's key. */
   blocks: z.number(),
 })
 type Known = z.infer<typeof known>
 
-/** The remembered facts of schedules, by schedule ID. */
+/** The stored facts about schedules, by schedule ID. */
 const knownSchedules = z.record(z.string(), known)
 
 /**
- * Decides what to report about a schedule, and what to remember of it. `showsPipeline`: false if the token may not read the schedule's last pipeline;
+ * Decides what to report about a schedule, and what to store about it. `showsPipeline`: false if the token may not read the schedule's last pipeline;
  * then no run is reported as missed. Pure.
  */
 export function judge(
@@ -74,7 +74,7 @@ export function judge(
   const { due = now, missed } = before
   if (now < due + grace) return { memory: { ...memory, due, missed }, events: blocked }
   const following = next === undefined || next < due ? due : next
-  // The platform may still return the missed due time as the next one. Then it is not reported again.
+  // The platform may still return the missed due time as the next one. In that case it is not reported again.
   const events = missed === due ? blocked : [...blocked, missedRun(found, due)]
   return { memory: { ...memory, due: following, missed: due }, events }
 }

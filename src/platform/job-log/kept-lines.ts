@@ -1,10 +1,11 @@
-// Keeps the first and the last lines of a job's log for export. Both are limited in bytes, so that a long log needs no more memory.
+// Keeps the first and the last lines of a job's log for export. Both are limited in bytes, so that memory use does not grow with the length of the
+// log.
 import type { Place } from './sections.ts'
 import type { ReadLine } from './log-reader.ts'
 
 export interface KeptLine {
   readonly number: number
-  /** The line's timestamp, in ms of Unix time. If the line has none, the latest timestamp before it; undefined if there is none. */
+  /** The line's timestamp in Unix ms, or else the latest timestamp before it; undefined if there is none. */
   readonly at: number | undefined
   /** The stream that the line was written to; undefined if the line has no timestamp. */
   readonly stream: 'stdout' | 'stderr' | undefined
@@ -15,7 +16,7 @@ export interface KeptLine {
   readonly text: string
 }
 
-/** The lines that were dropped between the first and the last ones. */
+/** The lines that were dropped between the first and the last lines. */
 export interface Missing {
   readonly lines: number
   readonly bytes: number
@@ -23,9 +24,9 @@ export interface Missing {
   readonly number: number
 }
 
-/** The share of the kept bytes that is reserved for the first lines. */
+/** The fraction of the kept bytes that is reserved for the first lines. */
 const headShare = 1 / 16
-/** Minimum cost of a line in bytes, so that the number of short lines is limited too. */
+/** Minimum number of bytes that each line counts for, so that the number of short lines is limited too. */
 const minCost = 40
 
 export class KeptLines {
@@ -33,16 +34,16 @@ export class KeptLines {
   readonly #head: KeptLine[] = []
   #headBytes = 0
   #isHeadFull = false
-  /** The last lines of the log. They begin at index `#first`; the entries before it were dropped. */
+  /** The last lines of the log. They start at index `#first`; the entries before it were dropped. */
   readonly #tail: (Sized | undefined)[] = []
   #first = 0
   #tailBytes = 0
   readonly #missing = { lines: 0, bytes: 0, number: 0 }
   readonly #linesIn: number[] = []
-  /** The latest timestamp that was read. */
+  /** The latest timestamp read so far. */
   #stamped: number | undefined
 
-  /** `maxBytes`: maximum size of the first and the last lines together, bytes. */
+  /** `maxBytes`: maximum total size of the first and the last lines, bytes. */
   constructor(maxBytes: number) {
     const head = Math.floor(maxBytes * headShare)
     this.#limits = { head, tail: maxBytes - head }
@@ -101,7 +102,7 @@ export class KeptLines {
 }
 
 /**
- * Number of dropped lines that are removed from the list at a time. They are removed in batches, because each removal moves all lines that follow.
+ * Number of dropped lines after which they are removed from the list. They are removed in batches, because each removal moves all remaining lines.
  */
 const maxDropped = 10_000
 
@@ -110,7 +111,7 @@ interface Sized {
   readonly bytes: number
 }
 
-/** Copies a text by concatenating and slicing, because a plain slice keeps the whole string in memory. */
+/** Copies a string by concatenating and slicing, because a plain slice keeps the whole original string in memory. */
 function copyOf(text: string): string {
   return ` ${text}`.slice(1)
 }

@@ -1,5 +1,5 @@
-// Converts the kept lines of a job's log to lines for export. The lines are redacted, get a time, and are grouped so that each group fits into one
-// request. Redacting a megabyte takes long, so this is done in several turns of the event loop.
+// Prepares the kept lines of a job's log for export. They are redacted, given a time, and grouped so that each group fits into one request. Redacting
+// a megabyte takes long, so this is done over several turns of the event loop.
 import { inTurns, type RedactText } from '../../lib/text-redaction.ts'
 import type { KeptLine, KeptLines } from './kept-lines.ts'
 import type { LogLine, Section } from '../../model/inside.ts'
@@ -13,19 +13,19 @@ export interface KeptLog {
   /** The sections that are exported as spans. A line outside of them belongs to the job's span. */
   readonly exported: readonly Section[]
   readonly redactText: RedactText
-  /** The maximum number of bytes that are read of the log. `isWhole`: whether the whole log was read. */
+  /** The maximum number of log bytes that are read. `isWhole`: whether the whole log was read. */
   readonly readMax: number
   readonly isWhole: boolean
 }
 
 /** Maximum length of a line's text, bytes. */
 const maxBody = 16 * 1024
-/** Maximum size of one group of lines, bytes. Backends with a limit of 1 MB accept it. */
+/** Maximum size of a group of lines, bytes. It is accepted by backends with a request limit of 1 MB. */
 const maxBytes = 512 * 1024
-/** Estimated size of a log record in addition to its text, bytes. */
+/** Estimated size of a log record without its text, bytes. */
 const bytesOfRecord = 300
 
-/** The lines for export, in groups that each fit into one request. */
+/** The lines to export, in groups that each fit into one request. */
 export async function logLines(log: KeptLog): Promise<LogLine[][]> {
   const groups: LogLine[][] = []
   let bytes = Infinity
@@ -60,7 +60,7 @@ async function* linesOf({
   const exportedLine = async (line: KeptLine): Promise<LogLine> => {
     const { number, stream, place, text } = line
     const section = place?.ordinal === undefined ? undefined : byOrdinal.get(place.ordinal)
-    // The time of a line is never earlier than the time of the line before, because a clock may be set back and streams may be written out of order.
+    // A line's time is never earlier than the preceding line's, because a clock may be set back and streams may be written out of order.
     const time = Math.max(last.at, line.at ?? estimate(line))
     const isStamped = stream !== undefined && time === line.at
     const shown = inBytes(await clean(text), maxBody)
@@ -74,7 +74,7 @@ async function* linesOf({
       ...(shown.startsWith('ERROR: Job failed') && { isError: true }),
     }
   }
-  /** If a log has no timestamps, the lines of a stretch are assumed to be written at equal intervals. */
+  /** If a log has no timestamps, the lines of a stretch are assumed to be evenly spaced in time. */
   const estimate = ({ stretch, index }: KeptLine): Millis => {
     const { start, end } = timesOf(stretch)
     return Math.round(start + ((end - start) * (index + 1)) / (lines.linesIn(stretch) + 1))
@@ -97,7 +97,7 @@ async function* linesOf({
   if (!isWhole) yield note(last.number + 1, `[the log is longer: only ${readMax} bytes of it are read]`)
 }
 
-/** Cuts a text to a maximum number of UTF-8 bytes, never within a character. */
+/** Truncates a text to a maximum number of UTF-8 bytes, never within a character. */
 function inBytes(text: string, max: number): string {
   if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return text
   const bytes = Buffer.from(text)

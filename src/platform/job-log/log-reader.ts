@@ -1,20 +1,20 @@
-// Parses a job's log while it arrives: the section markers, with the timestamp of their line, and the lines as people read them. The result does not
-// depend on how the bytes of the log are divided.
+// Parses a job's log while it arrives: the section markers with the timestamps of their lines, and the lines as people read them. The result does not
+// depend on how the log's bytes are split up.
 //
 // 1. `LogText` divides the bytes into lines, and long lines into pieces.
-// 2. Each piece is searched for markers. A marker erases the text before it in its line, as on a terminal, and the text after a start marker is the
+// 2. Each piece is searched for markers. A marker erases the text before it on its line, as on a terminal, and the text after a start marker is the
 //    section's title.
 // 3. A CR also erases the text before it, unless the CR is at the end of the line.
-// 4. If a possible marker is at the end of a line, the next line decides. It is a marker if the next line begins with ESC[0K, or if its own line
+// 4. If a line may end in a marker, the next line decides. It is a marker if the next line begins with ESC[0K, or if its own line
 //    ended with a CR and has a timestamp. Otherwise it is text.
 import { maxSecret } from '../../lib/text-redaction.ts'
 import { withControlsMarked, withoutControls } from '../../lib/plain-text.ts'
 import { aheadLength, LogText, type Piece, type Stamp } from './log-text.ts'
 
-// Finds the markers of sections: `section_(start|end):DIGITS:NAME[OPTIONS] CR ESC[0K`.
+// Finds section markers: `section_(start|end):DIGITS:NAME[OPTIONS] CR ESC[0K`.
 //
-// A line may contain several markers, at any place. The CR may be missing, and in logs with timestamps ESC[0K may be in the next line of the file.
-// A text of this form without ESC[0K is not a marker: a script has printed it.
+// A line may contain several markers, anywhere. The CR may be missing, and in logs with timestamps ESC[0K may be on the next line of the file. Text
+// of this form without ESC[0K is not a marker, but was printed by a script.
 
 interface Marker {
   readonly edge: 'start' | 'end'
@@ -23,9 +23,9 @@ interface Marker {
   readonly name: string
 }
 
-/** A marker that was found in a piece of a line. */
+/** A marker found in a piece of a line. */
 interface FoundMarker extends Marker {
-  /** The index at which the marker begins. `to`: the index at which the text after it begins. */
+  /** The index at which the marker begins. `to`: the index at which the text after the marker begins. */
   readonly from: number
   readonly to: number
   /**
@@ -44,7 +44,7 @@ const pattern = new RegExp(
 )
 const eraseLine = '\u001b[0K'
 
-/** Finds the markers that begin within the first `length` characters of a line's text. `isLast`: the text is the end of its line. */
+/** Finds the markers that begin within the first `length` characters of `text`. `isLast`: `text` reaches to the end of its line. */
 function markersIn(text: string, length: number, isLast: boolean): FoundMarker[] {
   if (!text.includes('section_')) return []
   const found: FoundMarker[] = []
@@ -62,7 +62,7 @@ function markersIn(text: string, length: number, isLast: boolean): FoundMarker[]
   return found
 }
 
-// Finds the part of a line of a job's log that remains visible on a terminal: the text after its last CR.
+// Finds the part of a log line that remains visible on a terminal, which is the text after its last CR.
 
 /** The text after the last CR that is not at the end of the line. A progress bar overwrites its line with such CRs. */
 function afterLastReturn(text: string): string {
@@ -70,7 +70,7 @@ function afterLastReturn(text: string): string {
   return end === 0 ? '' : text.slice(text.lastIndexOf('\r', end - 1) + 1, end)
 }
 
-/** The index at which the CRs at the end of a text begin. */
+/** The index at which the trailing CRs of a text begin. */
 function endBeforeReturns(text: string): number {
   let end = text.length
   while (end > 0 && text.charCodeAt(end - 1) === carriageReturn) end -= 1
@@ -80,26 +80,26 @@ function endBeforeReturns(text: string): number {
 const carriageReturn = 0x0d
 
 export interface ReadMarker extends Marker {
-  /** The timestamp of the file's line that contains the marker. */
+  /** The timestamp of the file line that contains the marker. */
   readonly stamp: Stamp | undefined
 }
 
-/** A line as people read it. It may be joined from several lines of the file. */
+/** A line as people read it. It may be joined from several lines of the log file. */
 export interface ReadLine {
-  /** The number of the line in the log, from 1. */
+  /** The line number in the log, starting at 1. */
   readonly number: number
-  /** The timestamp of the first line of the file that this line was joined from. */
+  /** The timestamp of the line. If it was joined from several lines of the log file, this is the first one's timestamp. */
   readonly stamp: Stamp | undefined
-  /** The text of the line without markers, timestamps and control sequences. A very long text is cut. */
+  /** The text of the line without markers, timestamps and control sequences. Very long text is truncated. */
   readonly text: string
 }
 
-/** Receives the parts of a log in their order. The markers in a line are received before the line. */
+/** Receives the parts of a log in order. The markers within a line are received before the line. */
 export interface LogSink {
   marker(marker: ReadMarker): void
   /**
-   * Receives a section's title. `text`: the text from a start marker to the next marker or the end of the line. Removed control sequences are marked
-   * in it.
+   * Receives a section's title. `text`: the text from a start marker to the next marker or the end of the line. The places of removed control
+   * sequences are marked in it.
    */
   title(text: string): void
   /** Receives a line. `raw`: the text of the line with its control sequences. */
@@ -119,15 +119,15 @@ export class LogReader {
   #stamp: Stamp | undefined
   /** The text of the current line since its last CR, without markers. */
   #held = ''
-  /** A possible marker at the end of a line of the file: the next line decides whether it is one. */
+  /** A possible marker at the end of a line of the log file. The next line decides whether it is one. */
   #undecided: (FoundMarker & { readonly stamp: Stamp | undefined; readonly text: string }) | undefined
-  /** True if an empty line follows the undecided marker. */
+  /** True if an empty line followed the undecided marker. */
   #isBlankNext = false
   /** Number of characters by which the last marker of a piece extends into the next piece. */
   #beyond = 0
   /** True if the previous text ended with a CR. */
   #hasReturned = false
-  /** The section title that is being read; undefined if none is. */
+  /** The section title that is currently being read; undefined if there is none. */
   #title: string | undefined
 
   constructor(sink: LogSink) {
@@ -146,7 +146,7 @@ export class LogReader {
   }
 
   #piece({ text, ahead, stamp, isFirst, isLast }: Piece): void {
-    // If the log was stored as text, a CR LF may have become two line ends. So an empty line does not yet decide whether the text is a marker.
+    // If the log was stored as text, a CR LF may have become two line endings. So an empty line does not yet decide whether the text is a marker.
     if (text === '' && isFirst && isLast && this.#undecided?.end === 'open' && !this.#isBlankNext) {
       this.#isBlankNext = true
       return
@@ -171,8 +171,8 @@ export class LogReader {
   }
 
   /**
-   * Decides whether the undecided text is a marker, and returns true if both lines are one. `next`: the text that follows it. `isFirst`: that text
-   * begins another line of the file. A log that was stored as text may have a line end in place of the marker's CR.
+   * Decides whether the undecided text is a marker, and returns true if both lines belong together. `next`: the text that follows it. `isFirst`:
+   * `next` starts a new line of the log file. A log that was stored as text may have a line ending in place of the marker's CR.
    */
   #decide(next: string, isFirst: boolean): boolean {
     const one = this.#undecided
@@ -199,7 +199,7 @@ export class LogReader {
     this.#endTitle()
     const { edge, number, name } = marker
     this.#sink.marker({ edge, number, name, stamp })
-    // A marker erases the text before it in its line.
+    // A marker erases the text before it on its line.
     this.#clear()
     if (edge === 'start') this.#title = ''
   }
@@ -210,7 +210,7 @@ export class LogReader {
     const end = endBeforeReturns(text)
     if (end > 0) {
       const last = text.lastIndexOf('\r', end - 1)
-      // A CR at the end may belong to the line end. It only erases the text before it if more text follows.
+      // A CR at the end may be part of the line ending. It erases the text before it only if more text follows.
       const before = last === -1 && !this.#hasReturned ? this.#held : ''
       const held = before + text.slice(last + 1, end)
       this.#held = held.length > maxHeld ? held.slice(0, maxHeld) : held
@@ -240,7 +240,7 @@ export class LogReader {
   }
 }
 
-/** Removes the end of a text that was cut, because the end may be half a secret. */
+/** Drops the end of a truncated text, because it may be half a secret. */
 function withoutCutEnd(text: string, max: number): string {
   return text.length < max ? text : text.slice(0, max - maxSecret)
 }

@@ -1,33 +1,33 @@
 // Divides a job's log, which arrives in windows of bytes, into lines, and long lines into pieces. The pieces do not depend on the windows.
 //
-// Newer runners stamp each line:  2026-01-21T09:47:26.583005Z 00O+text
-//                                 time                        │ │└ `+`: continues the line before, without a line break in between; else a blank
-//                                                             │ └ `O` stdout, `E` stderr
-//                                                             └ stream, two hex digits
+// Newer runners timestamp each line:  2026-01-21T09:47:26.583005Z 00O+text
+//                                     time                        │ │└ `+`: continues the line before, without a line break in between; else a blank
+//                                                                 │ └ `O` stdout, `E` stderr
+//                                                                 └ stream, two hex digits
 // The first line decides whether a log has timestamps, as on the platform.
 
 /** The timestamp at the start of a line. */
 export interface Stamp {
-  /** ms of Unix time; the fraction contains the microseconds. */
+  /** Unix time in ms; the fraction contains the microseconds. */
   readonly at: number
   readonly stream: 'stdout' | 'stderr'
 }
 
-/** A piece of a line of the file. */
+/** A piece of a line in the log file. */
 export interface Piece {
   /** The text of the piece without the timestamp, at most `pieceLength` characters. */
   readonly text: string
-  /** The text that follows the piece in the same line. It is long enough for a marker that begins in `text`. */
+  /** The text that follows the piece on the same line. It is long enough to complete a marker that begins in `text`. */
   readonly ahead: string
   /** The timestamp of the line; undefined if it has none. */
   readonly stamp: Stamp | undefined
-  /** True for the first piece of a line that does not continue the line before. */
+  /** True for the first piece of a line, unless the line continues the one before. */
   readonly isFirst: boolean
-  /** True for the last piece of a line of the file. */
+  /** True for the last piece of a line in the log file. */
   readonly isLast: boolean
 }
 
-/** Maximum number of characters of a piece, and of the text ahead of it. A marker is shorter than `aheadLength`. */
+/** Maximum number of characters in a piece, and in the text ahead of it. A marker is shorter than `aheadLength`. */
 const pieceLength = 32 * 1024
 export const aheadLength = 1024
 
@@ -38,9 +38,9 @@ export class LogText {
   readonly #decoder = new TextDecoder()
   readonly #onPiece: (piece: Piece) => void
   #held = ''
-  /** Whether the log's lines have timestamps; undefined before the first line was read. */
+  /** Whether the log's lines have timestamps; undefined before the first line has been read. */
   #isStamped: boolean | undefined
-  /** The line whose first piece was passed on. Undefined after its last piece. */
+  /** The line whose first piece has been passed on, until its last piece has been too. */
   #begun: { readonly stamp: Stamp | undefined } | undefined
 
   constructor(onPiece: (piece: Piece) => void) {
@@ -51,7 +51,7 @@ export class LogText {
     this.#read(this.#decoder.decode(window, { stream: true }))
   }
 
-  /** Ends the log. The remaining text is its last line. */
+  /** Signals the end of the log. The remaining text is the last line. */
   end(): void {
     this.#read(this.#decoder.decode())
     if (this.#held !== '' || this.#begun !== undefined) this.#line(this.#held, 0, this.#held.length)

@@ -1,10 +1,10 @@
-// Reads where a job ran from the first lines of its log: the machine, the pod and its node. The runner prints these lines before any line of the
-// job's script.
+// Determines where a job ran from the first lines of its log: the machine, the pod and its node. The runner prints these lines before the job's
+// script starts.
 //
 //   Preparing the "docker" executor                                              the executor
 //   Waiting for pod ci/runner-1 to be running, status is Pending                 the pod
 //   Normal   Scheduled   Successfully assigned ci/runner-1 to node-a             the pod and its node (FF_PRINT_POD_EVENTS)
-//   Running on NAME via HOST...                                                  NAME: `hostname` where the script runs; HOST: that of the runner
+//   Running on NAME via HOST...                                                  NAME: `hostname` where the script runs; HOST: the runner's
 //
 // The meaning of NAME and HOST depends on the executor, so the machine is known only for some executors (`#machine`).
 import { redactedTo, type RedactText } from '../../lib/text-redaction.ts'
@@ -16,23 +16,23 @@ const waitingForPod = /^Waiting for pod [^\s/]+\/([^\s/]+) to be running, status
 const assigned = /^Normal\s+Scheduled\s+Successfully assigned [^\s/]+\/([^\s/]+) to (\S+)$/
 const runningOn = /^Running on (\S+?)(?: via "?([^\s"]+?)"?)?\.\.\.$/
 
-/** The sections in which the runner has not yet executed anything of the job. */
+/** The sections during which the runner has not yet executed any part of the job. */
 const headSections: ReadonlySet<string> = new Set([
   'resolve_secrets',
   'prepare_executor',
   'prepare_script',
   'pull_image',
 ])
-/** Maximum number of lines that are searched. The runner may wait long for a pod and prints some lines each time it checks. */
+/** Maximum number of lines that are searched. The runner may wait a long time for a pod, and prints some lines at each check. */
 const maxHeadLines = 2_000
-/** Maximum length of a machine's or node's name, which is the limit of DNS. */
+/** Maximum length of a machine or node name, which is the DNS limit. */
 const maxName = 253
-/** Maximum length of a hostname. The hostname of a pod with a longer name is shortened. */
+/** Maximum length of a hostname. A pod with a longer name gets a shortened hostname. */
 const maxHostname = 63
 
 /** Executors that run the script on the machine whose `hostname` is printed. */
 const runsOnMachine: ReadonlySet<string> = new Set(['shell', 'ssh', 'virtualbox', 'parallels', 'instance', 'custom'])
-/** Executors that run the script on a machine other than the runner's. The printed name is that of the container. */
+/** Executors that run the script on a machine other than the runner's. The printed name is the container's. */
 const runsElsewhere: ReadonlySet<string> = new Set(['docker+machine', 'docker-autoscaler', 'kubernetes'])
 
 export class RanOnReader {
@@ -54,7 +54,7 @@ export class RanOnReader {
     this.#executor ??= (preparing.exec(text) ?? usingExecutor.exec(text))?.[1]?.toLowerCase()
     const [, pod, node] = assigned.exec(text) ?? waitingForPod.exec(text) ?? []
     if (pod !== undefined) {
-      // If a pod replaces another one, it may run on another node.
+      // If one pod replaces another, it may run on a different node.
       this.#node = node ?? (pod === this.#pod ? this.#node : undefined)
       this.#pod = pod
     }
@@ -64,7 +64,7 @@ export class RanOnReader {
     this.#isOver = true
   }
 
-  /** Ends the log and returns where the job ran. Names are redacted, then cut. Undefined if nothing is known. */
+  /** Called at the end of the log. Returns where the job ran, or undefined if nothing is known. Names are redacted, then truncated. */
   finish(redactText: RedactText): RanOn | undefined {
     const isPod = this.#executor === 'kubernetes' || this.#pod !== undefined
     const hostname = this.#running?.name ?? ''

@@ -1,4 +1,4 @@
-// Reads the sections and lines of a job's log in one pass over a stream. Only what will be exported is kept in memory.
+// Reads the sections and lines of a job's log in one pass over a stream. Only content that will be exported is kept in memory.
 import { createKeyWatch, redacted } from '../../lib/text-redaction.ts'
 import { withControlsMarked } from '../../lib/plain-text.ts'
 import { KeptLines } from './kept-lines.ts'
@@ -10,19 +10,19 @@ import type { JobSnapshot } from '../../model/chunk.ts'
 import type { InsideRules, ReadLog } from '../port/inside.ts'
 import type { PlatformClient } from '../port.ts'
 
-// Detects a debug trace (`CI_DEBUG_TRACE`) in a job's log. A debug trace shows the job's variables, and the platform masks only exact values of
+// Detects a debug trace (`CI_DEBUG_TRACE`) in a job's log. A debug trace prints the job's variables, and the platform masks only exact values of
 // masked variables, so such a log must not be exported.
 
-/** Maximum number of characters of the log that are searched for a debug trace, which shows the variables at its beginning. */
+/** Maximum number of characters of the log that are searched for a debug trace, which prints the variables at its beginning. */
 const maxRead = 256 * 1024
-/** Minimum number of the platform's variables in a log that prove a debug trace. */
+/** Minimum number of platform variables in a log that prove a debug trace. */
 const minVariables = 3
 
 const exported = /^\s*(?:\++\s*)?(?:export\s+|declare\s+-x\s+|\$env:|set\s+)?"?CI_[A-Z0-9_]+"?\s*=/
 const traced = /^\s*\++\s*(?:export\s+|declare\s+-x\s+)?CI_[A-Z0-9_]+/
 const switchedOn = /\bCI_DEBUG_TRACE["']?\s*[:=]\s*["']?(?:true|1|yes)\b/i
 
-/** Creates a function that must be called with each line of a log in order. It returns true from the line on that proves a debug trace. */
+/** Creates a function that must be called with each line of a log in order. It returns true from the line that proves a debug trace onwards. */
 export function createDebugWatch(): (text: string) => boolean {
   let read = 0
   let count = 0
@@ -68,9 +68,9 @@ class OpenLog {
   readonly sections: Sections
   readonly lines: KeptLines
   readonly ranOn = new RanOnReader()
-  /** True if the last line of the log is the one that the runner writes at the end. */
+  /** True if the last line of the log is the one that the runner writes when the job ends. */
   isFinished = false
-  /** True if a debug trace shows the variables of the job. */
+  /** True if a debug trace has printed the job's variables. */
   isTraced = false
 
   constructor({ start, end, status, failureReason }: JobSnapshot, linesMax: number) {
@@ -88,7 +88,7 @@ class OpenLog {
         this.ranOn.line(line.text, this.sections.place?.name)
         if (linesMax === 0) return
         this.isTraced = isTraced(line.text)
-        // Removed control sequences stay marked until the line is redacted, because a secret may begin at one of them.
+        // The places of removed control sequences stay marked until the line is redacted, because a secret may begin at one of them.
         const text = isKey(line.text) ? redacted : withControlsMarked(raw)
         this.lines.add({ ...line, text }, this.sections.place, this.sections.stretch)
       },

@@ -1,17 +1,17 @@
-// Builds the sections of a job's log from its markers, which arrive in the order of the log.
+// Builds the sections of a job's log from its markers, which arrive in log order.
 //
 // 1. A start marker opens a section within the innermost open section.
-// 2. An end marker closes the innermost open section of its name, and all sections within that section. An end marker without a start is ignored.
+// 2. An end marker closes the innermost open section with its name, and all sections within that section. An end marker without a start is ignored.
 // 3. At the end of the log, sections that are still open end with the job.
 //
 // The time of a marker is the timestamp of its line. If the line has none, the number in the marker is used, or the time of the previous marker if
 // that number is implausible. The markers of kept sections divide the log into stretches. The lines of a stretch were written between the times of
-// its markers.
+// its two markers.
 import { redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import type { ReadMarker } from './log-reader.ts'
 import type { Section } from '../../model/inside.ts'
 
-/** The job's times, in ms of Unix time. */
+/** The start and end of the job, in Unix ms. */
 export interface JobTimes {
   readonly start: number
   readonly end: number
@@ -19,7 +19,7 @@ export interface JobTimes {
   readonly isScriptFailure: boolean
 }
 
-/** The section to which a line belongs: the innermost open section. */
+/** The section that a line belongs to, which is the innermost open one. */
 export interface Place {
   /** The ordinal of the innermost kept section; undefined if there is none. */
   readonly ordinal: number | undefined
@@ -49,11 +49,11 @@ interface Kept {
 }
 
 /**
- * Maximum number of sections that are kept for a job. 30 of them are reserved for the runner's own sections, because some of these are at the end of
+ * Maximum number of sections that are kept per job. 30 of them are reserved for the runner's own sections, because some of these are at the end of
  * the log.
  */
 const maxKept = { all: 200, others: 170 }
-/** Maximum number of sections that may be open at a time. Deeper sections are only counted. */
+/** Maximum number of sections that may be open at once. Sections that are nested deeper are only counted. */
 const maxOpen = 1_000
 const maxTitleLength = 128
 const hour = 3_600_000
@@ -69,7 +69,7 @@ export class Sections {
   #count = 0
   /** The time of the previous marker. */
   #last: number
-  /** The times of the markers that divide the log, in the order of the log. They are within the job's times and never decrease. */
+  /** The times of the markers that divide the log, in log order. They are within the job's times and never decrease. */
   readonly #divides: number[] = []
   /** The last section that ran the job's script, and the innermost custom section that was open when that section ended. */
   #script: { readonly section: Kept | undefined; inner: Kept | undefined } | undefined
@@ -84,13 +84,13 @@ export class Sections {
     return this.#count - this.#kept.length
   }
 
-  /** The section to which the next line belongs. */
+  /** The section that the next line belongs to. */
   get place(): Place | undefined {
     const top = this.#open.at(-1)
     return top && { ordinal: top.nearest, name: top.name }
   }
 
-  /** The stretch of the log to which the next line belongs, from 0. */
+  /** The number of the log stretch that the next line belongs to, starting at 0. */
   get stretch(): number {
     return this.#divides.length
   }
@@ -108,14 +108,14 @@ export class Sections {
     else this.#end(marker.name, at, isByLine)
   }
 
-  /** Sets the title of the section that was opened last. */
+  /** Sets the title of the most recently opened section. */
   title(text: string): void {
     const kept = this.#open.at(-1)?.kept
     // The title of a script's section is a command, which may contain secrets.
     if (kept !== undefined && kept.kind !== 'script') kept.title = text
   }
 
-  /** Ends the log and returns its sections. Names and titles are redacted, then cut. */
+  /** Called at the end of the log. Returns its sections, with names and titles redacted, then truncated. */
   finish(redactText: RedactText): readonly Section[] {
     const { end, isScriptFailure } = this.#job
     const script = this.#open.find(({ name, kind }) => kind === 'runner' && runsScript(name))
@@ -161,7 +161,7 @@ export class Sections {
     }
   }
 
-  /** Begins another stretch of the log. A marker's clock may be wrong, but the lines after it were written later than the lines before it. */
+  /** Begins a new stretch of the log. A marker's clock may be wrong, but the lines after it were certainly written later than the lines before it. */
   #divide(at: number): void {
     this.#divides.push(Math.max(this.#divides.at(-1) ?? this.#job.start, this.#withinJob(at)))
   }
@@ -184,7 +184,7 @@ export class Sections {
     return Math.min(Math.max(at, this.#job.start), this.#job.end)
   }
 
-  /** Makes the section for export. Its times are moved to be within the job's times, and its end is never before its start. */
+  /** Builds the section for export. Its times are shifted to fall within the job's times, and its end is never before its start. */
   #sectionOf(
     { isByLine, end = this.#job.end, start, name, title, failed, ...facts }: Kept,
     redactText: RedactText,
@@ -202,12 +202,12 @@ export class Sections {
   }
 }
 
-/** Cuts a title to a number of characters, not of UTF-16 units. */
+/** Truncates a title to a number of characters rather than UTF-16 units. */
 function shortTitle(title: string): string {
   return Array.from(title).slice(0, maxTitleLength).join('')
 }
 
-/** The names of the sections that the runner itself marks, from its source code. */
+/** The names of the sections that the runner itself marks, taken from its source code. */
 const stages: ReadonlySet<string> = new Set([
   ...['resolve_secrets', 'prepare_executor', 'prepare_script', 'pull_image', 'get_sources', 'clear_worktree'],
   ...['restore_cache', 'download_artifacts', 'step_script', 'build_script', 'after_script', 'archive_cache'],
@@ -216,26 +216,23 @@ const stages: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns who marked the section: the runner, the runner for a command of the script, or the script. The runner marks the steps of a job as `step_…`,
- * with any name, but never within another section.
+ * Returns who marked the section: the runner, the runner on behalf of a script command, or the script itself. The runner marks the steps of a job as
+ * `step_…`, with any name, but never within another section.
  */
 function sectionKindOf(name: string, isWithin: boolean): 'runner' | 'script' | 'custom' {
   if (stages.has(name) || (!isWithin && /^step_[a-z0-9_]{1,64}$/.test(name))) return 'runner'
   return scriptStep.test(name) ? 'script' : 'custom'
 }
 
-/** The runner marks each command that has several lines as a section. The section's title is the command. */
+/** The runner marks each multi-line command as a section. The section's title is the command. */
 const scriptStep = /^section_script_step_\d+$/
 
-/** True for sections that run the job's script. If the script fails, it failed in the last of these sections. */
+/** True for sections that run the job's script. A failed script has failed in the last of these sections. */
 export function runsScript(name: string): boolean {
   return name.startsWith('step_') || name === 'build_script'
 }
 
-/**
- * The time of a marker, in ms of Unix time. The unit of the number is inferred from its magnitude, because some versions of `awk` do not print
- * seconds.
- */
+/** The time of a marker, in Unix ms. The unit of the number is inferred from its magnitude, because some versions of `awk` do not print seconds. */
 function instantOf(number: string): number {
   const value = Number(number)
   if (value < 2 ** 32) return value * 1_000

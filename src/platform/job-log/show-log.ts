@@ -8,12 +8,12 @@ import { Sections } from './sections.ts'
 import { withoutControls } from '../../lib/plain-text.ts'
 import type { ShowLog, ShownJob, ShownLine, ShownLog, ShowRules, StyledText } from '../port/inside.ts'
 
-// Matches the control sequences in a line of a job's log that set colours and styles (ECMA-48, SGR).
+// Matches the control sequences in a log line that set colours and styles (ECMA-48, SGR).
 
 const styleSequence = /\u001b\[([\d;]*)m/
 
 /**
- * Splits a line into runs of text with one style each. `raw`: a line with its control sequences. The joined texts of all runs equal
+ * Splits a line into runs of text that each have one style. `raw`: a line with its control sequences. The runs joined together equal
  * `withoutControls(raw)`. Backgrounds and colours above 15 are ignored.
  */
 export function runsOf(raw: string): readonly StyledText[] {
@@ -30,7 +30,7 @@ export function runsOf(raw: string): readonly StyledText[] {
 
 type Style = Pick<StyledText, 'bold' | 'colour'>
 
-/** The style after applying the codes of one control sequence. */
+/** The style after the codes of one control sequence are applied. */
 function changed(before: Style, sequence: string): Style {
   let { bold, colour } = before
   const codes = sequence.split(';').map(Number)
@@ -51,9 +51,9 @@ function changed(before: Style, sequence: string): Style {
   return { ...(bold && { bold }), ...(colour !== undefined && { colour }) }
 }
 
-/** Maximum number of logs that are fetched at the same time. The limit is needed because each log is kept in memory. */
+/** Maximum number of logs that are fetched at once, because each log is kept in memory. */
 const maxConcurrent = 2
-/** Maximum number of bytes that are shown of one log, colour codes included. */
+/** Maximum number of bytes of a log that are shown, including colour codes. */
 const maxShown = 1024 * 1024
 const minute = 60_000
 
@@ -95,7 +95,7 @@ export function createShowLog(client: Pick<PlatformClient, 'jobLog'>, rules: Sho
       title: text => sections.title(text),
       line: (line, raw) => {
         found.isTraced = isTraced(line.text)
-        // Colour codes are kept. Secrets are redacted later, in the text without colour codes.
+        // Colour codes are kept here. Secrets are redacted later, in the text without colour codes.
         kept.add({ ...line, text: isKey(line.text) ? redacted : raw }, sections.place)
       },
     })
@@ -118,7 +118,7 @@ function refused(what: string, remedy: string): ShownLog {
   return { as: 'refused', what, remedy }
 }
 
-/** Redacts a line of a job's log. A line that contained a secret loses its colours, because the secret may have had two colours. */
+/** Redacts a line of a job's log. A line that contained a secret loses its colours, because the colour may have changed within the secret. */
 async function shownLine(
   { number, place, text: raw }: KeptLine,
   redactText: (text: string) => Promise<string>,

@@ -1,4 +1,4 @@
-// Turns the inventory's readings into metrics of a project, a group or the instance.
+// Converts inventory readings into metrics of a project, a group or the instance.
 import { ATTR_SERVICE_INSTANCE_ID } from '@opentelemetry/semantic-conventions'
 import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
 import { keyUnder } from '../attributes.ts'
@@ -12,7 +12,7 @@ import type { GaugeHead, MetricHead } from '../mapping/metric-row.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 
-/** The readings of the inventory that the store returns as `GaugeReading`. */
+/** Inventory readings, which the store returns as `GaugeReading`. */
 export interface FoundGauges {
   readonly instance: string
   readonly profile: string
@@ -28,12 +28,12 @@ export interface FoundPoint {
   readonly value: number | { readonly since: Millis } | { readonly until: Millis } | FoundBuckets
 }
 
-/** A histogram that counts since `began`. */
+/** A histogram whose counts start at `began`. */
 interface FoundBuckets extends Buckets {
   readonly began: Millis
 }
 
-/** Returns the metrics in the order in which they were found, each once. `now`: the time of all points. */
+/** Returns each metric once, in the order of first occurrence. `now`: the timestamp of all data points. */
 export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const style = styleOf({ trace: found }, settings)
   const custom = found.project && settings.projectPoints?.(found.project, found.instance)
@@ -58,8 +58,8 @@ export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetryS
 }
 
 /**
- * Joins the values of points whose attributes are equal because some attributes were dropped. Counts are added. Of instants the earliest is kept,
- * which is the longest time since it or the shortest time until it. Of other gauges the first value is kept.
+ * Merges the values of data points whose attributes became equal because some attributes were dropped. Counts are added. For instants, the earliest
+ * is kept: the longest time since it, or the shortest time until it. For other gauges, the first value is kept.
  */
 function joined(type: MetricHead['type'], a: FoundPoint['value'], b: FoundPoint['value']): FoundPoint['value'] {
   if (typeof a === 'number' || typeof b === 'number')
@@ -103,7 +103,7 @@ export function measuredResource(found: Omit<FoundGauges, 'points'>, settings: T
   const own = keyValuesOf(resourceAttributesOf(owner, settings)).map(({ key, value }) => [key, value] as const)
   return attributesFrom({
     ...Object.fromEntries(own),
-    // The instance is added because a group of another platform may have the same path.
+    // The instance is added because a group on another platform may have the same path.
     ...(settings.namesInstances && { [ATTR_SERVICE_INSTANCE_ID]: instance }),
   })
 }

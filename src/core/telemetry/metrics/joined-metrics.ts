@@ -1,12 +1,12 @@
-// Joins the delta metrics of several chunks for one request, because two pipelines may end in the same millisecond. A backend accepts one point for
-// each series and time, and drops or refuses a second one. A joined point has the content of its sources: counts, sums and buckets are added, and all
-// exemplars are kept.
+// Merges the delta metrics of several chunks for one request. Two pipelines may end in the same millisecond, but a backend accepts only one data
+// point per series and timestamp and drops or rejects a second one. A merged data point has the content of its sources: counts, sums and buckets are
+// added, and all exemplars are kept.
 import { plainAttributes, type AttributeSet } from '../otlp/attribute.ts'
 import { sorted } from './samples.ts'
 import type { HistogramPoint, Metric, NumberPoint, ResourceMetrics } from '../otlp/messages.ts'
 import type { PointAttributes } from './data.ts'
 
-/** Returns one ResourceMetrics for each resource, with one metric of each name and type, and one point for each series and time. */
+/** Returns one ResourceMetrics per resource, with one metric per name and type, and one data point per series and timestamp. */
 export function joinedMetrics(all: readonly ResourceMetrics[]): ResourceMetrics[] {
   const resources = Map.groupBy(all, ({ resource }) => keyOf(resource.attributes))
   return [...resources.values()].flatMap(some => {

@@ -1,5 +1,5 @@
-// Computes the samples of a chunk, that is all points of all its metrics before they become delta points, and the increments that the chunk adds to
-// totals.
+// Computes the samples of a chunk, that is, the data points of all its metrics before they become delta points. Also computes the increments that the
+// chunk adds to totals.
 import { branchClassOf } from '../../../model/pipeline.ts'
 import { carriesPipeline, type Chunk } from '../../../model/chunk.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../../model/event.ts'
@@ -30,7 +30,7 @@ import {
 } from '../mapping/metric-row.ts'
 import { taskRunMetric } from '../mapping/job-metrics.ts'
 
-/** A metric of pipelines, or of the figures that features count. */
+/** A pipeline metric, or a metric of the figures that features count. */
 export interface MeasuredRow extends MetricHead {
   readonly type: MetricRow['type']
   readonly bounds?: FiguresRow<never>['bounds']
@@ -47,13 +47,13 @@ export interface Sample {
   /** The attributes of the sample as sorted JSON. */
   readonly series: string
   readonly values: readonly number[]
-  /** Whether the ref of the sample was folded. */
+  /** True if the sample's ref was replaced by a placeholder, to limit the number of series. */
   readonly folded: boolean
-  /** The order of a gauge's value, if the values are not ordered by the end of the attempt. */
+  /** The sort key by which the newest gauge value is found. If undefined, the end of the attempt is the sort key. */
   readonly order?: number | undefined
 }
 
-/** Returns the limited attribute of a sample, unless the configuration drops that attribute. */
+/** Returns the attribute of a sample whose number of values is limited, unless the configuration drops that attribute. */
 export function limitedOf({ row: { limited }, attributes }: Sample): LimitedName | undefined {
   const value = limited && attributes[limited.attribute]
   return typeof value === 'string' && limited !== undefined ? { ...limited, value } : undefined
@@ -68,8 +68,8 @@ export interface Samples {
 }
 
 /**
- * Returns the samples of a chunk. Undefined if no time of the attempt is known. A chunk without the pipeline has only metrics of jobs, or of a job's
- * log or report.
+ * Returns the samples of a chunk. Undefined if no time of the attempt is known. A chunk without the pipeline only has metrics for jobs, or for a
+ * job's log or report.
  */
 export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples | undefined {
   if (isEvent(chunk)) return samplesOfEvent(chunk, settings)
@@ -124,7 +124,7 @@ export function labelsOf(
   return plainAttributes(namedAttributes(labels, style)) as PointAttributes
 }
 
-/** The keys of the attributes that contain the folded ref. */
+/** The keys of the attributes that contain the ref, or the placeholder that replaces it. */
 const refKeys: ReadonlySet<string> = new Set(['pipeline.ref', ATTR_VCS_REF_HEAD_NAME])
 
 function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples | undefined {
@@ -149,10 +149,10 @@ function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples
 const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
 const none: readonly MetricRow[] = []
 
-/** Joins points whose attributes are equal because some attributes were dropped. For gauges the first point is kept. */
+/** Merges data points whose attributes became equal because some attributes were dropped. For gauges, the first one is kept. */
 export function joined(points: readonly Sample[]): readonly Sample[] {
-  // Usually no points are equal. This check is cheap because the texts of the series exist already, while the texts of the groups would have to be
-  // built.
+  // Usually no data points are equal. This check is cheap, because the series strings already exist, while grouping would have to build strings of
+  // its own.
   if (new Set(points.map(({ series }) => series)).size === points.length) return points
   return [...Map.groupBy(points, ({ metric, series }) => `${metric} ${series}`).values()].flatMap(
     ([first, ...others]) => {
@@ -171,20 +171,17 @@ export function pointAttributes<S>(
   return plainAttributes(attributesOf(rows, subject, style)) as PointAttributes
 }
 
-/** The attributes of a point, and the name of its series. */
+/** The attributes of a data point, and the name of its series. */
 interface Series {
   readonly attributes: PointAttributes
   readonly series: string
 }
 
-/** How many series are remembered for each table. When the limit is exceeded, all are forgotten. */
+/** Maximum number of series that are cached per table. When it is exceeded, the cache is cleared. */
 const maxKnown = 2_000
 const knownSeries = new WeakMap<object, Map<string, Series>>()
 
-/**
- * Returns the series of a subject. Series are cached by their values, because they recur in every pipeline: with the cache this takes a third of the
- * time.
- */
+/** Returns the series of a subject. Series are cached by their values, because they recur in every pipeline. The cache cuts the time to a third. */
 function seriesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Series {
   const sets = attributesOf(rows, subject, style)
   const [{ table, values } = { table: rows, values: [] }] = sets
@@ -203,12 +200,12 @@ function named(attributes: PointAttributes): Series {
   return { attributes, series: sorted(attributes) }
 }
 
-/** Returns the attributes as sorted JSON, which identifies a series. */
+/** Returns the attributes as JSON with sorted keys, which identifies a series. */
 export function sorted(attributes: PointAttributes): string {
   return JSON.stringify(Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))))
 }
 
-/** Returns the exemplar of a counter (with the sum) or of a histogram (with the greatest value). Gauges have none. */
+/** Returns the exemplar of a counter (with its sum) or of a histogram (with its greatest value). Gauges have no exemplars. */
 export function exemplarOf({ row, values }: Sample, { span, at }: Samples): Exemplar | undefined {
   if (row.type === 'gauge' || span === undefined) return undefined
   let value = 0
@@ -216,7 +213,7 @@ export function exemplarOf({ row, values }: Sample, { span, at }: Samples): Exem
   return { at, value, ...span }
 }
 
-/** Returns the head of the metric. Costs have the unit of the price table. */
+/** Returns the head of a metric. Cost metrics have the unit of the price table. */
 export function headOf(row: MeasuredRow, { costUnit: unit }: Pick<TelemetrySettings, 'costUnit'>): MetricHead {
   return row.unit === costUnit ? { ...row, unit } : row
 }

@@ -4,7 +4,7 @@ import { Double, type AttributeValue, type KeyValue } from './attribute-value.ts
 import type { Attributes } from '@opentelemetry/api'
 import type { BackWriter } from './back-writer.ts'
 
-/** Values in the order of a table's rows. A value is undefined if its row has none. */
+/** Values in the order of a table's rows. If a row has no value, its entry is undefined. */
 export type RowValues = readonly (AttributeValue | undefined)[]
 
 /** The values of a table's rows. A value may be encoded under several names, such as `job.name` and `cicd.pipeline.task.name`. */
@@ -16,17 +16,16 @@ export interface AttributeSet {
 /** Converts a value for export. Returns undefined if the value is left out. */
 export type Typing = (value: AttributeValue) => AttributeValue | undefined
 
-/** A row of a table, with the attribute names of its value. */
+/** A table row, with the attribute names under which its value is encoded. */
 export interface NamedRow {
   readonly names: readonly { readonly key: string; readonly rule?: (value: AttributeValue) => AttributeValue }[]
   readonly typed?: Typing | undefined
-  /** Whether the values of the row recur, together with the values of adjacent rows that have the same mark. */
+  /** Set if the row's values are likely to recur. Adjacent rows with the same mark recur together. */
   readonly recurs?: true | string | undefined
 }
 
 /**
- * The limits of the cache for a group of adjacent rows: the number of first values, the number of entries for each first value, and the UTF-16 units
- * of an entry.
+ * The cache limits for a group of adjacent rows: the number of first values, the number of entries per first value, and the UTF-16 units per entry.
  */
 const maxFirst = 512
 const maxOfFirst = 4
@@ -39,8 +38,8 @@ interface Written {
 }
 
 /**
- * A group of rows that are encoded together: a single row, or several adjacent rows that recur together. Rows and names are in the order of encoding,
- * which is from back to front.
+ * A group of rows that are encoded together: a single row, or several adjacent rows that recur together. Rows and names are in encoding order, which
+ * is back to front.
  */
 interface Run {
   readonly from: number

@@ -1,19 +1,19 @@
-// A protobuf writer that writes a message from its end to its beginning. The length of a message is then already known when its tag is written, so
-// nothing must be measured or moved (protobuf.dev/programming-guides/encoding).
+// A protobuf writer that writes a message from its end to its beginning. The length of a message is therefore known by the time its tag is written,
+// so nothing has to be measured or moved (protobuf.dev/programming-guides/encoding).
 
-/** Maximum length of a text that the writer encodes without a call into the runtime, UTF-16 units. */
+/** Maximum length of a string that is encoded without a runtime call, UTF-16 units. */
 const shortText = 96
 
 /**
  * Writes protobuf from the end of a buffer to its beginning, so callers write fields in reverse order. All messages are built in the same buffer,
- * which stays in the processor's cache, and are then copied. This is quicker than allocating a buffer for each message.
+ * which stays in the CPU cache, and are then copied. This is faster than allocating a buffer for each message.
  */
 export class BackWriter {
   readonly #size: number
   #buffer: Buffer
   #start: number
 
-  /** `size`: initial size of the buffer, bytes. The buffer grows for long messages and is reset to this size if it has grown far beyond it. */
+  /** `size`: initial size of the buffer, bytes. The buffer grows for long messages, and is reset to this size once it has grown far beyond it. */
   constructor(size: number) {
     this.#size = size
     this.#buffer = Buffer.allocUnsafeSlow(size)
@@ -77,7 +77,7 @@ export class BackWriter {
     return (top === 0 ? this.varint(middle) : this.varint(top).#groups(middle)).#groups(Number(bits & 0xfff_ffffn))
   }
 
-  /** Writes 28 bits of a varint, as four bytes that are followed by more bytes. */
+  /** Writes 28 bits of a varint as four bytes, each with the continuation bit set. */
   #groups(bits: number): this {
     const start = this.#place(4)
     const buffer = this.#buffer
@@ -110,16 +110,16 @@ export class BackWriter {
     return this.fixed32(high).fixed32(value - high * 0x1_0000_0000)
   }
 
-  /** Writes a time as nanoseconds in a fixed64. `millis`: milliseconds since 1970, which are rounded to the nearest microsecond. */
+  /** Writes a time as nanoseconds in a fixed64. `millis`: milliseconds since 1970, which are rounded to whole microseconds. */
   instant(millis: number): this {
-    // The number of nanoseconds needs more than the 53 bits of a double, so it is computed in two exact halves of 32 bits.
+    // The number of nanoseconds exceeds the 53 bits of precision of a double, so it is computed in two exact 32-bit halves.
     const high = Math.floor(millis / 0x1_0000_0000)
     const low = Math.round((millis - high * 0x1_0000_0000) * 1e3) * 1e3
     const carry = Math.floor(low / 0x1_0000_0000)
     return this.fixed32(high * 1e6 + carry).fixed32(low - carry * 0x1_0000_0000)
   }
 
-  /** Writes a text as UTF-8, preceded by its length. */
+  /** Writes a length-prefixed UTF-8 string. */
   string(value: string): this {
     if (value.length <= shortText && this.#ascii(value)) return this.varint(value.length)
     const size = Buffer.byteLength(value)
@@ -129,8 +129,7 @@ export class BackWriter {
   }
 
   /**
-   * Writes a short ASCII text byte by byte, because a call into the runtime would cost more. Returns false and writes nothing if the text is not
-   * ASCII.
+   * Writes a short ASCII string byte by byte, because a runtime call would cost more. Returns false and writes nothing if the string is not ASCII.
    */
   #ascii(value: string): boolean {
     const size = value.length
@@ -147,7 +146,7 @@ export class BackWriter {
     return true
   }
 
-  /** Writes bytes that are given as lower-case hex, preceded by their length. */
+  /** Writes length-prefixed bytes, which are given as lower-case hex. */
   hex(value: string): this {
     const size = value.length / 2
     const start = this.#place(size)
@@ -158,7 +157,7 @@ export class BackWriter {
     return this.varint(size)
   }
 
-  /** Reserves `size` bytes before all written bytes and returns their index. May replace the buffer. */
+  /** Reserves `size` bytes in front of everything written so far and returns their index. May replace the buffer. */
   #place(size: number): number {
     if (this.#start < size) this.#grow(size)
     return (this.#start -= size)

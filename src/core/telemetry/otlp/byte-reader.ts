@@ -1,4 +1,4 @@
-// Reads protobuf that this program has written. Throws a DataError if the bytes end too early.
+// Reads protobuf that Pipespan itself wrote. Throws a DataError if the bytes end too early.
 import { DataError } from '../../../lib/fault.ts'
 
 export class ByteReader {
@@ -36,7 +36,7 @@ export class ByteReader {
     return this.#view.getFloat64(this.#next(8), true)
   }
 
-  /** Reads bytes that are preceded by their length. */
+  /** Reads length-prefixed bytes. */
   delimited(): Buffer {
     const length = Number(this.varint())
     const start = this.#next(length)

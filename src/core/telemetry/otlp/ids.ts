@@ -1,7 +1,7 @@
 // Computes trace and span IDs, parents and links. They are deterministic: a pipeline has the same IDs at any time and on any replica.
 //
-// Scheme `instance` hashes names under the instance's base URL. Scheme `platform` computes the IDs that the platform itself uses and injects into
-// jobs as TRACEPARENT. Both schemes use SHA-256 over UTF-8, cut to the length of the ID.
+// Scheme `instance` hashes IDs together with the instance's base URL. Scheme `platform` computes the IDs that the platform itself uses and injects
+// into jobs as TRACEPARENT. Both schemes use SHA-256 over UTF-8, truncated to the length of the ID.
 import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
@@ -32,12 +32,12 @@ export function traceIdOf(trace: TraceContext, instance: string): string {
 
 /** Whether a trace ID is derived from the root pipeline, by either scheme, and not taken from a traceparent. */
 export function isDerivedTraceId(traceId: string, instance: string, root: number): boolean {
-  // A trace ID of scheme `platform` contains a number in its lower half. A hash does not begin with so many zeros.
+  // In scheme `platform`, the trace ID is a number in the lower half, so the upper half is zero. A hash does not begin with so many zeros.
   const scheme = traceId.startsWith('0000000000000000') ? 'platform' : 'instance'
   return traceIdOfRoot({ scheme }, instance, root) === traceId
 }
 
-/** The span ID of a pipeline in an attempt (default: the chunk's attempt): 16 lower-case hex digits, never all zero. */
+/** The span ID for one attempt of a pipeline (default: the chunk's attempt): 16 lower-case hex digits, never all zero. */
 export function pipelineSpanId({ key, trace, attempt }: Identified, ofAttempt: number = attempt): string {
   const salt = ofAttempt > 1 ? String(ofAttempt) : undefined
   return firstPipelineSpanId(trace, key.instance, trace.rootPipelineId, key.pipelineId, salt)
@@ -53,7 +53,7 @@ export function jobSpanId(
   return hashed(8, salted(`${trace.rootPipelineId}:${id}:export`, ':', salt))
 }
 
-/** Whether a span ID is that of the chunk's pipeline or of one of its jobs. */
+/** Whether a span ID belongs to the chunk's pipeline or to one of its jobs. */
 export function hasSpan(chunk: Identified & { readonly jobs: readonly IdentifiedJob[] }, spanId: string): boolean {
   return pipelineSpanId(chunk) === spanId || chunk.jobs.some(job => jobSpanId(chunk, job) === spanId)
 }
@@ -81,7 +81,7 @@ function insideSpanId(what: 'section' | 'test') {
   }
 }
 
-/** Links from a pipeline's span to the previous attempt, and to the triggering pipeline if that cannot be the parent. */
+/** Links from a pipeline's span to the previous attempt, and to the triggering pipeline if that one cannot be the parent. */
 export function linksOfPipeline(chunk: Identified): SpanLink[] {
   const { key, trace, attempt } = chunk
   const links: SpanLink[] = []
@@ -110,7 +110,7 @@ export function linksOfJob(chunk: Identified, { id, kind, salt }: IdentifiedJob)
   ]
 }
 
-/** The span context of a job that another chunk contains. */
+/** The span context of a job in another chunk. */
 export function contextOfJob(
   instance: string,
   { trace, pipelineId, jobId: id, kind, salt }: JobSpan,
@@ -119,7 +119,7 @@ export function contextOfJob(
   return { traceId: traceIdOf(trace, instance), spanId: jobSpanId({ key, trace }, { id, kind, salt }) }
 }
 
-/** The span context of a pipeline that another chunk contains. */
+/** The span context of a pipeline in another chunk. */
 export function contextOfPipeline(
   instance: string,
   { trace, pipelineId, attempt }: PipelineSpan,
@@ -159,15 +159,15 @@ function salted(input: string, separator: string, salt: string | undefined): str
   return salt === undefined ? input : input + separator + salt
 }
 
-/** The first bytes of a SHA-256 hash, as hex. If they are all zero, which the specification forbids, the hash is hashed again. */
+/** The first bytes of a SHA-256 hash, as hex. If they are all zero, which the specification forbids, the hash itself is hashed. */
 function hashed(bytes: number, input: string | Buffer): string {
-  // Hashing directly to hex is three times faster than through a Buffer.
+  // Hashing directly to hex is three times as fast as going through a Buffer.
   const digest = hash('sha256', input, 'hex')
   const id = digest.slice(0, bytes * 2)
   return isZero(id) ? hashed(bytes, Buffer.from(digest, 'hex')) : id
 }
 
-/** An integer as an ID of a given number of bytes, padded with zeros. */
+/** Formats an integer as an ID of the given number of bytes, padded with zeros. */
 function padded(bytes: number, number: number): string {
   const id = number.toString(16).padStart(bytes * 2, '0')
   return isZero(id) ? hashed(bytes, Buffer.from(id, 'hex')) : id

@@ -1,5 +1,5 @@
-// Declares the kinds of fields in OTLP messages, and how each is written as protobuf and as JSON (protobuf.dev/programming-guides/encoding and
-// /json). Protobuf is only read back to show it to people and to join the data points of several messages.
+// Declares the field kinds of OTLP messages, and how each is written as protobuf and as JSON (protobuf.dev/programming-guides/encoding and /json).
+// Protobuf is read back only to show it to people and to merge the data points of several messages.
 import { DataError } from '../../../lib/fault.ts'
 import { Double, type AttributeValue } from './attribute-value.ts'
 import { BackWriter } from './back-writer.ts'
@@ -10,22 +10,22 @@ import type { Millis } from '../../../model/instant.ts'
 export interface Kind<V> {
   /** The protobuf wire type in the tags of such fields. */
   readonly wire: number
-  /** Writes the value and then its tag, because the writer writes from the end to the beginning. */
+  /** Writes the value and then its tag, because the writer works from the end to the beginning. */
   readonly write: (writer: BackWriter, tag: number, value: V) => void
   readonly json: (value: V) => unknown
-  /** Reads the value that follows a tag. `before`: the value of earlier fields with the same number. */
+  /** Reads the value that follows a tag. `before`: the value read from earlier occurrences of the same field. */
   readonly read: (reader: ByteReader, before?: unknown) => unknown
-  /** The value of a field that the message lacks; undefined if the field is optional. */
+  /** The value to use if the message lacks the field; undefined if the field is optional. */
   readonly absent?: unknown
 }
 
-/** The kind of a field whose value is a message. `content` writes only the message's fields, without tag and length. */
+/** The kind of a field whose value is a message. `content` writes only the message's fields, without tag and length prefix. */
 export interface MessageKind<T> extends Kind<T> {
   readonly content: (writer: BackWriter, message: T) => void
   readonly contentOf: (bytes: Uint8Array) => T
 }
 
-/** The type of the values of a kind of field. */
+/** The value type of a field kind. */
 export type ValueOf<K> = K extends Kind<infer V> ? V : never
 
 /** The fields of a message, in the order in which they are encoded. */
@@ -62,13 +62,13 @@ export const string = kind<string>(
   reader => reader.delimited().toString(),
   '',
 )
-/** Bytes that are given as hex and written as hex in OTLP/JSON. */
+/** Bytes that are given as hex, and stay hex in OTLP/JSON. */
 export const hex = kind<string>(
   delimited,
   (writer, tag, value) => writer.hex(value).varint(tag),
   reader => reader.delimited().toString('hex'),
 )
-/** An unsigned 32-bit integer or an enumeration. Zero is written, as the official serializers do. */
+/** An unsigned 32-bit integer or an enum. Zero is written too, as the official serializers do. */
 export const uint32 = kind<number>(
   varint,
   (writer, tag, value) => writer.varint(value).varint(tag),
@@ -80,7 +80,7 @@ export const flags = kind<number>(
   (writer, tag, value) => writer.fixed32(value).varint(tag),
   reader => reader.fixed32(),
 )
-/** A safe integer, for counts and for values of metrics. */
+/** A safe integer, for counts and metric values. */
 export const count = kind<number>(
   fixed64,
   (writer, tag, value) => writer.fixed64(value).varint(tag),
@@ -114,7 +114,7 @@ const integer = kind<number | bigint>(
   },
 )
 
-/** Like the official serializers, these kinds omit empty values: false, an empty text, and "unspecified" of an enumeration. */
+/** Like the official serializers, these kinds omit empty values: false, the empty string, and an enum's "unspecified". */
 export const bool = unlessEmpty(truth)
 export const counts = packed(
   (writer, value) => writer.fixed64(value),
@@ -156,7 +156,7 @@ export const anyValue: Kind<AttributeValue> = embedded(writeValue, readValue, va
   if (value instanceof Double) return { doubleValue: value.value }
   if (typeof value === 'object') return { arrayValue: array.json(value) }
   if (typeof value === 'number' && !isInt64(value)) return { doubleValue: value }
-  // In JSON, integers beyond the safe integers are texts.
+  // In JSON, integers beyond the safe range are strings.
   return { intValue: Number.isSafeInteger(Number(value)) ? Number(value) : String(value) }
 })
 
@@ -174,7 +174,7 @@ const array: Kind<readonly AttributeValue[]> = embedded(
   values => ({ values: values.map(anyValue.json) }),
 )
 
-/** The bytes of a KeyValue before the length of its value: field 1 with the key, and the tag of field 2. */
+/** The bytes of a KeyValue up to the length of its value: field 1 with the key, and the tag of field 2. */
 export function headOf(key: string): Uint8Array {
   const writer = new BackWriter(3 * key.length + 8)
   string.write(writer.varint(tagOf(2, delimited)), tagOf(1, delimited), key)
@@ -223,7 +223,7 @@ export function unlessEmpty<V>(one: Kind<V>): Kind<V> {
   }
 }
 
-/** Makes the kind of a message from the table of its fields. JSON lists the fields in the order of the object. */
+/** Builds the kind of a message from the table of its fields. JSON lists the fields in the order of the object. */
 export function message<const F extends Fields>(fields: F): MessageKind<MessageOf<F>> {
   const rows = Object.entries(fields as unknown as Readonly<Record<string, readonly [number, Kind<unknown>]>>)
   const table = rows.map(([name, [field, { wire, write }]]) => ({ name, tag: tagOf(field, wire), write })).reverse()
@@ -247,7 +247,7 @@ export function message<const F extends Fields>(fields: F): MessageKind<MessageO
         throw new DataError('Stored telemetry has an unknown field.', 'Use the version that wrote it.')
       values[found.name] = found.own.read(reader, values[found.name])
     }
-    // Each message gets a list of its own, because lists are appended to in place.
+    // Each message gets its own list, because lists are appended to in place.
     for (const [name, [, { absent }]] of rows) values[name] ??= Array.isArray(absent) ? [] : absent
     return values
   }
@@ -255,7 +255,7 @@ export function message<const F extends Fields>(fields: F): MessageKind<MessageO
   return { ...embedded(content, read, json), content, contentOf }
 }
 
-/** The kind of a value that is preceded by its length. */
+/** The kind of a length-prefixed value. */
 function embedded<V>(
   content: (writer: BackWriter, value: V) => void,
   read: (reader: ByteReader) => V,

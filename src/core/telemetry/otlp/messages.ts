@@ -1,5 +1,5 @@
-// Declares the OTLP messages that are sent, as tables of their fields. The writer and the types are both derived from these tables. The names are
-// those of OTLP/JSON, the numbers those of opentelemetry-proto (common.proto, resource.proto, trace.proto, logs.proto, metrics.proto).
+// Declares the OTLP messages that are sent, as tables of their fields. The writer and the types are both derived from these tables. The field names
+// are from OTLP/JSON, the field numbers from opentelemetry-proto (common.proto, resource.proto, trace.proto, logs.proto, metrics.proto).
 import {
   anyValue,
   bool,
@@ -23,8 +23,8 @@ import { attributes } from './attribute.ts'
 import { SpanKind, TraceFlags, type SpanContext } from '@opentelemetry/api'
 
 /**
- * A field that only OTLP/JSON has: the official JSON serializer repeats the schema URL within the resource, for which the protobuf message has no
- * field.
+ * A field that exists only in OTLP/JSON: the official JSON serializer repeats the schema URL inside the resource, but the protobuf message has no
+ * such field.
  */
 const inJsonAlone: Kind<string | undefined> = { ...optional(string), write: () => undefined }
 
@@ -176,13 +176,13 @@ export type ResourceSpans = ValueOf<typeof resourceSpans>
 export type ResourceLogs = ValueOf<typeof resourceLogs>
 export type ResourceMetrics = ValueOf<typeof resourceMetrics>
 
-/** The span kinds of OTLP are greater by 1 than those of the API, because OTLP's first kind is "unspecified", which the API lacks. */
+/** OTLP's span kinds are one higher than the API's, because OTLP starts with "unspecified", which the API lacks. */
 export const spanKinds = { pipeline: SpanKind.SERVER + 1, job: SpanKind.INTERNAL + 1 } as const
 
 /** The values of OTLP's StatusCode. */
 export const statusCodes = { unset: 0, ok: 1, error: 2 } as const
 
-/** The flags of a span with this parent or link: sampled (0x01), remoteness known (0x100), remote (0x200). */
+/** The OTLP flags for a span with this parent, or for a link to this span context: sampled (0x01), remoteness known (0x100), remote (0x200). */
 export function flagsOf(other: SpanContext | undefined): number {
   return TraceFlags.SAMPLED | 0x100 | (other?.isRemote === true ? 0x200 : 0)
 }
