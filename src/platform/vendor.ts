@@ -1,4 +1,4 @@
-// The table of names that depend on the platform's vendor. No other file contains these names.
+// The table of vendor-specific names. No other file contains these names.
 import type { Headers } from './port/webhook.ts'
 
 export interface Vendor {
@@ -9,7 +9,7 @@ export interface Vendor {
   readonly provider: string
   /** Prefix of the webhook headers, including the dash. */
   readonly headerPrefix: string
-  /** Names of two CI/CD variables: the one for the export of telemetry and the one with the token. */
+  /** Names of two CI/CD variables: the one that configures telemetry export and the one with the token. */
   readonly variables: { readonly export: string; readonly token: string }
 }
 

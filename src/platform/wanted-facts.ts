@@ -1,11 +1,11 @@
-// Decides which facts of a pipeline are read for the operator's attribute rules: labels of its merge request with certain prefixes, and variables
-// with certain names. No other facts are read for these rules.
+// Decides which facts of a pipeline are read for the operator's attribute rules: merge request labels with certain prefixes, and variables with
+// certain names. No other facts are read for these rules.
 import { readLongText, readObject } from './wire-read.ts'
 import { redactedTo, redactedValue, type RedactText } from '../lib/text-redaction.ts'
 import { validTraceparent } from '../model/trace-context.ts'
 
-// Reads a pipeline's variables. They may be secrets, so only these are read: the W3C traceparent, `CI_DEBUG_TRACE`, which makes the logs of jobs show
-// their variables, and the variables that the operator's attribute rules name exactly.
+// Reads a pipeline's variables. They may be secrets, so only these are read: the W3C traceparent, `CI_DEBUG_TRACE`, which makes job logs reveal their
+// variables, and the variables that the operator's attribute rules name exactly.
 const traceparentVariable = 'TRACEPARENT'
 const debugVariable = 'CI_DEBUG_TRACE'
 
@@ -15,7 +15,7 @@ interface Variables {
   /** The value of the first `TRACEPARENT` variable, if it is valid. */
   readonly traceparent: string | undefined
   readonly isDebugTraced: boolean
-  /** The unchanged values of the variables that are allowed by name. */
+  /** The unchanged values of the variables whose names are allowed. */
   readonly allowed: ReadonlyMap<string, string>
 }
 
@@ -39,7 +39,7 @@ export function readVariables(value: unknown, names = none): Variables | undefin
 }
 
 /**
- * Returns a replacer for `JSON.stringify` that removes all but the allowed variables from every field called `variables`, so that other variables are
+ * Returns a `JSON.stringify` replacer that removes all but the allowed variables from every field named `variables`, so that other variables are
  * never stored.
  */
 export function readVariablesAlone(names?: ReadonlySet<string>): (key: string, value: unknown) => unknown {
@@ -56,7 +56,7 @@ export function readVariablesAlone(names?: ReadonlySet<string>): (key: string, v
   }
 }
 
-/** Limits: the number of labels that are kept of a merge request, and the length of a label or value in UTF-16 units. Longer texts are cut. */
+/** Limits: the number of labels kept per merge request, and the length of a label or value in UTF-16 units. Longer texts are truncated. */
 const maxLabels = 16
 const maxLength = 256
 
@@ -65,7 +65,7 @@ export interface WantedFacts {
   labels(value: unknown): readonly string[] | undefined
   /** The exact names of the wanted variables. */
   readonly variables: ReadonlySet<string>
-  /** Returns the values of the wanted variables, redacted and cut; undefined if none are known. */
+  /** Returns the values of the wanted variables, redacted and truncated; undefined if none are known. */
   valuesOf(variables: Variables | undefined): Readonly<Record<string, string>> | undefined
 }
 
@@ -76,7 +76,7 @@ export interface WantedNames {
   readonly variables: readonly string[]
 }
 
-/** Creates the selection of wanted facts. Returns undefined if the operator's attribute rules need no facts. */
+/** Creates the selection of wanted facts. Returns undefined if the operator's attribute rules need none. */
 export function createWantedFacts({ labels, variables }: WantedNames, redactText: RedactText): WantedFacts | undefined {
   if (labels.length + variables.length === 0) return undefined
   return {
@@ -99,10 +99,10 @@ export function createWantedFacts({ labels, variables }: WantedNames, redactText
   }
 }
 
-/** Maximum number of labels that are read from a list. */
+/** Maximum number of labels read from a list. */
 const maxListed = 1_000
 
-/** Reads a list of texts, or of objects with a title or a name; undefined for anything else. */
+/** Reads a list of strings, or of objects with a title or a name; undefined for anything else. */
 function titlesOf(labels: unknown): string[] | undefined {
   if (!Array.isArray(labels)) return undefined
   return labels.slice(0, maxListed).flatMap((label: unknown) => {

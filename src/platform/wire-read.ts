@@ -1,5 +1,5 @@
-// Reads single JSON values. Each function returns undefined for null and for a value of the wrong type, but a flag that is null is false. Readers of
-// objects are made from tables that define which field is which fact, and how its value is read.
+// Reads single JSON values. Each function returns undefined for null and for a value of the wrong type, except that a null flag is false. Object
+// readers are built from tables that define which field holds which fact and how its value is read.
 import { isKnownStatus } from '../model/status.ts'
 import { createTextRedaction, maxSecret, redactedTo } from '../lib/text-redaction.ts'
 import { withoutControls } from '../lib/plain-text.ts'
@@ -7,15 +7,15 @@ import type { Millis } from '../model/instant.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
 
-/** Maximum length of names, refs and similar texts, UTF-16 units. Longer texts are cut. */
+/** Maximum length of names, refs and similar texts, UTF-16 units. Longer texts are truncated. */
 export const maxText = 1_024
-/** Maximum length of a commit message, UTF-16 units. Longer messages are cut. */
+/** Maximum length of a commit message, UTF-16 units. Longer messages are truncated. */
 export const maxMessage = 65_536
-/** Maximum length of a URL. Longer URLs are dropped and not cut, because a cut URL leads elsewhere. */
+/** Maximum length of a URL. Longer URLs are dropped rather than truncated, because a truncated URL leads elsewhere. */
 const maxUrlLength = 4_096
 /** Maximum number of items in a list of stages, tags and similar values. */
 export const maxList = 1_000
-/** Maximum duration in seconds, about 30,000 years. A longer duration is an error and does not fit into milliseconds. */
+/** Maximum duration in seconds, about 30,000 years. A longer duration is an error, and its milliseconds may exceed the safe integers. */
 const maxSeconds = 1e12
 
 /** Reads a positive safe integer, which may be written as a string of digits. */
@@ -24,27 +24,27 @@ export const readId: Read<number> = value => {
   return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : undefined
 }
 
-/** Reads a text that is not blank. Control sequences, and characters that databases or encoders refuse, are removed. */
+/** Reads a text that is not blank. Control sequences, and characters that databases or encoders reject, are removed. */
 export const readText: Read<string> = value => textUpTo(maxText, value)
 
 /**
- * Reads a text that will be redacted before it is cut. Therefore `maxSecret` more units are kept. Control sequences are kept, too: redaction removes
- * them, because a secret begins where one ends.
+ * Reads a text that will be redacted before it is truncated. Therefore an additional `maxSecret` units are kept. Control sequences are kept, too;
+ * redaction removes them, because a secret may begin where one ends.
  */
 export const readLongText: Read<string> = value => rawUpTo(maxText + maxSecret, value)
 
-/** Reads text that people write in sentences, such as a title, and redacts it. Names are not redacted, because other data refers to them. */
+/** Reads free text written by people, such as a title, and redacts it. Names are not redacted, because other data refers to them. */
 export const readTitle: Read<string> = value => redactedUpTo(maxText, value)
 
 export const readMessage: Read<string> = value => redactedUpTo(maxMessage, value)
 
-/** Reads an http(s) URL and removes a user name from it. URLs of other schemes are dropped, because URLs become links on pages. */
+/** Reads an http(s) URL and removes any user name from it. URLs with other schemes are dropped, because URLs become links on pages. */
 export const readUrl: Read<string> = value =>
   typeof value === 'string' && value.length <= maxUrlLength && /^https?:\/\/[^\s"'<>\p{C}]+$/iu.test(value)
     ? value.replace(/^(https?:\/\/)[^/?#]*@/i, '$1')
     : undefined
 
-/** Reads a status, even if this version does not know it. */
+/** Reads a status, even one that this version does not know. */
 export const readStatus: Read<string> = value => {
   if (typeof value !== 'string') return undefined
   if (isKnownStatus(value)) return value
@@ -52,7 +52,7 @@ export const readStatus: Read<string> = value => {
   return /^[a-z_]{1,64}$/.test(status) || /^\P{C}{1,64}$/u.test(status) ? status : undefined
 }
 
-/** Reads a flag. On this platform a flag that is null is false; a missing flag is unknown. A list or an object counts as null. */
+/** Reads a flag. On this platform a null flag means false, while a missing one is unknown. A list or an object counts as null. */
 export const readFlag: Read<boolean> = value =>
   typeof value === 'boolean' ? value : typeof value === 'object' ? false : undefined
 
@@ -66,14 +66,14 @@ export const readPercent: Read<number> = value => {
   return typeof percent === 'number' && Number.isFinite(percent) && percent >= 0 ? percent : undefined
 }
 
-/** Reads a number of bytes or of other things. */
+/** Reads a count, such as a number of bytes. */
 export const readCount: Read<number> = value =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
 
 /** Reads a time as Unix time in milliseconds. */
 export const readTime: Read<number> = parseWireTime
 
-/** Reads a list of texts. Items of other types are omitted. */
+/** Reads a list of strings. Items of other types are omitted. */
 export const readTexts: Read<readonly string[]> = value => {
   if (!Array.isArray(value)) return undefined
   const texts: string[] = []
@@ -110,12 +110,12 @@ function rawUpTo(length: number, value: unknown): string | undefined {
   return hasWords(text) ? text : undefined
 }
 
-/** Cuts a text. The result is a copy, because a slice would keep the whole string in memory. */
+/** Truncates a text. The result is a copy, because a slice would keep the whole string in memory. */
 function cutTo(length: number, text: string): string {
   return Buffer.from(text.slice(0, length)).toString()
 }
 
-/** Whether a text has a character other than white space. The first comparison is a fast path, because most texts begin with a letter. */
+/** Whether a text contains anything other than white space. The first comparison is a fast path, because most texts begin with a letter. */
 function hasWords(text: string): boolean {
   return text.charCodeAt(0) > 0x20 ? text.charCodeAt(0) < 0x7f || text.trim() !== '' : text.trim() !== ''
 }
@@ -127,14 +127,16 @@ const spelling =
 const earliestYear = 1971
 const latestYear = 2261
 
-/** Parses a time. Returns undefined unless the value is a string with a possible date of the years 1971 to 2261. A time without a zone is UTC. */
+/**
+ * Parses a time. Returns undefined unless the value is a string with an existing date in the years 1971 to 2261. A time without a time zone is UTC.
+ */
 export function parseWireTime(text: unknown): Millis | undefined {
   if (typeof text !== 'string') return undefined
   return commonForm(text) ?? anyTime(text)
 }
 
 /**
- * Parses times such as `2016-08-12 15:23:28 UTC`. This is a fast path, because each webhook has dozens of such times. It is ten times faster than the
+ * Parses times such as `2016-08-12 15:23:28 UTC`. This is a fast path, because every webhook contains dozens of them. It is ten times faster than the
  * regular expression.
  */
 function commonForm(text: string): Millis | undefined {
@@ -146,14 +148,14 @@ function commonForm(text: string): Millis | undefined {
   const hour = twoDigits(text, 11)
   const minute = twoDigits(text, 14)
   const seconds = twoDigits(text, 17)
-  // The fast path accepts only days that every month has, and years within the limits. Everything else, including NaN, is left to `anyTime`.
+  // The fast path accepts only days that exist in every month, and years within the limits. Everything else, including NaN, is left to `anyTime`.
   if (!(year > earliestYear && year < latestYear && month >= 1 && month <= 12 && day >= 1 && day <= 28))
     return undefined
   if (!(hour <= 23 && minute <= 59 && seconds <= 59)) return undefined
   return Date.UTC(year, month - 1, day, hour, minute, seconds)
 }
 
-/** The number that two digits form; NaN if one of the characters is not a digit. */
+/** Returns the number formed by two digits; NaN if either character is not a digit. */
 function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 0x30
   const ones = text.charCodeAt(at + 1) - 0x30
@@ -168,7 +170,7 @@ function anyTime(text: string): Millis | undefined {
   const millis = Number(fraction.slice(0, 3).padEnd(3, '0'))
   const local = Date.UTC(year, month - 1, day, hour, minute, seconds, millis)
   const date = new Date(local)
-  // `Date` converts a date that does not exist into another date.
+  // `Date` silently converts a non-existent date into another one.
   const exists = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
   if (!exists || hour > 23 || minute > 59 || seconds > 59) return undefined
   if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return undefined
@@ -178,7 +180,7 @@ function anyTime(text: string): Millis | undefined {
   return utcYear < earliestYear || utcYear > latestYear ? undefined : time
 }
 
-/** The table of an object's facts. Each row has the name of the JSON field and the reader of its value. */
+/** The table of an object's facts. Each row contains the name of the JSON field and the reader for its value. */
 export type Fields<T> = { readonly [K in keyof T]?: readonly [field: string, read: Read<NonNullable<T[K]>>] }
 
 /** Returns a function that reads the facts of an object. All required facts of `T` must be in the table. */
@@ -198,7 +200,7 @@ export function fieldsOf<T extends object>(fields: Fields<T>): (from: WireObject
   }
 }
 
-/** Returns a reader of objects. It returns undefined if one of the `needed` facts is missing. */
+/** Returns an object reader that returns undefined if one of the `needed` facts is missing. */
 export function record<T extends object>(needed: readonly (keyof T)[], fields: Fields<T>): Read<T> {
   const read = fieldsOf(fields)
   return value => {
@@ -209,7 +211,7 @@ export function record<T extends object>(needed: readonly (keyof T)[], fields: F
   }
 }
 
-/** Returns a reader of objects. It returns undefined if the object has none of the facts. */
+/** Returns an object reader that returns undefined if the object has none of the facts. */
 export function anyOf<T extends object>(fields: Fields<T>): Read<T> {
   const read = record<T>([], fields)
   return value => {

@@ -1,6 +1,5 @@
-// Reads the audit events of one source in a time window, page by page, for the poller and for the backfill. Progress is saved after each page, once
-// its events are in the store. Therefore a reader that was killed continues there and misses nothing. Pages may overlap: events with known ids are
-// skipped.
+// Reads one source's audit events in a time window, page by page, for the poller and for the backfill. Progress is saved after each page, once its
+// events are in the store, so that a reader that was killed resumes there and misses nothing. Pages may overlap: events with known ids are skipped.
 import { maxPages } from '../../core/find/limits.ts'
 import {
   PlatformError,
@@ -22,7 +21,7 @@ export interface AuditReading {
   /** The source of audit events as the operator configured it. */
   readonly source: string
   readonly call: CallOptions
-  /** Stores the events that are not in the store yet; resolves when they are stored. */
+  /** Stores the events that are not in the store yet; resolves once they are stored. */
   readonly take: (items: readonly AuditEvent[]) => Promise<void>
 }
 
@@ -37,7 +36,7 @@ function idOrPath(text: string): ResourceId {
   return /^\d+$/.test(text) ? Number(text) : text
 }
 
-/** Returns the name of a source, for people to read. */
+/** Returns the human-readable name of a source. */
 export function nameOfSource(configured: string): string {
   if (configured === 'instance') return 'the instance'
   return configured.startsWith('project:') ? configured.replace(':', ' ') : `group ${configured}`
@@ -51,7 +50,7 @@ export function auditTaking(taking: EventTaking): AuditReading['take'] {
     )
 }
 
-/** Returns the platform's client for audit events. It reads users' addresses only if they are exported. */
+/** Returns the platform client for audit events. It reads users' addresses only if they are exported. */
 export function auditClient(client: PlatformClient, { auditAddress }: AuditOptions): AuditReading['client'] {
   return {
     instance: client.instance,
@@ -64,23 +63,23 @@ export function fullnessOf({ pruning }: Pick<SharedStore, 'pruning'>): () => Pro
   return async () => (await pruning.fullness()) >= 1
 }
 
-/** The maximum window of one request, ms. The platform's limit is 30 days, of which a margin is subtracted for rounding to whole seconds. */
+/** Maximum time window of one request, ms. It is the platform's limit of 30 days minus a margin for rounding to whole seconds. */
 export const maxWindow = 30 * 24 * 3_600_000 - 2_000
-/** The maximum delay after which an event appears in the list, ms. */
+/** Maximum delay before a new event appears in the platform's list, ms. */
 export const overlap = 300_000
-/** The maximum number of recent events whose ids are remembered. The store recognises other events by their keys, for a week. */
+/** Maximum number of recent events whose ids are remembered for deduplication. The store deduplicates other events by their keys, for a week. */
 const maxRecent = 5_000
 
 export interface WindowProgress {
-  /** Whether the event with this id was read before. */
+  /** Whether the event with this id has already been read. */
   readonly isKnown: (id: number) => boolean
   /** Saves the progress. Rejects, or returns false, if reading must stop. */
   readonly save: (window: AuditWindow) => Promise<boolean>
 }
 
 /**
- * Reads a window. Returns the window after its last page, or with `next` after 500 pages; undefined if `save` stopped the reading. Rejects with a
- * PlatformError, or with the reason of an aborted signal. The pages that were read before the error are saved.
+ * Reads a window. Returns the window after its last page, or with `next` set after 500 pages; undefined if `save` stopped the reading. Rejects with a
+ * PlatformError, or with the reason of an aborted signal. Pages that were read before the error are already saved.
  */
 export async function readWindow(
   begun: AuditWindow,
@@ -104,7 +103,7 @@ export async function readWindow(
       if (++pages === maxPages) return window
     }
   } catch (error) {
-    // The platform may no longer know the saved page token. The list is then read from its start.
+    // The platform may no longer recognise the saved page token. The list is then read from its beginning.
     const isForgotten = error instanceof PlatformError && (error.status === 400 || error.kind === 'not-found')
     if (!isForgotten || begun.next === undefined || window !== begun) throw error
     const { next: _, ...anew } = begun
@@ -135,8 +134,8 @@ export function newestOf(marks: readonly AuditMark[]): AuditMark | undefined {
 }
 
 /**
- * Returns the events of the last minutes before `until`, or else before the newest event, without duplicates. The next window reads these events
- * again.
+ * Returns the events of the last few minutes before `until`, or else before the newest event, without duplicates. The next window rereads these
+ * events.
  */
 export function lastMinutes(marks: readonly AuditMark[], until: Millis | undefined): AuditMark[] {
   const from = (until ?? newestOf(marks)?.[1] ?? 0) - overlap

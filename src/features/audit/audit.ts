@@ -1,5 +1,5 @@
-// Polls the platform's audit events of the instance, or of groups and projects. One replica does this, by a lease; the cursor is in the store. Each
-// round begins some minutes before the newest event, because an event may appear in the list later than its time suggests.
+// Polls the platform's audit events for the instance, or for groups and projects. One replica does this, under a lease; the cursor is in the store.
+// Each round begins a few minutes before the newest event, because an event may appear in the list later than its timestamp suggests.
 //
 //   cursor ─► window of at most 30 days ─► pages ─► events, each once ─► cursor            (repeated until the window ends now)
 import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
@@ -27,7 +27,7 @@ export interface AuditOptions extends RoundsOptions {
   readonly take: AuditReading['take']
   /** True while the store is full and accepts no more events. */
   readonly isFull: () => Promise<boolean>
-  /** The interval between two rounds, ms. */
+  /** Interval between polling rounds, ms. */
   readonly interval: number
   /** How far back the first round reads, ms. */
   readonly lookback: number
@@ -36,17 +36,17 @@ export interface AuditOptions extends RoundsOptions {
 export interface AuditCounters {
   rounds: number
   requests: number
-  /** Number of new events, which had not been read before. */
+  /** Number of events read that were not known before. */
   read: number
 }
 
 export interface AuditPoller extends Loop {
   readonly counters: Readonly<AuditCounters>
-  /** Reads all sources once, even without the lease. */
+  /** Reads all sources once, even without holding the lease. */
   round(): Promise<void>
 }
 
-/** If there are no new events, the cursor stays this far behind the platform's clock, ms. The next window then stays short. */
+/** If there are no new events, the cursor trails the platform's clock by this much, ms, so that the next window stays short. */
 const idle = 3_600_000
 
 export function createAuditPoller(options: AuditOptions): AuditPoller {
@@ -60,7 +60,7 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
   const { signal } = rounds
   const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
   /**
-   * The sources that were requested since the start. Earlier refusals do not count, because the operator may have fixed the permission before
+   * The sources requested since the daemon started. Earlier rejections do not count, because the operator may have fixed the permission before
    * restarting the daemon.
    */
   const asked = new Set<string>()
@@ -150,8 +150,8 @@ function nextWindow({ since, at }: AuditCursor, now: Millis): AuditWindow {
 }
 
 /**
- * Returns the cursor after a window was read to its end. All times are the platform's. An event that is dated in the future does not move the cursor
- * into the future. `lookback`: the time that is read again if the platform's clock was set back, ms.
+ * Returns the cursor after a window was read to its end. All times are the platform's. An event dated in the future does not move the cursor into the
+ * future. `lookback`: how much is reread if the platform's clock was set back, ms.
  */
 function afterWindow(
   before: AuditCursor,

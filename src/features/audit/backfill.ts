@@ -1,6 +1,6 @@
-// `pipespan backfill --audit`: finds the audit events of a past time range, for the daemon to export. It reads one source after the other, and the
-// oldest events first. A backfill that was interrupted continues. Events that the daemon has already read are skipped. Afterwards the daemon's cursor
-// includes this range, so a second backfill of the range finds nothing.
+// `pipespan backfill --audit`: finds the audit events of a past time range, for the daemon to export. It reads one source after another, oldest
+// events first. An interrupted backfill resumes. Events that the daemon has already read are skipped. Afterwards the daemon's cursor covers this
+// range, so a second backfill of the range finds nothing.
 import {
   auditClient,
   auditTaking,
@@ -29,7 +29,7 @@ import type { Repositories } from '../../core/store/ports/repository.ts'
 
 export interface AuditBackfillOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
   readonly now: () => number
-  /** The maximum number of pages that are read of one source. */
+  /** Maximum number of pages read per source. */
   readonly maxPages?: number | undefined
   readonly client: AuditReading['client']
   readonly call: CallOptions
@@ -44,13 +44,13 @@ export interface AuditBackfillOptions extends Pick<AskedBackfill, 'name' | 'rang
 
 export interface AuditBackfillProgress extends Pick<AskedBackfill, 'range'> {
   readonly resumed: boolean
-  /** The share of the range that was read, over all sources. It is 1 at the end. */
+  /** The share of the range that has been read, across all sources. It is 1 at the end. */
   readonly share: number
-  /** Number of events seen since the command was started this time. */
+  /** Number of events seen in this run of the command. */
   readonly seen: number
   /** Sources that could not be read, with the reason. */
   readonly failed: readonly { readonly source: string; readonly reason: string }[]
-  /** True if the backfill stopped because the store is full. The same command continues it. */
+  /** True if the backfill stopped because the store is full. Running the same command again resumes it. */
   readonly full: boolean
 }
 
@@ -68,7 +68,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
   let state: State = resumed ? known : { ...range, startedAt: now(), done: [] }
   let seen = 0
   let full = false
-  /** Number of consecutive refusals that may affect every source. The first few are counted as failures of their own sources only. */
+  /** Number of consecutive rejections that may affect every source. The first few are counted only as failures of their own sources. */
   let refusals = 0
   const failed: { source: string; reason: string }[] = []
 
@@ -123,7 +123,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
     return true
   }
 
-  /** Moves the daemon's cursor back to include this range, but only if no gap remains between the range and the events that the daemon has read. */
+  /** Moves the daemon's cursor back to cover this range, but only if that leaves no gap between the range and the events that the daemon has read. */
   async function remember(source: string, until: number): Promise<void> {
     const of = { instance: client.instance, source }
     await cursors.change(of, cursor => {
@@ -142,7 +142,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
       const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, sources.length)
       if (!concernsOne(error) && !mayBeOwn) throw error
       failed.push({ source: nameOfSource(source), reason: error.message })
-      // The source is not marked as done. The refusal may affect every source, and then the source must be read again.
+      // The source is not marked as done. The rejection may affect every source, and then this one must be read again.
       if (mayBeOwn) continue
     }
     const { reading: _, ...rest } = state

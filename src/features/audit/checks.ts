@@ -54,7 +54,7 @@ async function missingRole(client: PlatformClient, source: AuditSource): Promise
   if (source === 'instance') return undefined
   if ('group' in source) return (await client.ownsGroup(source.group, call)) ? undefined : "an owner's"
   try {
-    // This request tests the role, because only maintainers may list webhooks.
+    // This request tests for the role, because only maintainers may list webhooks.
     await client.hooks(source, call)
     return undefined
   } catch (error) {
@@ -63,7 +63,7 @@ async function missingRole(client: PlatformClient, source: AuditSource): Promise
   }
 }
 
-/** Reports how far the daemon is behind with a source. Returns nothing if the daemon has not read this source yet. */
+/** Reports how far the daemon lags behind a source. Returns nothing if the daemon has not read the source yet. */
 async function lagOf(store: SharedStore | undefined, instance: string, source: string): Promise<Finding[]> {
   const cursor = await store?.repositories.of(auditCursors).get({ instance, source })
   if (store === undefined || cursor?.readAt === undefined) return []

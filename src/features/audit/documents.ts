@@ -1,4 +1,4 @@
-// Documents in the store that record up to when audit events have been read. All times are the platform's, unless a comment names another clock.
+// Documents in the store that record how far audit events have been read. All times are the platform's, unless a comment names another clock.
 import { documentKind } from '../../core/store/ports/repository.ts'
 import { z } from 'zod'
 
@@ -27,16 +27,17 @@ const auditCursor = z.object({
   instance: z.string(),
   /** The source: `instance`, or the group or project as configured. */
   source: z.string(),
-  /** The start of the time for which all events have been read or are being read. */
+  /** The start of the period whose events have all been read or are being read. */
   since: z.number(),
   /** `at` and `id`: the time and the id of the newest event that was read. */
   at: z.number(),
   id: z.number(),
   /**
-   * The events of the minutes before the newest event. These minutes are read again, because events may arrive late, so the ids must be recognised.
+   * The events of the few minutes before the newest event. These minutes are reread, because events may arrive late, so the ids are needed for
+   * deduplication.
    */
   recent: z.array(mark),
-  /** The store's time at which a window was last read to its end. */
+  /** The time on the store's clock at which a window was last read to its end. */
   readAt: z.number().optional(),
   reading: auditWindow.optional(),
 })
@@ -45,7 +46,7 @@ export type AuditCursor = z.infer<typeof auditCursor>
 /** The progress of a backfill of audit events. */
 const auditBackfill = z.object({
   instance: z.string(),
-  /** A name that is derived from the command's options, so that the same command continues the backfill. */
+  /** A name derived from the command's options, so that the same command resumes the backfill. */
   name: z.string(),
   since: z.number(),
   until: z.number(),
@@ -57,7 +58,7 @@ const auditBackfill = z.object({
 })
 export type AuditBackfill = z.infer<typeof auditBackfill>
 
-/** The cursors of audit events. The poller and backfills write them. */
+/** The cursors for audit events, written by the poller and by backfills. */
 export const auditCursors = documentKind('audit/cursor', auditCursor, ['instance', 'source'], {
   about: ({ instance, source }) => ({ instance, paths: [source === 'instance' ? '' : source] }),
 })

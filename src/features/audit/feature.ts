@@ -1,6 +1,6 @@
 // Audit events of the platform: who changed what, in the instance, or in groups and projects. The platform sends no webhooks for them, so a poller
-// reads them with each token, and each event becomes one log record. Read `audit.ts` first, which is the poller; `audit-window.ts` reads a time
-// window page by page; `backfill.ts` reads past events. The feature adds a page, a check of the doctor, and `pipespan backfill --audit`.
+// reads them with each token, and each event becomes one log record. Start with `audit.ts`, which is the poller; `audit-window.ts` reads a time
+// window page by page; `backfill.ts` reads past events. The feature adds a page, a doctor check, and `pipespan backfill --audit`.
 import { auditClient, auditTaking, fullnessOf } from './audit-window.ts'
 import { auditOptions } from './options.ts'
 import { auditSources, backfillAudit } from './backfill.ts'

@@ -1,4 +1,4 @@
-// The options of audit events: which sources are read, how far back, and whether users' addresses are included.
+// The options for audit events: which sources are read, how far back, and whether users' addresses are included.
 import { z } from 'zod'
 import { boolean, duration } from '../../daemon/configuration/plain-kinds.ts'
 import { itemsOf } from '../../daemon/configuration/list-kinds.ts'

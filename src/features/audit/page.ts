@@ -1,5 +1,5 @@
-// The page and the route of audit events. They show the exported events, and up to when each source was read. They need an admin token, because
-// without one every user of this machine could read the events.
+// The page and the route for audit events. They show the exported events, and up to when each source has been read. They require an admin token,
+// because without one every user of this machine could read the events.
 import { auditBackfills, auditCursors } from './documents.ts'
 import { z } from 'zod'
 import { at, type ConsolePart } from '../../console/console-part.ts'
@@ -40,13 +40,13 @@ export const auditShape = z.object({
   problems: z.array(z.object({ source: z.string(), what: z.string() })).describe('Why events are not read.'),
 })
 /**
- * The data of the audit page, with the newest event first. `next`: the value of `after` for the next page. `upTo`: the time up to which events were
+ * The data for the audit page, newest event first. `next`: the value of `after` for the next page. `upTo`: the time up to which events have been
  * read.
  */
 export type AuditView = Shaped<typeof auditShape>
 
 const pageSize = 50
-/** The format of `next`, which is a place in the list of audit events. */
+/** The format of `next`, which is a position in the list of audit events. */
 const auditPlacePattern = /^(\d{1,15})-(\d{1,15})$/
 
 export function auditConsole(options: AuditOptions, context: PartContext): ConsolePart {

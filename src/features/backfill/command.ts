@@ -1,4 +1,4 @@
-// One run of `pipespan backfill`. It opens the store beside a running daemon, or starts a daemon that only exports (`--deliver`). Then it reads,
+// One run of `pipespan backfill`. It opens the store alongside a running daemon, or starts a daemon that only exports (`--deliver`). Then it reads,
 // prints the result, and waits until everything is exported. The first Ctrl-C stops the reading.
 import { complain, exitCode, print, printJson, type Terminal } from '../../lib/terminal.ts'
 import { createHash } from 'node:crypto'
@@ -13,21 +13,21 @@ export interface BackfillCommand extends NamedPipelines {
   /** The start of the time range to read, Unix time in ms. */
   readonly since: number
   readonly until?: number | undefined
-  /** The backfill of another feature, which runs instead of the backfill of pipelines. */
+  /** The backfill of another feature, which runs instead of the pipeline backfill. */
   readonly instead?: Backfill<never> | undefined
-  /** The name of the platform, if several are configured. */
+  /** The platform's name, if several platforms are configured. */
   readonly platform?: string | undefined
   readonly dryRun: boolean
   readonly deliver: boolean
-  /** True if the command prints one JSON object instead of sentences. */
+  /** Whether the command prints one JSON object instead of sentences. */
   readonly json: boolean
 }
 
-/** The command's exit code, and its result in sentences and as JSON. */
+/** The command's exit code, and its result both in sentences and as JSON. */
 interface Result {
   readonly code: number
   readonly text: string
-  /** The result as JSON, with `since` and `until` in ISO 8601 and UTC. */
+  /** The result as JSON, with `since` and `until` in ISO 8601 format, in UTC. */
   readonly json: Readonly<Record<string, unknown>>
 }
 
@@ -78,7 +78,7 @@ function readingOf(platform: CommandPlatform, command: BackfillCommand): Reading
   }
 }
 
-/** Runs the reading. If `signal` is aborted, it returns the progress so far, and the same command resumes later. */
+/** Reads what the backfill covers. If `signal` is aborted, it returns the progress so far, and the same command resumes later. */
 async function read(
   terminal: Terminal,
   { since, until, dryRun, deliver }: BackfillCommand,
@@ -120,7 +120,7 @@ async function read(
   }
 }
 
-/** Returns a function that formats the remaining time and the remaining API budget. The budget is read once a second at most. */
+/** Returns a function that formats the remaining time and the remaining API budget. The budget is read at most once a second. */
 function progressSuffix(budget: Pick<Budget, 'snapshot'>): (share: number | undefined) => string {
   const begun = systemClock.now()
   let free = ''
@@ -142,9 +142,7 @@ function progressSuffix(budget: Pick<Budget, 'snapshot'>): (share: number | unde
   }
 }
 
-/**
- * Waits until all pipelines that were found have their details, are settled and have been sent. Returns false if the waiting was stopped before that.
- */
+/** Waits until all pipelines that were found have their details, are settled, and have been sent. Returns false if the wait was interrupted. */
 async function delivered(
   terminal: Terminal,
   { json }: BackfillCommand,
@@ -166,16 +164,16 @@ async function delivered(
   return !aborted
 }
 
-/** Shows progress in one line. On a terminal the line is redrawn in place; elsewhere a plain line is printed from time to time. */
+/** Shows progress on one line. On a terminal the line is redrawn in place; otherwise a plain line is printed from time to time. */
 interface ProgressLine {
-  /** Shows the progress. `share`: the completed share from 0 to 1; undefined while it is not known. */
+  /** Shows the progress. `share`: the completed share from 0 to 1; undefined while unknown. */
   show(share: number | undefined, words: string): void
   /** Ends the line; its last state stays visible. */
   end(): void
 }
 
 const barWidth = 24
-/** The intervals between two redraws and between two plain lines, ms. */
+/** The interval between two redraws, and the interval between two plain lines, ms. */
 const redrawEvery = 100
 const lineEvery = 10_000
 

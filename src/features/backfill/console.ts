@@ -1,4 +1,4 @@
-// Shows the backfills in progress on the page of sources.
+// Shows the backfills in progress on the sources page.
 import { z } from 'zod'
 import { backfillProgress, progressShape } from './past-pipelines.ts'
 import { onSources } from '../../console/sources/api-clients.ts'

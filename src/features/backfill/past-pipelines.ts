@@ -1,5 +1,5 @@
-// Reads the pipelines of a past time range, project by project, and queues them behind new ones; the daemon fetches and exports them. A backfill that
-// was interrupted continues. Pipelines that were already exported are skipped.
+// Reads the pipelines of a past time range, project by project, and queues them behind new ones; the daemon fetches and exports them. An interrupted
+// backfill resumes. Pipelines that were already exported are skipped.
 import { changedPipelines } from '../../core/find/poll-project.ts'
 import { documentKind } from '../../core/store/ports/repository.ts'
 import { z } from 'zod'
@@ -20,17 +20,17 @@ import type { PollContext } from '../../core/find/poll-context.ts'
 import type { PollScope } from '../../core/find/poll-scope.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
-/** The progress of a backfill, which is stored so that an interrupted backfill continues. Times are the platform's. */
+/** The progress of a backfill, stored so that an interrupted backfill can resume. Times are the platform's. */
 export const progressShape = z.object({
   instance: z.string(),
-  /** A name that is derived from the command's options, so that the same command continues the backfill. */
+  /** A name derived from the command's options, so that the same command resumes the backfill. */
   name: z.string(),
   since: z.number(),
   until: z.number(),
   startedAt: z.number(),
   /** Present if the pipelines of the token's user have been read. */
   own: z.literal('read').optional(),
-  /** All projects up to this id have been read. */
+  /** All projects up to and including this id have been read. */
   after: z.number(),
   /** The time up to which the next project has been read. */
   seen: z.number().optional(),
@@ -39,23 +39,23 @@ type BackfillState = Omit<z.infer<typeof progressShape>, 'instance' | 'name'>
 
 export const backfillProgress = documentKind('backfill', progressShape, ['instance', 'name'])
 
-/** Options for reading past pipelines. `name`: a backfill with the name of an interrupted one continues it, within a week. */
+/** Options for reading past pipelines. `name`: a backfill with the same name as an interrupted one resumes it, within a week. */
 export interface PastPipelinesOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
-  /** The context of polling, created for the source `backfill`. */
+  /** The polling context, created for the source `backfill`. */
   readonly context: PollContext
   readonly store: Pick<SharedStore, 'repositories' | 'runs'>
   readonly scope: PollScope
   readonly onProgress: (progress: PastPipelines) => void
   /** Unix time in milliseconds. */
   readonly now: () => number
-  /** The maximum number of pages that are read of one list or source. The default is `maxBackfillPages`. */
+  /** Maximum number of pages read per list or source. The default is `maxBackfillPages`. */
   readonly maxPages?: number | undefined
 }
 
-/** The progress of a backfill. `range`: if it continues an interrupted backfill, the range of that backfill. */
+/** The progress of a backfill. `range`: for a resumed backfill, the range of the interrupted one. */
 export interface PastPipelines extends Pick<EndedBackfill, 'range' | 'resumed'> {
   readonly projects: { readonly done: number; readonly all: number }
-  /** Number of pipelines seen since the command was started this time. */
+  /** Number of pipelines seen in this run of the command. */
   readonly seen: number
   /** Number of pipelines about which the platform reported something new. */
   readonly found: number
@@ -79,9 +79,9 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
   let at: BackfillState = resumed ? known : { ...range, startedAt: now(), after: 0 }
   const counts = { seen: 0, found: 0, done: 0, all: 0 }
   const failed: { project: string; reason: string }[] = []
-  /** Number of consecutive refusals that may affect every project. The first few are counted as failures of their own projects only. */
+  /** Number of consecutive rejections that may affect every project. The first few are counted only as failures of their own projects. */
   let refusals = 0
-  /** The pipelines in the list of the token's user. The lists of projects contain them again. */
+  /** The pipelines in the list of the token's user. The project lists contain them again. */
   const ofUser = new Set<number>()
 
   const progress = (): PastPipelines => ({
@@ -108,7 +108,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
 
   async function readProject(project: ResourceId): Promise<void> {
     const { until } = at
-    // An interrupted backfill continues in the order of project ids, so only projects with an id can be continued.
+    // An interrupted backfill resumes in the order of project ids, so only a project with an id can be resumed midway.
     const seen = typeof project === 'number' ? at.seen : undefined
     let any = false
     let pages = 0
@@ -133,8 +133,8 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
   }
 
   /**
-   * Reads the pipelines of the token's user by creation time, which is the only order of this list. After an interruption it starts over, because the
-   * list is short and known pipelines are skipped.
+   * Reads the pipelines of the token's user by creation time, which is the only order that this list offers. After an interruption it starts over,
+   * because the list is short and known pipelines are skipped.
    */
   async function readOwn(): Promise<void> {
     const { since: createdAfter, until: createdBefore } = at
@@ -154,7 +154,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
     try {
       await readOwn()
     } catch (error) {
-      // If the token is refused everywhere, the next request is refused too.
+      // A rejected token does not end the backfill here: if it is rejected everywhere, the next request fails, too.
       const isRefused = error instanceof PlatformError && error.kind === 'unauthorized'
       if (!concernsOne(error) && !isRefused) throw error
       failed.push({ project: ownPipelines, reason: error.message })
@@ -173,7 +173,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
       const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, counts.all)
       if (!concernsOne(error) && !mayBeOwn) throw error
       failed.push({ project: String(project), reason: error.message })
-      // The project is not marked as done. The refusal may affect every project, and then the project must be read again.
+      // The project is not marked as done. The rejection may affect every project, and then this one must be read again.
       if (mayBeOwn) continue
     }
     const { seen: _, ...rest } = at
@@ -184,8 +184,8 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
 }
 
 /**
- * Returns the projects to read, with ids in ascending order, so that the last id is enough to continue. `paths`: the paths of projects that the token
- * may not read, although it may be allowed to read their pipelines; they are read again after an interruption.
+ * Returns the projects to read, in ascending order of their ids, so that the last id is enough to resume. `paths`: the paths of projects that the
+ * token may not read, although it may be allowed to read their pipelines; they are reread after an interruption.
  */
 async function projectsOf({
   context,

@@ -1,5 +1,5 @@
-// Reads pipelines, which the command does unless a flag asks for something else. It reads the projects and groups that the command names, or else
-// those that the daemon polls.
+// Reads pipelines, which is what the command does unless a flag selects something else. It reads the projects and groups that the command names, or
+// else those that the daemon polls.
 import { ConfigError } from '../../lib/fault.ts'
 import { createPollContext } from '../../core/find/poll-context.ts'
 import { ownPipelines } from '../../core/find/poll-own-pipelines.ts'
@@ -11,22 +11,22 @@ import type { AskedBackfill, BackfillContext, CommandPlatform, EndedBackfill } f
 export interface NamedPipelines {
   readonly project: readonly string[]
   readonly group: readonly string[]
-  /** True to also read the pipelines that the token's user started, in all projects. */
+  /** Whether to also read the pipelines that the token's user started, in all projects. */
   readonly mine: boolean
-  /** The text of `--since` and `--until` as given. A command with the same text resumes the backfill. */
+  /** The text of `--since` and `--until` as typed. A command with the same text resumes the backfill. */
   readonly words: string
 }
 
-/** The data that one run of the backfill command reads, such as pipelines. */
+/** What one run of the backfill command reads, such as pipelines. */
 export interface Reading {
-  /** The values that identify a command. If two commands have equal values, the second one resumes the first. */
+  /** The values that identify a command. If two commands have equal values, the second resumes the first. */
   readonly same: readonly unknown[]
   /** A sentence to print before the reading begins. */
   readonly warning?: string
   readonly run: (asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
 }
 
-/** Returns the reading of pipelines. Throws a ConfigError if neither the command nor the configuration names a project or group. */
+/** Creates the reading of pipelines. Throws a ConfigError if neither the command nor the configuration names a project or group. */
 export function pipelineReading(
   { config, name, groups }: CommandPlatform,
   { project, group, mine, words }: NamedPipelines,
@@ -83,8 +83,7 @@ function factsOf({ seen, found, requests }: Counts): Readonly<Record<string, num
 
 function whatNext({ found }: PastPipelines, { dryRun, deliver }: AskedBackfill, perMinute: number): string {
   if (dryRun) {
-    // Each pipeline needs three requests: for itself, its jobs and its bridges. The estimated time is too short if other requests use the budget,
-    // too.
+    // Each pipeline needs three requests: for itself, its jobs and its bridges. The estimate is too low if other requests use the budget, too.
     const needed = found * 3
     return `Nothing was written. Fetching their details takes about ${needed} requests: at least ${minutes((needed / perMinute) * 60)}.`
   }

@@ -10,9 +10,9 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 
 const report = reportOf('events')
 const day = 86_400_000
-/** The number of days that the checks look back. In this time, an active project has some deployments, changes and incidents. */
+/** How many days the checks look back. An active project has some deployments, changes and incidents in that time. */
 const lookedBack = 30
-/** The number of latest deployments, changes or incidents that a check inspects. */
+/** How many of the latest deployments, changes or incidents a check inspects. */
 const lookedAt = 100
 
 interface Asked {
@@ -24,18 +24,18 @@ interface Asked {
 
 interface Seen {
   readonly at: number
-  /** False if only a job or pipeline reported the deployment or change, and no webhook. */
+  /** False if the deployment or change was reported only by a job or a pipeline, and not by a webhook. */
   readonly byWebhook: boolean
 }
 
-/** The objects that webhooks report: the word in PIPESPAN_EVENTS, the name of the objects, and the check for them. */
+/** What webhooks should report. Each row has the word in PIPESPAN_EVENTS, the name of the objects, and their check. */
 const watched: readonly (readonly [word: string, name: string, find: (asked: Asked) => Promise<Finding>])[] = [
   ['deployment', 'Deployments', findDeployments],
   ['change', 'Changes (merge requests)', findChanges],
   ['issue', 'Incidents', findIncidents],
 ]
 
-/** Runs the checks. Without a store, nothing is known about deployments, changes and incidents. */
+/** Runs the checks. Without a store, nothing is known about deployments, changes or incidents. */
 export async function checkEvents({
   config,
   client,
@@ -60,7 +60,7 @@ async function findDeployments({ store, within, now }: Asked): Promise<Finding> 
 
 async function findChanges({ store, within, now }: Asked): Promise<Finding> {
   const all = (await store?.on(changes).list(within)) ?? []
-  // The list lacks changes that no webhook reported, because only their pipelines show them.
+  // This list lacks changes that no webhook reported. They are known only from their pipelines.
   const runs = (await store?.views.lastFinished(lookedAt)) ?? []
   const others = runs.flatMap(({ run }) => changeOfRun(run) ?? [])
   const seen = [
@@ -72,8 +72,8 @@ async function findChanges({ store, within, now }: Asked): Promise<Finding> {
 }
 
 /**
- * Returns the finding of a check. `flag`: the flag to enable in the webhook. `otherwise`: what shows the objects without an event. `seen`: the
- * objects in the store, the latest first.
+ * Returns the finding of a check. `flag`: the webhook flag to enable. `otherwise`: what reports the objects if no webhook does. `seen`: the objects
+ * in the store, latest first.
  */
 function findingOf(
   name: string,
@@ -92,7 +92,7 @@ function findingOf(
   )
 }
 
-/** Incidents come from webhooks and from the platform's list, and the store does not distinguish their sources. */
+/** Incidents come from webhooks and from the platform's list, and the store does not record which of them reported an incident. */
 async function findIncidents({ client, store, within, now }: Asked): Promise<Finding> {
   const [last] = (await store?.on(incidents).opened({ ...within, limit: 1 })) ?? []
   const openedAt = last?.view.openedAt

@@ -1,4 +1,4 @@
-// The pages and routes of the JSON API about deployments and changes (merge requests).
+// The pages and JSON API routes for deployments and changes (merge requests).
 import { answerOf } from '../../console/access/own-values.ts'
 import { at, filteredAt, type ConsolePart } from '../../console/console-part.ts'
 import { behindOf, behindPage, behindShape } from './pages/behind.ts'

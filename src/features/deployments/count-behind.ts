@@ -1,4 +1,4 @@
-// Counts how many commits a branch has that a revision lacks. Each count sends a request. The result is not stored.
+// Counts the commits on a branch that a revision lacks. Each count sends a request. The result is not stored.
 import { isWithin } from '../../model/territory.ts'
 import { perMinuteForPeople, type PartContext } from '../../daemon/feature.ts'
 import { PlatformError, type PlatformClient } from '../../platform/port.ts'
@@ -11,14 +11,14 @@ export interface BehindOf {
 }
 
 export type CountedBehind =
-  /** The number of commits. `isAll`: false if there are more commits than one page of the response has. */
+  /** The number of commits. `isAll`: false if there are more commits than fit on one page of the response. */
   | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
-  /** The commits were not counted. `limited`: no request was sent, because this minute's limit of comparisons is reached. */
+  /** The commits were not counted. `limited`: no request was sent, because the limit of comparisons per minute has been reached. */
   | { readonly as: 'refused' | 'limited'; readonly what: string; readonly remedy: string }
 
 /**
- * Returns a function that counts with the token that covers the project. The token is found by the project's instance, and by its full path if that
- * is known. Undefined if there is no token.
+ * Returns a function that counts commits using the token that covers the project. The token is selected by the project's instance and, if known, its
+ * full path. Returns undefined if there are no tokens.
  */
 export function countBehindWith({
   tokens,
@@ -39,10 +39,10 @@ export function countBehindWith({
 }
 
 const minute = 60_000
-/** Timeout of one count, ms. It is short, because a person waits for the result. */
+/** Timeout for one count, ms. It is short, because a person is waiting for the result. */
 const timeoutMs = 10_000
 
-/** `maxPerMinute`: the maximum number of requests within any minute. The rest of the API budget is reserved for other requests. */
+/** `maxPerMinute`: maximum number of requests per minute. The rest of the API budget is reserved for other requests. */
 export function createCountBehind(
   client: Pick<PlatformClient, 'commits'>,
   maxPerMinute: number,

@@ -1,5 +1,5 @@
-// Counts deployments, changes and incidents that are due, with their increments and exports. Many are counted in one transaction. If that fails
-// because of the data, they are counted one by one. Changes and incidents need only this counter; deployments also need requests to the platform
+// Counts due deployments, changes and incidents, and writes their increments and exports. Many are counted in one transaction. If that fails because
+// of the data, they are counted one by one. Changes and incidents need only this counter; deployments also need requests to the platform
 // (`deployment-counter.ts`).
 import { changeMeasures, uncounted, viewChange } from './model/change.ts'
 import type { ChangeMeasure, CountedTimes, Change } from './model/change.ts'
@@ -16,19 +16,19 @@ import type { Log } from '../../lib/log.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 
-/** The maximum number of items that are counted in one transaction. On SQLite, nothing else is done during the transaction. */
+/** Maximum number of items counted in one transaction. On SQLite, a transaction blocks everything else. */
 const maxTogether = 32
 const idleMs = 1_000
-/** The delay after which an item is due again that fails even when it is counted alone, ms. */
+/** How long an item is deferred if it cannot be counted even on its own, ms. */
 const retryMs = 90_000
 
 export interface Counting {
-  /** Returns the increments that a chunk adds to the totals. If undefined, no totals are stored. */
+  /** Returns what a chunk adds to the totals. If undefined, no totals are stored. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
-  /** Destinations that get a separate metric point for each counted item. */
+  /** Destinations that receive a separate metric point for each counted item. */
   readonly to: readonly Route<'metrics'>[]
   readonly profile: ByInstance<string>
-  /** Called after an entry was added to the outbox. */
+  /** Called after an outbox entry was added. */
   readonly onCounted: () => void
   readonly clock: Clock
   readonly log: Log
@@ -51,11 +51,11 @@ interface CounterOptions<Of, State, Around, Measure extends string> extends Pick
 export interface Counter<Measure extends string> extends Loop {
   /** Counts all items that are due now. */
   drain(): Promise<void>
-  /** The number of counted items since the start, by measure. */
+  /** Number of counted items since startup, by measure. */
   readonly counters: Record<Measure, number>
 }
 
-/** Creates a counter. Its `add` adds the decisions of other code to the counters. */
+/** Creates a counter. Its `add` method adds decisions made elsewhere to the counters. */
 export function createCounter<Of, State, Around, Measure extends string>({
   name,
   store,
@@ -112,11 +112,11 @@ export function createCounter<Of, State, Around, Measure extends string>({
 /** The figures of a counted item. */
 interface Measured extends Pick<EventChunk, 'at' | 'job'> {
   readonly figures: object
-  /** The name of the figures, such as `merge of change 7`. It is not unique, because SQLite may reuse that number once its row is deleted. */
+  /** The name of the figures, such as `merge of change 7`. It is not unique, because SQLite may reuse the row number once the row is deleted. */
   readonly name: string
 }
 
-/** Returns the increments of the project's totals, and an event that is exported as metrics only. */
+/** Returns the increments of the project's totals, and an event that is exported only as metrics. */
 export function countedFigures(
   { instance, project }: { readonly instance: string; readonly project: ProjectFacts },
   event: Pick<EventChunk['event'], 'kind' | 'name'>,
@@ -134,7 +134,7 @@ export function countedFigures(
   return { ...(totals && { totals }), ...(sent.to.length > 0 && { sent }) }
 }
 
-/** A kind of item that is counted without a request. `points`: its metric points, each with the measures that it counts. */
+/** A kind of item that is counted without a request to the platform. `points`: its metric points, each with the measures that it counts. */
 interface Kind<Of, State, Measure extends string> {
   /** The name of the kind, which is used in logs and in the key of the exported event. */
   readonly name: string
@@ -163,7 +163,7 @@ export const countedChanges: Kind<Change, CountedTimes, ChangeMeasure> = {
 
 export type IncidentMeasure = 'opened' | 'closed'
 
-/** An incident is counted when it is opened and when it is closed. Often both are counted at once. */
+/** An incident is counted when it is opened and when it is closed. Often both are counted together. */
 export const countedIncidents: Kind<Incident, CountedIncident, IncidentMeasure> = {
   name: 'incident',
   event: { kind: 'incident_figures', name: 'platform.issue' },

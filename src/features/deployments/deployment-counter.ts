@@ -1,6 +1,5 @@
-// Counts each finished deployment once. It compares the deployment with earlier ones of its environment, and requests the commits that the deployment
-// brought to production. These requests have a lower priority than all API requests for pipelines. Deployments that need no request are counted
-// together.
+// Counts each finished deployment once. It compares the deployment with earlier ones in its environment, and requests the commits that it brought to
+// production. These requests have a lower priority than all API requests for pipelines. Deployments that need no request are counted together.
 import { backoff } from '../../lib/backoff.ts'
 import { commitRange, figuresOf, isCounted } from './model/deployment-figures.ts'
 import type { DeployedCommits, DeploymentFigures, LeadTimeDefinition, Neighbours } from './model/deployment-figures.ts'
@@ -15,7 +14,7 @@ import type { ProjectFacts } from '../../model/observation.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
-/** A token with which the commits of a platform's projects can be read. */
+/** A token that can read the commits of a platform's projects. */
 interface CommitsToken {
   readonly territory: Territory
   readonly readCommits: ReturnType<typeof createCommitsReading>
@@ -27,22 +26,22 @@ export interface DeploymentCounterOptions extends Counting {
   /** The tokens that can read commits. The list is empty if the platform's API is not configured. */
   readonly tokens: readonly CommitsToken[]
   readonly isProduction: IsProduction
-  /** Returns what other features report about a deployment. It is called with the id of the deployment's row. */
+  /** Returns what other features report about a deployment, given the id of the deployment's row. */
   readonly reports?:
     ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly Reports[]) | undefined
 }
 
 export interface DeploymentCounter extends LeasedWork {
   /**
-   * The counters since the start. `passedOver`: deployments that neither succeeded nor failed, or had no environment. `withoutCommits`: deployments
-   * that were counted without their commits, because the platform refused or did not respond. `commitRequests`: requests for commits.
+   * Counters since startup. `passedOver`: deployments that neither succeeded nor failed, or had no environment. `withoutCommits`: deployments that
+   * were counted without their commits, because the platform rejected the request or did not respond. `commitRequests`: requests for commits.
    */
   readonly counters: Readonly<Record<'counted' | 'passedOver' | 'withoutCommits' | 'commitRequests', number>>
 }
 
-/** The maximum number of deployments that wait for their commits at the same time. */
+/** Maximum number of deployments whose commits are being requested concurrently. */
 const places = 4
-/** The maximum number of attempts to get the commits. With growing pauses they take about five hours. */
+/** Maximum number of attempts to get the commits. With exponential backoff they take about five hours. */
 const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
 
@@ -71,7 +70,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     const decided = await deployments.count(due.id, ({ id, of }, around) =>
       asked !== undefined && around.previous?.id !== before.previous?.id ? 'skip' : decide(id, of, around, asked),
     )
-    // Another deployment now precedes this one, so the commits belong to the wrong range, and the counting starts over.
+    // Another deployment now precedes this one, so the commits are for the wrong range, and counting starts over.
     if (decided === undefined) await deployments.defer(due.id, 0, false)
     else counter.add([decided])
   }
@@ -155,12 +154,12 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   }
 }
 
-/** The maximum number of pages that are read, with 100 commits each. */
+/** Maximum number of pages of commits that are read, with 100 commits each. */
 const maxPages = 5
 
 /**
- * Requests the commits that `to` has and `from` lacks. `refused`: the platform refuses the request or does not have the commits, so the deployment is
- * counted without them. It throws an error if the platform may respond later.
+ * Requests the commits that `to` has and `from` lacks. `refused`: the platform rejects the request or does not have the commits, so the deployment is
+ * counted without them. Throws an error if the platform may respond later.
  */
 export function createCommitsReading(
   client: Pick<PlatformClient, 'commits'>,

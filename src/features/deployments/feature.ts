@@ -1,7 +1,7 @@
-// Deployments, changes (merge requests) and incidents, and the four key metrics that are computed from them: how often something is deployed, how
-// long a commit takes to reach production, how many deployments fail, and how long it takes to restore the service. Each of them is reported many
-// times, by events and by jobs (`line-step.ts`), and counted once (`counter.ts`). Read `deployment-counter.ts` first: it compares a deployment with
-// the previous ones in its environment, and requests the commits that the deployment brought to production.
+// Deployments, changes (merge requests) and incidents, and the four key metrics computed from them: how often something is deployed, how long a
+// commit takes to reach production, how many deployments fail, and how long it takes to restore the service. Each of them is reported many times, by
+// events and by jobs (`line-step.ts`), but counted once (`counter.ts`). Start with `deployment-counter.ts`: it compares a deployment with the
+// previous ones in its environment, and requests the commits that it brought to production.
 import { countedStep } from './line-step.ts'
 import { counters, counts, incidentPoller } from './parts.ts'
 import { deploymentOptions, requestCosts } from './options.ts'

@@ -1,5 +1,5 @@
-// Polls the platform for incidents that have changed, in case a webhook was lost. One replica does this, by a lease; the cursor is in the store. Each
-// round begins some minutes before the last change. Reading an incident twice does no harm.
+// Polls the platform for changed incidents, in case a webhook was lost. One replica does this, under a lease; the cursor is in the store. Each round
+// begins a few minutes before the last change. Reading an incident twice does no harm.
 import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
 import { documentKind, type Repository } from '../../core/store/ports/repository.ts'
 import { incidentLookback } from './model/incident.ts'
@@ -9,9 +9,9 @@ import type { Loop } from '../../lib/loop.ts'
 import type { Millis } from '../../model/instant.ts'
 import { z } from 'zod'
 
-/** `at`: the `updated_at` of the last incident that was read, the platform's time. */
+/** `at`: the `updated_at` of the last incident that was read, on the platform's clock. */
 const incidentCursor = z.object({ instance: z.string(), at: z.number() })
-/** The cursors of the incident poller: the last change that was read with each token. */
+/** The incident poller's cursors: the last change that was read with each token. */
 export const incidentCursors = documentKind('incidents/cursor', incidentCursor, ['instance'])
 
 export interface IncidentPollerOptions extends RoundsOptions {
@@ -19,19 +19,19 @@ export interface IncidentPollerOptions extends RoundsOptions {
   readonly scope?: string | undefined
   readonly client: Pick<PlatformClient, 'instance' | 'incidents'>
   readonly cursors: Repository<z.infer<typeof incidentCursor>, 'instance'>
-  /** Stores the incidents. Resolves when they are stored. */
+  /** Stores the incidents. Resolves once they are stored. */
   readonly take: (incidents: readonly ListedIncident[]) => Promise<void>
-  /** The interval between two rounds, ms. */
+  /** Interval between polling rounds, ms. */
   readonly interval: number
 }
 
 export interface IncidentPoller extends Loop {
   readonly counters: Readonly<{ incidentRequests: number }>
-  /** Reads all incidents that have changed, even without the lease. */
+  /** Reads all incidents that have changed, even without holding the lease. */
   round(): Promise<void>
 }
 
-/** The maximum delay after which a change appears in the list, ms. */
+/** Maximum delay before a change appears in the platform's list, ms. */
 const overlap = 300_000
 
 export function createIncidentPoller(options: IncidentPollerOptions): IncidentPoller {
@@ -55,8 +55,8 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
   }
 
   /**
-   * Reads all incidents that have changed since `at`. A change moves an incident to the end of the list, so the next page might miss an incident.
-   * Therefore each page is a new list that begins at the last change read. Only incidents that changed in the same instant are read page by page.
+   * Reads all incidents that have changed since `at`. A change moves an incident to the end of the list, so the next page might skip one. Therefore
+   * each request starts a new list at the last change read. Only incidents that changed at the same instant are read page by page.
    */
   async function readFrom(at: Millis): Promise<{ readonly newest: Millis; readonly isAll: boolean }> {
     let newest = at

@@ -1,5 +1,5 @@
-// Extracts deployments, changes and incidents from snapshots and events while they are taken in: the deployments that a snapshot's jobs made, the
-// change that a pipeline is about, and what events report about all three. The functions are pure.
+// Extracts deployments, changes and incidents from snapshots and events as they are taken in: the deployments made by a snapshot's jobs, the change
+// that a pipeline is about, and what events report about all three. The functions are pure.
 import { changeOfRun, changeStates, observedChange, type Change } from './model/change.ts'
 import { changeReporter } from './sql/changes.ts'
 import { deploymentReporter } from './sql/deployments.ts'
@@ -15,7 +15,7 @@ import type { Reported } from './sql/counted.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Run } from '../../model/run.ts'
 
-/** The delays between a report and its counting, ms. */
+/** Delays between a report and its counting, ms. */
 export interface CountIn {
   readonly afterEvent: number
   readonly afterSnapshot: number
@@ -54,25 +54,25 @@ export function countedStep({ afterEvent, afterSnapshot, change }: CountIn, isPr
   }
 }
 
-/** Returns the change to report. It is reported only once for a pipeline, although most observations of the pipeline name the change. */
+/** Returns the change to report. A change is reported only once per pipeline, although most observations of the pipeline name it. */
 function changeAfter(run: Run, known: Run | undefined): Change | undefined {
   if (run.pipeline === known?.pipeline && run.mergeRequestEvent === known?.mergeRequestEvent) return undefined
   const change = changeOfRun(run)
   const before = known && changeOfRun(known)
   if (change === undefined || before?.iid !== change.iid) return change
-  // REST does not report that a change comes from a fork, and then names the pipeline's own project as its target. So a different target is used only
-  // if it is not that project.
+  // The REST API does not report that a change comes from a fork; it then names the pipeline's own project as the target. So a different target is
+  // used only if it is not that project.
   const namesTarget = change.project.id !== before.project.id && change.project.id !== run.project.facts.id
   const isSame = change.pipeline?.createdAt === before.pipeline?.createdAt && change.trainAt === before.trainAt
   return namesTarget || !isSame ? change : undefined
 }
 
-/** Actions that approve a change. `approval`: one person approved. `approved`: the change has all approvals that it needs. */
+/** Actions that approve a change. `approval`: one person approved it. `approved`: it has all the approvals that it needs. */
 const approvals: ReadonlySet<string> = new Set(['approval', 'approved'])
 /** Actions that change the state of a merge request. */
 const transitions: ReadonlySet<string> = new Set(['open', 'reopen', 'close', 'merge'])
 
-/** Returns the change that an event reports. Undefined for an event of another kind, and for a change without project, number or state. */
+/** Returns the change that an event reports. Undefined for other kinds of events, and for a change without a project, number or state. */
 export function changeOfEvent(event: PlatformEvent, receivedAt: Millis): Change | undefined {
   const { attributes, instance, project, times = {}, at = receivedAt } = event
   if (event.kind !== 'change' || project === undefined) return undefined
@@ -102,8 +102,8 @@ export function changeOfEvent(event: PlatformEvent, receivedAt: Millis): Change 
 }
 
 /**
- * Returns the deployment that an event reports. Undefined for an event of another kind, and for an event without project, status, or id of the
- * deployment or its job.
+ * Returns the deployment that an event reports. Undefined for other kinds of events, and for an event that lacks the project, the status, or the id
+ * of the deployment or its job.
  */
 export function deploymentOfEvent(event: PlatformEvent, receivedAt: Millis): Deployment | undefined {
   const { attributes, instance, project, at = receivedAt } = event
@@ -127,7 +127,7 @@ export function deploymentOfEvent(event: PlatformEvent, receivedAt: Millis): Dep
 }
 
 /**
- * Returns the incident that an event reports. Undefined for an event of another kind. An issue of another type may have been an incident before, but
+ * Returns the incident that an event reports. Undefined for other kinds of events. An issue of another type may have been an incident before, but
  * only the store knows that.
  */
 export function incidentOfEvent(event: PlatformEvent, receivedAt: Millis): Incident | undefined {

@@ -1,5 +1,5 @@
-// The metrics of counted deployments, changes and incidents, with their values and attributes. Also the metrics of the semantic conventions about the
-// known changes of each project: how many are in each state, and how long open ones have been open.
+// The metrics of counted deployments, changes and incidents, with their values and attributes. Also the semantic conventions' metrics of each
+// project's known changes: how many are in each state, and how long open ones have been open.
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
 import {
   ATTR_DEPLOYMENT_STATUS,
@@ -75,7 +75,7 @@ const deploymentMetrics: readonly FiguresRow<DeploymentFigures>[] = [
 ]
 
 /**
- * A change and its branches, as the subject of a metric. Metrics fold the names of branches. The source branch is folded like the ref of a merge
+ * A change and its branches, as the subject of a metric. Branch names are folded in metrics. The source branch is folded like the ref of a merge
  * request's pipeline.
  */
 type ChangeSubject = FiguresSubject<Pick<ChangeFigures, 'head' | 'base'> & { readonly state?: string }>
@@ -122,7 +122,7 @@ const conventionMetrics: readonly FiguresRow<ChangeFigures>[] = [
     description: 'The amount of time since its creation it took the latest change to get the first approval.' },
 ]
 
-/** These metrics are measured from the changes that are known at the time of export. They are not counted. */
+/** These metrics are computed from the changes that are known at export time. They are not counted. */
 // prettier-ignore
 export const changeCountMetric = {
   name: 'vcs.change.count', type: 'updowncounter', number: 'int', unit: '{change}', attributes: [state, repository], when: `changes are known; ${isOn}`,
@@ -157,7 +157,7 @@ export const figureTables: readonly (FiguresTable & { readonly isOn?: (options: 
   { kind: 'incident_figures', rows: incidentMetrics },
 ]
 
-/** The maximum number of open changes of a project whose age is exported. The oldest ones are exported. */
+/** Maximum number of open changes per project whose age is exported. The oldest ones are exported. */
 const maxOpen = 10_000
 
 export const projectChanges: MeasuresProjects<DeploymentOptions> = {
@@ -185,7 +185,7 @@ export interface KnownChanges extends Omit<ProjectMetrics, 'metrics'> {
   readonly open: readonly Pick<ChangeView, 'state' | 'head' | 'base' | 'stateAt'>[]
 }
 
-/** Returns the metrics of a project's known changes. `now`: the time of every point. */
+/** Returns the metrics of a project's known changes. `now`: the timestamp of every point. */
 export function changesData(known: KnownChanges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const { key, project } = known
   const style = styleOf({ trace: known }, settings)
@@ -195,8 +195,7 @@ export function changesData(known: KnownChanges, now: Millis, settings: Telemetr
       settings.foldRef({ pipeline: { facts: { ref, source } }, project })
     return { ...custom, ...pointAttributes(rows, { figures, chunk: { key, project }, foldRef } as F, style) }
   }
-  // The counts of all states, so that a state without changes is sent with 0. Points are added up if the attribute that distinguishes them is
-  // dropped.
+  // Every state has a count, so that a state without changes is sent as 0. Points are summed if the attribute that distinguishes them is dropped.
   const counts = new Map<string, Point>()
   for (const state of changeStates) {
     const attributes = attributesOf(changeCountMetric.attributes, { state })

@@ -1,24 +1,23 @@
-// Declares the requests that features send to the platform: requests to any path of the API, and objects that are requested at intervals. A part of
-// the port.
+// Part of the port: declares the requests that features send to the platform, which are requests to any API path and objects that are polled.
 import type { z } from 'zod'
 import type { Collected, Owner, OwnerKind } from '../../model/inventory.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** A list that was read to its end or to the maximum number of items. */
+/** A list that was read to its end or up to the maximum number of items. */
 export interface Listed<T> {
   readonly items: readonly T[]
-  /** Minimum number of items that were not read; 0 if the list is complete. */
+  /** Minimum number of items that were left unread; 0 if the list is complete. */
   readonly left: number
 }
 
 /** The query parameters of a request. Undefined values are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** Requests with the same options to any path of the API. A request is for one object, for a whole list or for a change. */
+/** Sends requests to any API path, all with the same options. A request reads one object, reads a whole list, or makes a change. */
 export interface Asking {
   one<S extends z.ZodType>(path: string, schema: S, query?: Query): Promise<z.output<S>>
   file<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S>>
-  /** Returns the items of a list, at most `max` (default `maxListed`). `wanted`: optional fields; the log names those that are absent. */
+  /** Returns the items of a list, at most `max` (default `maxListed`). `wanted`: optional fields whose absence is logged. */
   all<S extends z.ZodType>(
     path: string,
     schema: S,
@@ -26,21 +25,21 @@ export interface Asking {
     max?: number,
     wanted?: readonly string[],
   ): Promise<Listed<z.output<S>>>
-  /** Sends a change. It is not repeated if its outcome is unknown. Then the caller must check whether the change was made. */
+  /** Sends a change. If the outcome is unknown, the change is not retried, and the caller must check whether it was made. */
   post<S extends z.ZodType>(path: string, body: Readonly<Record<string, unknown>>, schema: S): Promise<z.output<S>>
 }
 
-/** One object that is requested at intervals, such as the agents of one project, or one configured query. */
+/** One object that is polled, such as the agents of one project or one configured query. */
 export interface Thing {
   readonly kind: string
-  /** The path or ID of the project or group as configured, or another name. */
+  /** The path or ID of the project or group as configured, or another name for the object. */
   readonly of: string
   /** The project or group to look up. If undefined, the object belongs to the instance. */
   readonly owner?: NamedOwner | undefined
   readonly every: Millis
-  /** Minimum number of requests in one round. */
+  /** Minimum number of requests in one polling round. */
   readonly atLeast: number
-  /** True for queries. The platform blocks queries that fail repeatedly, so the pause doubles from the first failure on. */
+  /** True for queries. The platform blocks queries that fail repeatedly, so back-off doubles from the first failure on. */
   readonly isBlockable?: boolean | undefined
   collect(round: ThingRound): Promise<Collected>
 }
@@ -50,7 +49,7 @@ export interface ThingRound {
   readonly ask?: Asking | undefined
   readonly owner: Owner | undefined
   readonly now: Millis
-  /** JSON that the previous round stored. It is ignored if it cannot be parsed. */
+  /** JSON that the previous round stored. Invalid JSON is ignored. */
   readonly memory: unknown
 }
 

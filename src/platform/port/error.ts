@@ -1,9 +1,9 @@
-// Declares the error of a failed request to the platform. Code branches on the kind of the error.
+// Declares the error for a failed request to the platform. Code branches on the error's kind.
 import { Fault } from '../../lib/fault.ts'
 
 /** The kind of a platform error. Code branches on it; people read the message. */
 export type PlatformErrorKind =
-  /** HTTP 401, or the token cannot be sent in a header. */
+  /** HTTP 401, or the token contains characters that a header cannot carry. */
   | 'unauthorized'
   /** HTTP 403: the token's scope or role is insufficient. */
   | 'forbidden'
@@ -15,18 +15,18 @@ export type PlatformErrorKind =
   | 'refused'
   /** Any HTTP 5xx status. */
   | 'unavailable'
-  /** The connection failed or broke. */
+  /** The connection could not be opened, or it broke. */
   | 'network'
   | 'timeout'
-  /** The stream exceeded its total time limit. */
+  /** The stream exceeded its total timeout. */
   | 'slow'
-  /** A redirect leads to another host. Such a link is never followed. */
+  /** The platform redirected to another host. Such a redirect is never followed. */
   | 'foreign-host'
   /** The response is a web page, or a redirect to one, so it does not come from the API. */
   | 'not-the-api'
-  /** The response is invalid JSON or was cut off. */
+  /** The response is invalid or truncated JSON. */
   | 'broken-answer'
-  /** The response is JSON, but not of the documented shape. */
+  /** The response is JSON, but does not match the documented schema. */
   | 'unexpected-answer'
   | 'too-large'
 
@@ -38,11 +38,11 @@ export interface PlatformErrorFacts {
   readonly status?: number | undefined
   /** HTTP method and path of the request. The path is relative to the API's base and has no query. */
   readonly endpoint?: string | undefined
-  /** The platform's message, shortened and without secrets. */
+  /** The platform's message, truncated and with secrets redacted. */
   readonly detail?: string | undefined
-  /** The machine-readable `error` in the response's body, such as `insufficient_scope`. */
+  /** The machine-readable `error` in the response body, such as `insufficient_scope`. */
   readonly code?: string | undefined
-  /** True if the API refuses every request to this endpoint, or lacks the endpoint; false if the error concerns a single resource. */
+  /** True if the API rejects every request to this endpoint, or has no such endpoint; false if the error concerns a single resource. */
   readonly affectsAllRequests?: boolean | undefined
   /** The keys in the response's JSON body. */
   readonly keys?: readonly string[] | undefined
@@ -69,7 +69,7 @@ export class PlatformError extends Fault {
     this.keys = facts.keys ?? []
   }
 
-  /** True if the error is probably temporary, so that a retry makes sense. */
+  /** True if the error is probably transient, so that a retry makes sense. */
   get passing(): boolean {
     return passing.has(this.kind)
   }
@@ -85,8 +85,8 @@ const passing: ReadonlySet<PlatformErrorKind> = new Set([
 ])
 
 /**
- * Rewrites a message for a platform that is configured under `platforms` in the YAML file. The message then names that platform's YAML settings, and
- * not the variables for a single platform.
+ * Rewrites a message for a platform that is configured under `platforms` in the YAML file, so that the message names that platform's YAML settings
+ * instead of the environment variables for a single platform.
  */
 export function inSettingsOf(platform: string, message: string): string {
   if (platform === 'default') return message

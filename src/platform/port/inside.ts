@@ -1,4 +1,4 @@
-// Part of the port: declares the calls that read details of a job, which are its log, its reports and its own spans.
+// Part of the port: declares the calls that read details of a job: its log, its reports and its own spans.
 import type { CallOptions } from '../port.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -9,25 +9,25 @@ import type { LogLine, RanOn, Section } from '../../model/inside.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 import type { ReportFaultReason, TestOutcomes, TestReport } from '../../model/test-report.ts'
 
-/** The client's calls that read details of a job. They reject in the same way as the client's other calls. */
+/** The client's calls that read details of a job. They reject with the same errors as the client's other calls. */
 export interface InsideClient {
   inside(rules: InsideRules): InsideReading
   showLogs(rules: ShowRules): ShowLog
 }
 
-/** How much of a job's log, reports and spans is read, and which values may be exported. */
+/** Limits how much of a job's log, reports and spans is read, and which values may be exported. */
 export interface InsideRules {
   readonly redactText: RedactText
-  /** `readMax`: the maximum number of bytes that are read of one log. `linesMax`: the maximum number of bytes of a log that are exported as lines. */
+  /** `readMax`: maximum number of bytes read from one log. `linesMax`: maximum number of bytes of a log that are exported as lines. */
   readonly readMax: number
   readonly linesMax: number
-  /** Whether the value of this key of a dotenv report may be exported. */
+  /** Whether the value of this dotenv key may be exported. */
   readonly isAllowed: (key: string) => boolean
-  /** Paths of artifacts in which a job may have written spans. */
+  /** Paths of artifacts to which a job may have written spans. */
   readonly paths: readonly string[]
-  /** Maximum length of an exported text of a span or a test, UTF-16 units. */
+  /** Maximum length of any exported text in a span or a test, UTF-16 units. */
   readonly maxText: number
-  /** Maximum number of test cases of a job that are kept with their times. */
+  /** Maximum number of a job's test cases that are kept with their durations. */
   readonly keptCases: number
 }
 
@@ -39,14 +39,14 @@ export interface InsideReading {
 }
 
 export interface ShowRules extends Pick<InsideRules, 'redactText' | 'readMax'> {
-  /** Maximum number of logs that are fetched within any minute. The rest of the API budget is reserved for other requests. */
+  /** Maximum number of logs fetched per minute. The rest of the API budget is reserved for other requests. */
   readonly maxPerMinute: number
   /** Timeout for fetching one log, ms. */
   readonly timeoutMs?: number | undefined
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Fetches a job's log for a page and redacts it like exported lines. The log is not stored. */
+/** Fetches a job's log to show it on a page. It is redacted like exported lines and is not stored. */
 export type ShowLog = (job: ShownJob) => Promise<ShownLog>
 
 export interface ShownJob {
@@ -54,7 +54,7 @@ export interface ShownJob {
   readonly id: number
   readonly start: Millis
   readonly end: Millis
-  /** True if the job's script failed. The section in which the script failed is then marked. */
+  /** True if the job's script failed. The section in which it failed is then marked. */
   readonly isScriptFailure: boolean
 }
 
@@ -63,12 +63,12 @@ export type ShownLog =
       readonly as: 'log'
       readonly lines: readonly ShownLine[]
       readonly sections: readonly Section[]
-      /** The lines that are omitted in the middle of the log. `number` is the number of the first omitted line. */
+      /** The lines that are omitted from the middle of the log. `number` is the line number of the first omitted line. */
       readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
-      /** False if the log is longer than the part that is read. */
+      /** False if the log was longer than the read limit. */
       readonly isWhole: boolean
     }
-  /** The log contains a debug trace, which shows the job's variables, so the log is not shown. */
+  /** The log contains a debug trace, which reveals the job's variables, so the log is not shown. */
   | { readonly as: 'traced' }
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
@@ -83,7 +83,7 @@ export interface ShownLine {
 export interface StyledText {
   readonly text: string
   readonly bold?: true | undefined
-  /** The terminal's colour number: 0 to 7 are the colours, 8 to 15 are their bright variants. If undefined, the text has the default colour. */
+  /** The terminal colour number: 0 to 7 are the normal colours, 8 to 15 their bright variants. If undefined, the text has the default colour. */
   readonly colour?: number | undefined
 }
 
@@ -95,27 +95,27 @@ export type ReadLog = (
   options: CallOptions,
 ) => Promise<LogRead>
 
-/** The sections and lines of a job's log, without secrets. */
+/** The sections and lines of a job's log, with secrets redacted. */
 export interface LogRead {
   readonly bytes: number
-  /** False if the log is longer than the part that is read. */
+  /** False if the log was longer than the read limit. */
   readonly isWhole: boolean
   /** True if the log ends with the last line that the runner writes. */
   readonly isFinished: boolean
-  /** True if a debug trace in the log shows the job's variables. It is only detected if the caller requests lines. */
+  /** True if a debug trace in the log reveals the job's variables. Detected only if the caller requests lines. */
   readonly isTraced: boolean
   /** Where the job ran; undefined if the head of the log does not report it. */
   readonly ranOn: RanOn | undefined
   readonly sections: readonly Section[]
-  /** Number of sections that are omitted because the job has more than the limit. */
+  /** Number of sections omitted because the job has more than the limit. */
   readonly sectionsOmitted: number
-  /** Redacts the first and the last lines of the log, and groups them so that each group fits into one request. */
+  /** Redacts the first and last lines of the log, and groups them so that each group fits into one request. */
   lines(): Promise<LogLine[][]>
-  /** Number of log lines that are omitted between the first and the last ones. */
+  /** Number of log lines omitted between the first and last lines. */
   readonly linesOmitted: number
 }
 
-/** Reads one report of a job, of any type except test reports. Only numbers are read and, in dotenv reports, the values of allowed keys. */
+/** Reads one job report of any type except test reports. It reads only numbers and, from dotenv reports, the values of allowed keys. */
 export type ReadReport = (
   projectId: number,
   job: JobSnapshot,
@@ -128,15 +128,15 @@ export interface ReportRead {
   readonly report?: JobReport | undefined
   /** Number of series or values that were omitted. */
   readonly dropped: number
-  /** The reason why the report could not be read to its end. */
+  /** Why the report could not be read to its end. */
   readonly fault?: InsideFault | undefined
 }
 
-/** Reads the spans that a job has written into its artifacts. A missing file is not an error, because most jobs have none. */
+/** Reads the spans that a job wrote to its artifacts. A missing file is not an error, because most jobs have none. */
 export type ReadSpans = (
   projectId: number,
   job: JobSnapshot,
-  /** Returns the IDs that the job's own spans must not have. It is called only if the job has spans. */
+  /** Returns the span IDs that are already in use and that the job's own spans must not have. Called only if the job has spans. */
   takenIds: () => Promise<Iterable<string>>,
   options: CallOptions,
 ) => Promise<SpansRead>
@@ -150,19 +150,21 @@ export interface SpansRead {
 
 export interface SpanCounts {
   kept: number
-  /** Number of items that are not a valid OTLP span. */
+  /** Number of items that are not valid OTLP spans. */
   invalid: number
-  /** Number of spans that are more than an hour outside of the job's time, or end before they start. */
+  /** Number of spans that lie more than an hour outside the job's time range, or that end before they start. */
   misplaced: number
-  /** Number of spans whose ID is already used by an earlier span or by a span that Pipespan creates for the run. */
+  /** Number of spans whose ID is already used by an earlier span or by a span that Pipespan itself creates for the run. */
   repeated: number
-  /** Number of spans that are omitted because the job has more than the limit. */
+  /** Number of spans omitted because the job has more than the limit. */
   beyond: number
 }
 
 /** Reads the tests of a job and redacts their texts. */
 export interface TestReports {
-  /** Reads the test report of a single job. Rejects with a PlatformError, also if the platform is too old to serve such a report. */
+  /**
+   * Reads the test report of a single job. Rejects with a PlatformError; that includes the case that the platform is too old to serve such reports.
+   */
   ofJob(projectId: number, job: JobSnapshot, options: CallOptions): Promise<TestsRead>
   /** Reads the test reports of a pipeline's latest jobs, as the platform has parsed them. */
   ofPipeline(projectId: number, pipelineId: number, options: CallOptions): Promise<PipelineTests>
@@ -180,9 +182,9 @@ export interface PipelineTests {
   of(job: JobSnapshot): Promise<TestsRead | undefined>
 }
 
-/** The reason why a report cannot be read, or cannot be read to its end. */
+/** Why a report could not be read at all, or not to its end. */
 export interface InsideFault {
   readonly reason: ReportFaultReason
-  /** An error message that ends in a remedy and contains no text from the report. */
+  /** An error message that ends with a remedy and quotes nothing from the report. */
   readonly message: string
 }

@@ -1,5 +1,5 @@
-// Reads the totals of a job's coverage report. Cobertura writes the totals as attributes of the root element, and JaCoCo writes them as counters
-// below the root element. If a report has several documents, their totals are added up.
+// Reads the totals of a job's coverage report. Cobertura stores the totals as attributes of the root element; JaCoCo stores them as counters below
+// it. If a report consists of several documents, their totals are summed.
 import { readElements, type Attributes, type ElementSink } from './xml-elements.ts'
 import { ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './report-fault.ts'
@@ -14,14 +14,14 @@ interface Part {
   readonly rate?: number
 }
 
-/** The totals of all documents in a coverage report. Only sums are stored, because a report may have millions of documents. */
+/** The totals of all documents in a coverage report. Only sums are kept, because a report may contain millions of documents. */
 interface Sum {
   covered: number
   valid: number
   /** Sum of the coverage rates of all documents. */
   rates: number
   documents: number
-  /** True if at least one document has a rate and no counts. */
+  /** True if at least one document has a rate but no counts. */
   isRated: boolean
 }
 
@@ -65,7 +65,7 @@ export async function readCoverage(
   )
   const coverage = { lines: percentOf(sums.lines), branches: percentOf(sums.branches) }
   const isKnown = coverage.lines !== undefined || coverage.branches !== undefined
-  // If the report could not be read to its end, its totals would be wrong, so they are dropped.
+  // The totals of a report that could not be read to its end would be wrong, so they are dropped.
   return { report: fault === undefined && isKnown ? { coverage } : undefined, dropped: 0, fault }
 }
 
@@ -100,7 +100,7 @@ function add(to: Sum, { covered = 0, valid = 0, rate }: Part): void {
   to.isRated ||= rate !== undefined
 }
 
-/** Returns the coverage in percent. If a document has no counts, the result is the mean of the rates of all documents. */
+/** Returns the coverage in percent. If any document has no counts, the result is the mean of all documents' rates. */
 function percentOf({ covered, valid, rates, documents, isRated }: Sum): number | undefined {
   if (documents === 0) return undefined
   return isRated ? (rates / documents) * 100 : Math.min(100, (covered / valid) * 100)

@@ -1,29 +1,30 @@
-// Reads a JSON report as a whole. The report is one document or several documents in a row, because the platform joins the files of one report.
+// Reads a whole JSON report into memory. A report consists of one or more concatenated documents, because the platform concatenates the files of one
+// report.
 //
-// `JSON.parse` blocks the event loop for about 100 ms if the text has 16 MiB. A scanner that reads the text in several turns of the event loop was
-// tried. Its code was five times as long as the rest of these readers.
+// `JSON.parse` blocks the event loop for about 100 ms on 16 MiB of text. A scanner that yields to the event loop was tried, but its code was five
+// times as long as the rest of these readers.
 import PQueue from 'p-queue'
 import { begun, joined, textOf } from './unpack.ts'
 import { ReportFault } from './report-fault.ts'
 
-/** Maximum number of bytes of a JSON report after unpacking. Parsed JSON takes several times as much memory as its text. */
+/** Maximum size of a JSON report after decompression, bytes. Parsed JSON takes several times as much memory as its text. */
 export const maxJsonBytes = 16 * 1024 * 1024
-/** Maximum number of documents in one JSON report. Finding the end of each document costs an exception. */
+/** Maximum number of documents in one JSON report. The limit exists because an exception has to be thrown to find the end of each document. */
 const maxDocuments = 1_000
 
-/** Maximum number of JSON values in a report: 16 MiB of `[],` would take 600 MB of memory. */
+/** Maximum number of JSON values in a report. Without this limit, 16 MiB of `[],` would take 600 MB of memory. */
 const maxValues = 1_500_000
 
-/** Number of bytes of a report that are downloaded before the report waits for its turn in a queue. */
+/** Number of bytes of a report that are downloaded before it is queued. */
 const bytesBeforeTurn = 1024 * 1024
 
 /**
- * To limit memory, the process reads one report at a time. Reports that are still being downloaded have a separate queue, because a download may be
- * slow.
+ * To limit memory, the process reads one report at a time. Reports that are still being downloaded have a separate queue, so that a slow download
+ * does not hold up the others.
  */
 const turns = { downloaded: new PQueue({ concurrency: 1 }), arriving: new PQueue({ concurrency: 1 }) }
 
-/** Reads the JSON documents of a report. Throws a ReportFault if the report cannot be read; errors of the source are passed on. */
+/** Reads the JSON documents of a report. Throws a ReportFault if the report cannot be read; errors from the source are rethrown. */
 export async function readDocuments(
   source: AsyncIterable<Uint8Array>,
   caps: { readonly packed: number; readonly unpacked: number },
@@ -33,7 +34,7 @@ export async function readDocuments(
   try {
     return await queue.add(async () => readInTurn(joined(head, rest), caps))
   } finally {
-    // If a report is refused because of its first bytes, the rest is not read. This call closes the connection.
+    // If a report is rejected because of its first bytes, the rest is not read. This call closes the connection.
     await rest[Symbol.asyncIterator]().return?.()
   }
 }
@@ -49,7 +50,7 @@ async function readInTurn(
   return documentsOf(windows.join(''))
 }
 
-/** Parses a text that has one or several JSON documents. Throws a ReportFault if the text is not JSON. */
+/** Parses text that consists of one or more JSON documents. Throws a ReportFault if the text is not JSON. */
 export function documentsOf(text: string): unknown[] {
   if (valuesIn(text) > maxValues) {
     throw new ReportFault('too_many', `The report has more than ${maxValues} objects, lists and values.`)
@@ -72,7 +73,7 @@ export function documentsOf(text: string): unknown[] {
 }
 
 /**
- * Returns the maximum number of JSON values that the text may contain. Characters within strings are not counted, because descriptions have many
+ * Returns an upper bound for the number of JSON values in the text. Characters inside strings are not counted, because descriptions contain many
  * commas.
  */
 function valuesIn(text: string): number {
@@ -89,7 +90,7 @@ function valuesIn(text: string): number {
 
 const [quote, backslash, comma, bracket, brace] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b]
 
-/** Returns the position at which the first document ends, in a text that has several documents. */
+/** Returns the position at which the first document ends, if the text contains several. */
 function endOfFirst(text: string, error: unknown): number {
   const message = error instanceof SyntaxError ? error.message : ''
   const position = Number(/ at position (\d+)/.exec(message)?.[1] ?? NaN)

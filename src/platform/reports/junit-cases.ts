@@ -1,5 +1,5 @@
-// Turns XML elements into test suites and test cases. It reads all dialects of JUnit: nested suites, several results in one case, reruns, and
-// failures of a suite itself.
+// Turns XML elements into test suites and test cases. It supports all JUnit dialects: nested suites, several results in one case, reruns, and
+// failures of the suite itself.
 import { parseWireTime } from '../wire-read.ts'
 import { ReportFault } from './report-fault.ts'
 import { maxSecret } from '../../lib/text-redaction.ts'
@@ -14,9 +14,9 @@ interface OpenCase {
   /** True if the case represents a failure of its suite, for example because the suite could not be loaded. */
   readonly isOfSuite: boolean
   result: TestResult
-  /** Number of failures and errors in the case, over all its runs. */
+  /** Number of failures and errors in the case, across all its runs. */
   failures: number
-  /** `type`, `message` and `stack` come from the element that decides the result of the case, which is the first element with the highest weight. */
+  /** `type`, `message` and `stack` come from the element that decides the case's result, which is the first element with the highest weight. */
   type: string
   message: string
   stack: string
@@ -27,25 +27,25 @@ interface OpenElement {
   readonly kind: 'suites' | 'suite' | 'suiteResult' | 'case' | 'words' | 'other'
 }
 
-/** Elements that may decide the result of a case. The element with the highest weight decides, in whatever order they appear. */
+/** Elements that can decide a case's result. The element with the highest weight decides, regardless of order. */
 const results: Readonly<Record<string, TestResult>> = { failure: 'fail', error: 'error', skipped: 'skip' }
 const weights: Readonly<Record<TestResult, number>> = { pass: 0, skip: 1, error: 2, fail: 3 }
-/** Matches the elements for the failed runs of a repeated test case (Maven Surefire). */
+/** Matches the elements for the failed runs of a rerun test case (Maven Surefire). */
 const reruns = /^(?:flaky|rerun)(?:Failure|Error)$/
 /**
- * Matches the message of pytest's second case for one test. Pytest writes that case for an error in the teardown of a test that failed, and both
- * cases belong to the same run.
+ * Matches the message of the second case that pytest reports for a failed test whose teardown also raised an error. Both cases belong to the same
+ * run.
  */
 const pytestTeardown = /^(?:failed on teardown|test teardown failure)\b/
-/** Matches the attribute values of a test case that did not run. */
+/** Matches attribute values that mark a test case as not run. */
 const notRun = /^(?:notrun|skipped|suppressed|ignored|disabled)$/i
 
-/** Maximum number of characters of a stack trace that are exported. More characters are kept until the text has been redacted. */
+/** Maximum length of an exported stack trace, characters. More is kept until the text has been redacted. */
 export const maxWords = 65_536
 const maxWordsLength = maxWords + maxSecret
 
 export interface JunitCases extends ElementSink {
-  /** Whether the report contains any test suite. */
+  /** Whether the report contains at least one test suite. */
   readonly sawSuite: boolean
   /** Closes all open elements. */
   end(): void
@@ -62,7 +62,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
     if (openCase !== undefined) return kindWithin(openCase, name, attributes)
     const result = results[name]
     if (isFailed(result) && isSuite(stack.at(-1))) {
-      // Some frameworks omit the names of suites, but every case needs a name.
+      // Some frameworks omit suite names, but every case needs a name.
       const suite = suites.findLast(one => one !== '') ?? 'test suite'
       openCase = caseOf({ name: suite }, true)
       openCase.failures = 1
@@ -70,7 +70,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
       return 'suiteResult'
     }
     switch (name) {
-      // If a root element starts while other elements are open, the previous document was incomplete.
+      // If a root element starts while other elements are still open, the previous document was incomplete.
       case 'testsuites':
         if (stack.length > 0) closeAll()
         return 'suites'
@@ -114,7 +114,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
   }
 
   function closeAll(): void {
-    // A case whose element was not closed has no result and is omitted.
+    // A case whose element was never closed has no result and is omitted.
     openCase = undefined
     while (stack.length > 0) closeElement()
   }
@@ -201,8 +201,8 @@ export function readSeconds(text: string | undefined): number | undefined {
 }
 
 /**
- * Replaces the decimal separator by a point. If a number has both separators, the last one is the decimal separator. A single comma is a decimal
- * separator, too, because times have three decimals.
+ * Replaces the decimal separator with a point. If a number contains both separators, the last one is the decimal separator. A single comma also
+ * counts as a decimal separator, because times have three decimals.
  */
 function withPoint(text: string): string {
   const comma = text.lastIndexOf(',')
@@ -213,7 +213,7 @@ function withPoint(text: string): string {
   return text.indexOf(',') === comma ? text.replace(',', '.') : text.replaceAll(',', '')
 }
 
-/** Parses a whole number from 1 upwards, such as a line number. */
+/** Parses a positive integer, such as a line number. */
 function readOrdinal(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{1,9}$/.test(text)) return undefined
   const ordinal = Number(text)

@@ -1,5 +1,6 @@
-// Reads a job's metrics report line by line. A line is a sample in the OpenMetrics text format (specification 1.0, "Text format"): a name, labels in
-// braces, and a value. The reader is as lenient as the platform: types, help and the end marker are optional, and text after the value is ignored.
+// Reads a job's metrics report line by line. Each line is a sample in the OpenMetrics text format (specification 1.0, "Text format"): a name, labels
+// in braces, and a value. The reader is as lenient as the platform: types, help text and the end marker are optional, and anything after the value is
+// ignored.
 import { faultOf, ReportFault } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
 import { reportCaps, type ReportCaps } from './report-fault.ts'
@@ -7,17 +8,17 @@ import { maxSecret, redactedTo, redactedValue, type RedactText } from '../../lib
 import type { ReportedMetric } from '../../model/job-reports.ts'
 import type { ReportRead } from '../port/inside.ts'
 
-// Splits chunks of text, which may be cut anywhere, into lines. Lines that are too long are skipped.
+// Splits text, which may arrive in arbitrary chunks, into lines. Overlong lines are skipped.
 
-/** Maximum number of characters in a line. */
+/** Maximum length of a line, characters. */
 const maxLineLength = 64 * 1024
 
-/** Splits text into lines and passes on each line without its line break. */
+/** Splits text into lines and passes each one on without its line break. */
 interface LineReader {
   write(text: string): void
-  /** Ends the text. The remaining text counts as the last line. */
+  /** Signals the end of the text. Any remaining text counts as the last line. */
   end(): void
-  /** Number of lines that were skipped because they were too long. */
+  /** Number of lines skipped because they were too long. */
   readonly skipped: number
 }
 
@@ -54,22 +55,22 @@ export function createLineReader(onLine: (line: string) => void): LineReader {
 }
 
 /**
- * Limits of a metrics report. `names`, `series` and `texts` (UTF-16 units of all texts together) apply to a whole report, `labels` applies to a
- * series, and `text` (UTF-16 units) to a single text.
+ * Limits of a metrics report. `names`, `series` and `texts` (total UTF-16 units of all texts) apply to a whole report, `labels` to a series, and
+ * `text` (UTF-16 units) to a single text.
  */
 export const metricLimits = { names: 50, series: 500, texts: 128 * 1024, labels: 16, text: 256 } as const
 
 const sample = /^([A-Za-z_:][\w:]*)(?:[ \t]*\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]+([^\s#]{1,64})(?=[\s#]|$)/
 const label = /[ \t,]*([A-Za-z_]\w*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"/y
 const figure = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i
-/** Metric names that are reserved for other types of reports. */
+/** Metric names that are reserved for other report types. */
 const reservedNames: ReadonlySet<string> = new Set(['coverage', 'findings', 'dotenv'])
-/** Matches label names that would clash with Pipespan's attributes. The format itself reserves labels with `__`. */
+/** Matches label names that would clash with Pipespan's attributes. The format itself reserves the prefix `__`. */
 const reservedLabels = /^(?:__|platform_|project_|vcs_|cicd_|otel_)/
 
 /**
- * Reads a metrics report. `source`: the artifact's bytes. Returns one sample for each combination of name and labels: a later sample replaces an
- * earlier one. `dropped` counts samples that have no number or exceed the limits. Rejects only with an error of `source` itself.
+ * Reads a metrics report. `source`: the artifact's bytes. Returns one sample for each combination of name and labels; later samples replace earlier
+ * ones. `dropped` counts samples that have no number or exceed the limits. Rejects only with an error from `source` itself.
  */
 export async function readMetrics(
   source: AsyncIterable<Uint8Array>,
@@ -119,12 +120,12 @@ function metricOf(line: string, redactText: RedactText): ReportedMetric | undefi
   const [, name = '', braces = '', value = ''] = sample.exec(line) ?? []
   if (name === '' || reservedNames.has(name) || name.length > metricLimits.text || !figure.test(value)) return undefined
   const number = Number(value)
-  // A metric whose name contains a secret is dropped. The name cannot be redacted, because a metric with another name is another metric.
+  // A metric whose name contains a secret is dropped. The name cannot be redacted, because renaming a metric turns it into a different one.
   if (!Number.isFinite(number) || redactText(name) !== name) return undefined
   return { name, labels: labelsOf(braces, redactText), value: number }
 }
 
-/** Parses the labels of a sample. They are redacted, and sorted by name, so that their order does not matter. */
+/** Parses the labels of a sample, redacts them, and sorts them by name so that their order does not matter. */
 function labelsOf(braces: string, redactText: RedactText): Record<string, string> {
   const labels: [string, string][] = []
   label.lastIndex = 0

@@ -1,13 +1,12 @@
-// Schemas of the spans in OTLP/JSON (opentelemetry-proto, "JSON Protobuf Encoding": IDs are hex, and 64-bit numbers may be strings). A span is
-// invalid if a required field has a wrong value; unknown fields are ignored. Attributes are read without zod, because a span may have thousands of
-// them.
+// Schemas of spans in OTLP/JSON (opentelemetry-proto, "JSON Protobuf Encoding": IDs are hex, and 64-bit numbers may be strings). A span is invalid if
+// a required field has an invalid value; unknown fields are ignored. Attributes are read without zod, because a span may have thousands of them.
 import { z } from 'zod'
 import { objectOf } from './json-documents.ts'
 import type { OwnAttributes, OwnValue } from '../../model/own-span.ts'
 
-/** Maximum length of an attribute's key, UTF-16 units. */
+/** Maximum length of an attribute key, UTF-16 units. */
 const maxKey = 255
-/** Maximum number of elements in an attribute's list value. */
+/** Maximum number of elements in an attribute's array value. */
 const maxElements = 64
 
 const instant = z.union([z.string().regex(/^\d{1,20}$/), z.int().nonnegative().transform(String)])
@@ -21,8 +20,8 @@ const hexId = (digits: number) =>
     .refine(id => !/^0+$/.test(id))
 
 /**
- * Returns the value of an attribute; undefined if it is not valid. Maps are converted to JSON texts, and so are lists that contain anything except
- * texts.
+ * Returns the value of an attribute; undefined if it is invalid. Maps are converted to JSON text, and so are lists that contain anything other than
+ * strings.
  */
 function valueOf(given: unknown): OwnValue | undefined {
   const { stringValue, boolValue, bytesValue, intValue, doubleValue, arrayValue, kvlistValue } = objectOf(given)
@@ -36,7 +35,7 @@ function valueOf(given: unknown): OwnValue | undefined {
   return other === undefined ? undefined : (textsOf(arrayValue) ?? jsonOf(other))
 }
 
-/** Returns the value as JSON text; undefined if it is nested too deeply to be serialized. */
+/** Returns the value as JSON text; undefined if it is too deeply nested to be serialized. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
@@ -46,7 +45,7 @@ function jsonOf(value: unknown): string | undefined {
   }
 }
 
-/** Returns the texts of a list; undefined if one of its elements is not a text. */
+/** Returns the list if all its elements are strings; otherwise undefined. */
 function textsOf(list: unknown): readonly string[] | undefined {
   const { values = [] } = objectOf(list)
   if (list === undefined || !Array.isArray(values)) return undefined
@@ -54,7 +53,7 @@ function textsOf(list: unknown): readonly string[] | undefined {
   return texts.every(text => typeof text === 'string') ? texts : undefined
 }
 
-/** Attributes without a valid value are dropped. */
+/** Attributes with invalid values are dropped. */
 const attributes = z
   .array(z.unknown())
   .optional()

@@ -1,5 +1,5 @@
-// Reads the spans that a job has written as OTLP/JSON. A file contains one request, or one request per line. Each span is checked and moved into the
-// job's trace. A span whose parent is not among these spans becomes a child of the job's span.
+// Reads the spans that a job wrote as OTLP/JSON. A file contains one export request, or one per line. Each span is validated and moved into the job's
+// trace. A span whose parent is not among these spans becomes a child of the job's span.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { documentsOf, listOf, objectOf } from './json-documents.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
@@ -9,25 +9,22 @@ import type { SpanCounts } from '../port/inside.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 
-/**
- * Limits of a job's own spans: the number of bytes of a file, the number of spans of a job, and the numbers of attributes, events and links of a
- * span.
- */
+/** Limits for a job's own spans: bytes per file, spans per job, and attributes, events and links per span. */
 const maxOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
-/** Maximum number of items that are checked, whether valid or not, because a file may have millions of items. */
+/** Maximum number of items that are validated, whether or not they are valid, because a file may contain millions. */
 const maxChecked = 5_000
-/** Maximum number of lines that are read of a file, not counting blank ones. */
+/** Maximum number of non-blank lines read from a file. */
 const maxLines = 20_000
-/** Number of IDs that are looked up in one turn of the event loop. The iterator computes a hash for each. */
+/** Number of IDs that are looked up in one turn of the event loop. The iterator computes a hash for each ID. */
 const idsPerTurn = 1_000
-/** Maximum error that is assumed for the clock of a job's machine, ms. */
+/** Maximum clock error assumed for the machine on which a job ran, ms. */
 const tolerance = 3_600_000
 
 export interface SpanCollector {
-  /** Reads one file of spans. Returns the fault that ended the reading early, if any. Rejects only with an error of `source` itself. */
+  /** Reads one file of spans. Returns the fault that ended reading early, if any. Rejects only with an error from `source` itself. */
   read(source: AsyncIterable<Uint8Array>, isLines: boolean): Promise<ReportFault | undefined>
   readonly counts: Readonly<SpanCounts>
-  /** Drops the spans that have one of these IDs. */
+  /** Drops all spans that have one of these IDs. */
   withoutIds(ids: Iterable<string>): Promise<void>
   spans(): OwnSpan[]
 }
@@ -61,7 +58,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     }
   }
 
-  /** Reads a request: a whole file or one of its lines. Each span is checked in its own turn of the event loop. */
+  /** Reads one request, which is a whole file or one line. Each span is validated in its own turn of the event loop. */
   async function readRequest(text: string): Promise<void> {
     const requests = documentsOf(text).map(one => objectOf(one).resourceSpans)
     if (!requests.some(Array.isArray)) throw new ReportFault('foreign', 'The file is JSON, but not OTLP with spans.')
@@ -75,7 +72,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     }
   }
 
-  /** A fault in a line only ends the reading of this line. The first fault is thrown after all lines have been read. */
+  /** A fault in one line does not stop the others from being read. The first fault is thrown after all lines have been read. */
   async function readLines(text: string): Promise<void> {
     const lines = text.split('\n').filter(line => line.trim() !== '')
     let first: ReportFault | undefined
@@ -96,7 +93,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
         const caps = { packed: maxOfSpans.bytes, unpacked: maxOfSpans.bytes }
         for await (const window of textOf(source, caps)) text += window
       })
-      // If a file ends too early, its complete lines are read.
+      // If a file is truncated, its complete lines are still read.
       if (isLines) return (await faultOf(async () => readLines(wholeLines(text, ended)))) ?? ended
       return ended ?? faultOf(async () => readRequest(text))
     },
@@ -129,12 +126,11 @@ const lists = [
   ['links', 'droppedLinksCount', maxOfSpans.links],
 ] as const
 
-/** The known fields of spans, events and links. Only these fields are copied, because an item may have any number of other fields. */
+/** The known fields of spans, events and links. Only these are copied, because an item may have any number of other fields. */
 const fields = [...Object.keys(otlpSpan.shape), 'timeUnixNano']
 
 /**
- * Shortens the lists of a span before the span is checked, because the check is slow. Omitted items are added to the protocol's counts of dropped
- * items.
+ * Truncates the lists of a span before it is validated, because validation is slow. Omitted items are added to the protocol's dropped-item counts.
  */
 function withinCaps(item: unknown): unknown {
   if (typeof item !== 'object' || item === null) return item
@@ -149,7 +145,7 @@ function withinCaps(item: unknown): unknown {
   return cut
 }
 
-/** Returns the parent of each span whose parent is among these spans. A parent that would close a cycle is omitted. */
+/** Returns the parent of each span whose parent is among these spans. A parent that would create a cycle is omitted. */
 function parentsOf(found: ReadonlyMap<string, OtlpSpan>): Map<string, string> {
   const parents = new Map<string, string>()
   for (const { spanId, parentSpanId: parent } of found.values()) {
@@ -170,7 +166,7 @@ function ownSpan(span: OtlpSpan, parent: string | undefined, traces: ReadonlySet
     attributes,
     events: events.map(({ timeUnixNano: at, name: event, attributes: own }) => ({ at, name: event, attributes: own })),
     links: links.map(({ traceId, spanId: to, attributes: own }) => ({
-      // If a link leads to one of the file's own traces, its trace ID is removed, so that the link leads to the pipeline's trace.
+      // If a link points to one of the file's own traces, its trace ID is removed, so that it points to the pipeline's trace.
       ...(!traces.has(traceId) && { traceId }),
       ...{ spanId: to, attributes: own },
     })),

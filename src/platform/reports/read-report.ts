@@ -1,4 +1,4 @@
-// Reads a job's reports of all types except test reports, with one request for each report.
+// Reads a job's reports of all types except test reports, with one request per report.
 import { readCoverage } from './coverage.ts'
 import { readMetrics, createLineReader } from './open-metrics.ts'
 import { reportCaps, type ReportCaps } from './report-fault.ts'
@@ -21,7 +21,7 @@ const severities: ReadonlySet<string> = new Set([
   ...['unknown', 'low', 'medium', 'high'],
 ])
 
-/** Reads a report of findings. `source`: the artifact's bytes. Rejects only with an error of `source` itself. */
+/** Reads a findings report. `source`: the artifact's bytes. Rejects only with an error from `source` itself. */
 export async function readFindings(
   source: AsyncIterable<Uint8Array>,
   type: ReportType,
@@ -38,12 +38,12 @@ export async function readFindings(
       }
     }
   })
-  // If the report could not be read to its end, its counts would be too low, so they are dropped.
+  // The counts of a report that could not be read to its end would be too low, so they are dropped.
   const findings = [...counts].map(([severity, count]) => ({ type, severity, count }))
   return { report: fault === undefined && findings.length > 0 ? { findings } : undefined, dropped: 0, fault }
 }
 
-/** Returns the list of findings in a document or, for SARIF, the list of runs. */
+/** Returns the list of findings in a document (for SARIF, the list of runs). */
 function findingsIn(document: unknown, type: ReportType): unknown {
   if (type === 'codequality') return document
   return objectOf(document)[type === 'sarif' ? 'runs' : 'vulnerabilities']
@@ -55,17 +55,17 @@ function severityOf(finding: unknown): string[] {
   return [typeof severity === 'string' ? severity : 'unknown']
 }
 
-// Reads a job's dotenv report in the same way as the platform: lines of `KEY=value`, without quotes and without continued lines. Values are often
-// secrets, so only the values of allowed keys are kept.
+// Reads a job's dotenv report as the platform does: lines of `KEY=value`, without quoting or line continuation. Values are often secrets, so only the
+// values of allowed keys are kept.
 
-/** Size limits of a dotenv report in bytes. They are well above the platform's own limit, which is 5 KB by default. */
+/** Size limits for a dotenv report, bytes. They are well above the platform's own limit, which is 5 KB by default. */
 const caps = { packed: 1024 * 1024, unpacked: 1024 * 1024 }
 const limits = { keys: 100, texts: 128 * 1024 } as const
 
 const assignment = /^\s*([A-Za-z_]\w{0,254})\s*=(.*)$/
 
 /**
- * Reads a dotenv report. `source`: the artifact's bytes. `dropped` counts allowed keys beyond the limits. Rejects only with an error of `source`
+ * Reads a dotenv report. `source`: the artifact's bytes. `dropped` counts allowed keys beyond the limits. Rejects only with an error from `source`
  * itself.
  */
 export async function readDotenv(

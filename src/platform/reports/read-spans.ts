@@ -1,4 +1,4 @@
-// Reads the spans that a job has written into its artifacts, with one request for each configured path.
+// Reads the spans that a job wrote to its artifacts, with one request per configured path.
 import { createSpanCollector } from './own-spans.ts'
 import { PlatformError } from '../port.ts'
 import { redactedTo, redactedValue, redactionTurns } from '../../lib/text-redaction.ts'
@@ -6,7 +6,7 @@ import type { OwnAttributes, OwnLink, OwnSpan, OwnValue } from '../../model/own-
 import type { InsideRules, ReadSpans, SpansRead } from '../port/inside.ts'
 import type { JobCalls } from '../rest/jobs.ts'
 
-/** Maximum length of a text in a span, UTF-16 units, even if the configuration allows more. */
+/** Maximum length of a text in a span, UTF-16 units. It applies even if the configured limit is higher. */
 const maxSpanText = 64 * 1024
 
 export function createReadSpans(
@@ -35,13 +35,13 @@ export function createReadSpans(
   }
 }
 
-/** Returns undefined if only the file is missing. If the project or the endpoint is missing, it throws the error again. */
+/** Returns undefined if only the file is missing. Rethrows the error if the project or the endpoint is missing. */
 function undefinedIfMissing(error: unknown): undefined {
   const isMissing = error instanceof PlatformError && error.kind === 'not-found' && !error.affectsAllRequests
   if (!isMissing || /project/i.test(error.detail ?? '')) throw error
 }
 
-/** Redacts a text and then cuts it. A value that has a key is redacted together with its key. */
+/** Redacts a text and then truncates it. A value that has a key is redacted together with its key. */
 type Clean = (text: string, key?: string) => string
 
 async function cleanSpan(span: OwnSpan, cleanOne: Clean, turn: (text: string) => Promise<void>): Promise<OwnSpan> {

@@ -36,7 +36,7 @@ export function createTestReports(
       return {
         of: async job => {
           const group = groupNameOf(job.name ?? '')
-          // Parallel jobs share one suite, and the total time of these jobs is not known, so the suite has no maximum time.
+          // Parallel jobs share one suite, and their total time is unknown, so there is no maximum time for the suite.
           const maxSeconds = group === job.name ? maxSecondsOf(job) : undefined
           const found = await readTestReport(report, group, { ...kept, maxCases: reportCaps.cases, maxSeconds })
           return found && clean(found)
@@ -48,8 +48,8 @@ export function createTestReports(
 }
 
 /**
- * Returns the maximum plausible time in the job's test report. It may exceed the job's duration, because some reports add up the times of tests that
- * ran in parallel.
+ * Returns the maximum plausible time in the job's test report. It may exceed the job's duration, because some reports sum the times of tests that ran
+ * in parallel.
  */
 function maxSecondsOf({ start, end }: JobSnapshot): number {
   return 10 * Math.max(1, (end - start) / 1_000)
@@ -75,7 +75,9 @@ export interface TestReadOptions extends Omit<CollectorOptions, 'maxCases'> {
   readonly caps?: ReportCaps | undefined
 }
 
-/** Reads a JUnit report. `source`: the artifact's bytes, which are a gzip of one or more documents. Rejects only with an error of `source` itself. */
+/**
+ * Reads a JUnit report. `source`: the artifact's bytes, which are a gzip of one or more documents. Rejects only with an error from `source` itself.
+ */
 export async function readJunit(source: AsyncIterable<Uint8Array>, options: TestReadOptions): Promise<TestsRead> {
   const { caps = reportCaps, ...kept } = options
   const collector = createTestCollector({ ...kept, maxCases: caps.cases })
@@ -87,8 +89,8 @@ export async function readJunit(source: AsyncIterable<Uint8Array>, options: Test
   return collector.collected(fault)
 }
 
-// Redacts secrets and e-mail addresses in all texts of a test report, and then cuts the texts. This happens before any text is stored or exported.
-// Tests are distinguished by their original names, before they are redacted. The work is spread over several turns of the event loop.
+// Redacts secrets and e-mail addresses in all texts of a test report, and then truncates the texts, before anything is stored or exported. Tests are
+// told apart by their original names, before redaction. The work is spread over several turns of the event loop.
 
 /** `maxText`: maximum length of a message or a stack trace, UTF-16 units. */
 export async function cleanTests(

@@ -1,9 +1,9 @@
-// Declares the error of a report that cannot be read further, with a remedy for each reason, and the limits for reading reports. The reader of each
-// type of report decides whether to keep the data that it read before the error.
+// Declares the error for a report that cannot be read any further, a remedy for each reason, and the limits for reading reports. The reader for each
+// report type decides whether to keep the data that it read before the error.
 import { Fault } from '../../lib/fault.ts'
 import type { ReportFaultReason } from '../../model/test-report.ts'
 
-/** The error that stops the reading of a report. It becomes the `fault` of the result. */
+/** The error that stops reading a report. It becomes the result's `fault`. */
 export class ReportFault extends Fault {
   readonly reason: ReportFaultReason
 
@@ -13,7 +13,7 @@ export class ReportFault extends Fault {
   }
 }
 
-/** Returns the ReportFault that `read` throws, or undefined if `read` completes. Other errors are passed on. */
+/** Returns the ReportFault that `read` throws, or undefined if `read` completes. Other errors are rethrown. */
 export async function faultOf(read: () => Promise<void>): Promise<ReportFault | undefined> {
   try {
     await read()
@@ -46,15 +46,15 @@ const remedies: Readonly<Record<ReportFaultReason, string>> = {
   foreign: 'Let each entry of `artifacts:reports` name only files of its format.',
 }
 
-/** Limits for how much of a report is read. Some are the platform's own limits; others are wider limits that Pipespan sets. */
+/** Limits how much of a report is read. Some limits are the platform's own; others are set by Pipespan and are more generous. */
 export interface ReportCaps {
-  /** Maximum number of bytes of a report that are downloaded. */
+  /** Maximum number of bytes downloaded for a report. */
   readonly packed: number
-  /** Maximum number of bytes of a report after unpacking. */
+  /** Maximum size of a report after decompression, bytes. */
   readonly unpacked: number
-  /** Maximum depth of nested elements in a report. */
+  /** Maximum nesting depth of elements in a report. */
   readonly depth: number
-  /** Maximum number of test cases whose result is read. Further cases are only counted. */
+  /** Maximum number of test cases whose results are read. Cases beyond this limit are only counted. */
   readonly cases: number
 }
 

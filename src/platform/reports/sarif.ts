@@ -1,8 +1,8 @@
-// Finds the level of each result in a SARIF report (SARIF 2.1.0, 3.27.10). If a result has no level, the level of its rule applies. The rule belongs
-// to the tool's driver or to one of its extensions, and an invocation may override its level.
+// Determines the level of each result in a SARIF report (SARIF 2.1.0, 3.27.10). If a result has no level, its rule's level applies. The rule belongs
+// to the tool's driver or to one of its extensions, and an invocation may override the rule's level.
 import { listOf, objectOf } from './json-documents.ts'
 
-/** The reference from a result, or from an override, to a rule. */
+/** A reference to a rule, from a result or from an override. */
 interface RuleReference {
   /** The id of the rule. A hierarchical id (`a/b/c`) also refers to the rules `a/b` and `a` (3.27.5). */
   readonly id: string | undefined
@@ -22,13 +22,13 @@ interface Component {
   readonly name: string | undefined
   readonly guid: string | undefined
   readonly rules: readonly Rule[]
-  /** The component's rules by id and by GUID. If several rules have the same name, the first one is used. */
+  /** The component's rules by ID and by GUID. If several rules share a name, the first one is used. */
   readonly byName: ReadonlyMap<string, Rule>
 }
 
 /** The level of a result if neither the result nor its rule has one. */
 const defaultLevel = 'warning'
-/** Maximum number of parts of a hierarchical id that are looked up. */
+/** Maximum number of parts in a hierarchical id that are looked up. */
 const maxParts = 10
 
 /** Returns the level of each result in a SARIF run. */
@@ -38,11 +38,11 @@ export function levelsOf(run: unknown): string[] {
   const ofDriver = componentOf(driver)
   const ofExtensions = listOf(extensions).map(componentOf)
   const all = [ofDriver, ...ofExtensions]
-  // The position of each component. This index avoids a search for each result, because a report may have very many extensions.
+  // The position of each component. This index avoids a linear search for each result, because a report may have a great many extensions.
   const places = new Map(all.map((one, place) => [one, place]))
   const [allByGuid, allByName] = [firstBy(all, 'guid'), firstBy(all, 'name')]
 
-  /** Returns the component that a reference names; undefined if there is no such component. */
+  /** Returns the component to which a reference points; undefined if there is none. */
   const componentBy = (reference: unknown): Component | undefined => {
     const { index: number, guid, name } = objectOf(reference)
     const [index, byGuid, byName] = [indexOf(number), guidOf(guid), textOf(name)]
@@ -68,7 +68,7 @@ export function levelsOf(run: unknown): string[] {
     return levels
   })
   const overriding = overrides.filter(({ size }) => size > 0)
-  /** If only one invocation has overrides, they apply to results that do not name an invocation. */
+  /** If only one invocation has overrides, they also apply to results that do not reference an invocation. */
   const only = overriding.length === 1 ? overriding[0] : undefined
 
   const overriddenLevel = (
@@ -111,13 +111,13 @@ function componentOf(value: unknown): Component {
   return { name: textOf(name), guid: guidOf(guid), rules, byName: new Map(named.toReversed()) }
 }
 
-/** Maps each GUID or name to the first component that has it. Components without a GUID or name are not in the map. */
+/** Maps each GUID or name to the first component that has it. Components without one are not in the map. */
 function firstBy(components: readonly Component[], field: 'guid' | 'name'): Map<string | undefined, Component> {
   const named = components.filter(one => one[field] !== undefined)
   return new Map(named.toReversed().map(one => [one[field], one]))
 }
 
-/** Returns the id and then the ids above it: `a/b/c`, `a/b`, `a`. */
+/** Returns the id followed by its ancestors: `a/b/c`, `a/b`, `a`. */
 function idsOf(id: string | undefined): string[] {
   const parts = id?.split('/', maxParts) ?? []
   return [...new Set([id ?? '', ...parts.map((_, index) => parts.slice(0, parts.length - index).join('/'))])]
@@ -127,12 +127,12 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Reads a GUID, which may be written in upper or lower case. */
+/** Reads a GUID, ignoring case. */
 function guidOf(value: unknown): string | undefined {
   return textOf(value)?.toLowerCase()
 }
 
-/** Reads an index. In SARIF, -1 is the default of every index and means that there is none. */
+/** Reads an index. In SARIF every index defaults to -1, which means that there is none. */
 function indexOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
 }

@@ -1,32 +1,29 @@
 // Groups the cases of one suite into tests: some cases are further runs of the same test.
 //
-// Data-driven tests share a name, and some tests have no name. Therefore cases with the same name are different tests: the second one has the ordinal
-// 2. They are runs of one test only if the report shows it, in one of two ways:
+// Data-driven tests share a name, and some tests have no name. So cases with the same name are treated as different tests, and the second one gets
+// the ordinal 2. They are treated as runs of one test only if the report shows it, in one of two ways:
 //   - the number in `attempt`, `retry` or `rerun` of a case is higher than in the previous case with the same name; or
-//   - the suite declares a number of tests, has more cases than that, and exactly that many different names.
-// File and line count as parts of the name. The last run that was not skipped decides whether the test passed. A test is flaky if one of its runs
-// failed and another one passed. It is not flaky if every run failed.
+//   - the suite declares a number of tests, has more cases than that, and exactly that many distinct names.
+// File and line count as part of the name. The last run that was not skipped decides whether the test passed. A test is flaky if at least one of its
+// runs failed and at least one passed.
 import { createHash } from 'node:crypto'
 import { maxSecret } from '../../lib/text-redaction.ts'
 import type { TestFailure, TestName, TestResult } from '../../model/test-report.ts'
 
-// Computes the name of a test, and the hash that identifies the test in all runs of its job.
+// Computes a test's name and the hash that identifies the test across all runs of its job.
 interface NamedCase {
   readonly name: string
   readonly classname: string
   readonly file?: string | undefined
 }
 
-/**
- * Maximum length of an exported test name, because a test's parameters may be of any length. More characters are kept until the name has been
- * redacted.
- */
+/** Maximum length of an exported test name, because parameters in the name may be arbitrarily long. More is kept until the name has been redacted. */
 export const maxTestName = 1_024
 const maxKept = maxTestName + maxSecret
 
 /**
- * Returns the name of a test. `name`: class and name, or only the name if it begins with the class. `suite`: the suite's name, or the class if the
- * suite has no name.
+ * Returns the name of a test. `name`: the class and the name, or only the name if it already begins with the class. `suite`: the suite's name, or the
+ * class if the suite has none.
  */
 export function testNameOf({ name, classname }: NamedCase, suite: string): TestName {
   const full = classname === '' || name.startsWith(classname) ? name : name === '' ? classname : `${classname}.${name}`
@@ -34,8 +31,8 @@ export function testNameOf({ name, classname }: NamedCase, suite: string): TestN
 }
 
 /**
- * Returns the first 48 bits of a SHA-256 over class and name (file and name if there is no class). If several tests have this name, the hash also
- * includes the ordinal of the second and later ones. The suite is not included, because some reports name suites after the machine or the time. In a
+ * Returns the first 48 bits of a SHA-256 of class and name (file and name if there is no class). If several tests share this name, the hash of the
+ * second and later ones also includes their ordinal. The suite is not included, because some reports name suites after the machine or the time. In a
  * report of 100,000 tests, the probability that two of them have the same hash is 1 in 50,000.
  */
 function testHashOf({ name, classname, file = '' }: NamedCase, ordinal?: number): number {
@@ -45,7 +42,7 @@ function testHashOf({ name, classname, file = '' }: NamedCase, ordinal?: number)
   return digest.readUIntBE(0, 6)
 }
 
-/** Cuts a text. The result is a copy, because a slice would keep the whole string in memory. */
+/** Truncates a text. The result is a copy, because a slice would keep the whole string in memory. */
 function shortened(text: string): string {
   if (text.length <= maxKept) return text.toWellFormed()
   return Buffer.from(text.slice(0, maxKept).toWellFormed()).toString()
@@ -55,17 +52,17 @@ export interface CaseRun extends NamedCase {
   readonly line?: number | undefined
   readonly seconds?: number | undefined
   readonly result: TestResult
-  /** Number of failures and errors in this case. It covers several runs if the case itself reports that the test was repeated. */
+  /** Number of failures and errors in this case. It covers several runs if the case itself reports that the test was rerun. */
   readonly failures: number
-  /** True if the suite failed, and not one of its tests. */
+  /** True if the suite itself failed, rather than one of its tests. */
   readonly isOfSuite?: boolean | undefined
   /** True if the error occurred in the teardown after the run that the previous case reported. */
   readonly isTeardown?: boolean | undefined
-  /** The number of the run if the report contains one; otherwise 0. */
+  /** The run number in the report; 0 if the report has none. */
   readonly run: number
 }
 
-/** A test, which is a case and its further runs. */
+/** A test: a case and its reruns. */
 export interface TestState {
   readonly hash: number
   readonly test: TestName
@@ -78,7 +75,7 @@ export interface TestState {
 }
 
 interface Known extends TestState {
-  /** The hash of the test's name, with its file and line. */
+  /** The hash of the test's name, followed by its file and line. */
   readonly identity: string
   /** The number of the test's last run. */
   run: number
@@ -89,19 +86,19 @@ interface Known extends TestState {
 export interface SuiteCases {
   /** Adds a case. Calls `failureOf` once if the case failed. */
   add(run: CaseRun, failureOf: (test: TestName) => TestFailure | undefined): void
-  /** Returns the tests in the order of the report. `declared`: the number of tests that the suite declares. */
+  /** Returns the tests in report order. `declared`: the number of tests that the suite declares. */
   tests(declared: number | undefined): readonly TestState[]
 }
 
 /**
- * Creates the collection of one suite's cases. `suite`: the suite's name. `onRelease` is called for each failure that is dropped because another run
- * of its test decides the result.
+ * Creates a collection for the cases of one suite. `suite`: the suite's name. `onRelease` is called for each failure that is dropped because another
+ * run of the same test decides the result.
  */
 export function createSuiteCases(suite: string, onRelease: () => void): SuiteCases {
   const all: Known[] = []
-  /** The last test with each name. The key is the hash of the name. */
+  /** The most recent test with each name, keyed by the hash of the name. */
   const latest = new Map<number, Known>()
-  /** The first test with each name, file and line. It saves `tests` a search among many cases. */
+  /** The first test with each name, file and line. It saves `tests` a linear search through many cases. */
   const first = new Map<string, Known>()
 
   function repeat(known: Known, again: Known): void {
@@ -141,7 +138,7 @@ export function createSuiteCases(suite: string, onRelease: () => void): SuiteCas
       }
     },
     tests: declared => {
-      // The number of declared tests does not include failures of the suite itself.
+      // The declared number of tests does not include failures of the suite itself.
       const own = all.filter(({ isOfSuite }) => isOfSuite).length
       if (declared === undefined || declared + own >= all.length || first.size !== declared + own) return all
       for (const known of all) {

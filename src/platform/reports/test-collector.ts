@@ -1,4 +1,4 @@
-// Collects the cases of a test report into totals, a limited number of suites and failures, and the sets of failed and passed tests.
+// Aggregates the cases of a test report into totals, a limited number of suites and failures, and the sets of failed and passed tests.
 import { ReportFault } from './report-fault.ts'
 import { createSuiteCases, isFailed, testNameOf, type CaseRun, type SuiteCases, type TestState } from './suite-cases.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -18,9 +18,9 @@ export interface ReportedSuite {
   readonly file?: string | undefined
   readonly seconds?: number | undefined
   readonly startedAt?: Millis | undefined
-  /** The number of tests that the suite declares. It includes those of nested suites. */
+  /** The number of tests that the suite declares, including those in nested suites. */
   readonly tests?: number | undefined
-  /** The number of failures and errors that the suite declares. It includes those of nested suites. */
+  /** The number of failures and errors that the suite declares, including those in nested suites. */
   readonly failures?: number | undefined
 }
 
@@ -28,7 +28,7 @@ export interface ReportedCase extends CaseRun {
   readonly words: { readonly type: string; readonly message: string; readonly stack: string }
 }
 
-/** Receives suites and cases in the report's order. The readers of all formats call it. */
+/** Receives suites and cases in report order. The readers for all formats call it. */
 export interface CaseSink {
   beginSuite(suite: ReportedSuite): void
   case(reported: ReportedCase): void
@@ -36,25 +36,25 @@ export interface CaseSink {
 }
 
 export interface CollectorOptions {
-  /** Maximum number of cases whose result is used. Further cases are only counted. */
+  /** Maximum number of cases whose results are used. Cases beyond this limit are only counted. */
   readonly maxCases: number
   /** Maximum length of a message or a stack trace, UTF-16 units. */
   readonly maxText: number
-  /** Maximum number of test cases that are kept with their times and become spans. */
+  /** Maximum number of test cases that are kept with their durations and become spans. */
   readonly keptCases: number
   /** Maximum plausible time of a suite or a case, s. Longer times are dropped and counted. */
   readonly maxSeconds?: number | undefined
 }
 
 export interface TestCollector extends CaseSink {
-  /** Ends the report and returns its results. `fault`: the reason why the report could not be read to its end. */
+  /** Ends the report and returns its results. `fault`: why the report could not be read to its end. */
   collected(fault?: ReportFault): { readonly report: TestReport; readonly outcomes: TestOutcomes }
 }
 
-/** Maximum numbers of suites, failures, tests and slow tests that are kept of one report. */
+/** Maximum numbers of suites, failures, flaky tests, failed tests and slow tests that are kept per report. */
 const limits = { suites: 1_000, failures: 100, flaky: 100, failedTests: 1_000, slowest: 10 } as const
 
-/** Maximum time of a test if the options set none, s. A longer time is an error in the report. */
+/** Maximum plausible time of a test if the options set none, s. A longer time is an error in the report. */
 const defaultMaxSeconds = 1e9
 
 interface OpenSuite {
@@ -76,7 +76,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   const totals = { total: 0, passed: 0, failed: 0, errored: 0, skipped: 0, flaky: 0, seconds: 0 }
   const dropped = { cases: 0, suites: 0, failures: 0, times: 0 }
   let read = 0
-  /** Number of failures and errors in all cases. One case may have several of them. */
+  /** Number of failures and errors in all cases. A single case may have several. */
   let seenFailures = 0
   /** The fault for the first suite that declares more failures than it has. */
   let mismatch: ReportFault | undefined
@@ -84,7 +84,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   /** Number of failures with a message in suites that are still open. */
   let pendingWords = 0
 
-  /** Returns the time, or undefined if it is too long to be plausible. */
+  /** Returns the time, or undefined if it is implausibly long. */
   function plausible(seconds: number | undefined): number | undefined {
     if (seconds === undefined || seconds <= (options.maxSeconds ?? defaultMaxSeconds)) return seconds
     dropped.times += 1
@@ -128,7 +128,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
         kept.push({ name, ...(ordinal !== undefined && { ordinal }), result, seconds: seconds ?? 0 })
       }
     }
-    // A suite that contains only suites has no results of its own.
+    // A suite that contains only nested suites has no results of its own.
     if (tests.length === 0) return
     const seconds = (hasSuites ? undefined : plausible(reported.seconds)) ?? own
     totals.seconds += seconds ?? 0
@@ -232,7 +232,7 @@ function firstLine(text: string): string {
   return text.trimStart().split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** Cuts a text. The result is a copy, because a slice would keep the whole string in memory. */
+/** Truncates a text. The result is a copy, because a slice would keep the whole string in memory. */
 function shortened(text: string, limit: number): string {
   return Buffer.from(text.slice(0, limit).toWellFormed()).toString()
 }

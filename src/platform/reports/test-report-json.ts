@@ -1,5 +1,5 @@
-// Reads the test report of a pipeline in the form that the platform has parsed (`test_report`). It is used for platforms that do not serve the
-// reports of single jobs. Each suite in the report has the name of a job.
+// Reads the test report of a pipeline as the platform has parsed it (`test_report`). It is used for platforms that do not serve test reports of
+// single jobs. Each suite in the report is named after a job.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { maybe, wireList, wireText } from '../rest/wire-field.ts'
@@ -8,7 +8,7 @@ import { isFailed } from './suite-cases.ts'
 import { ReportFault } from './report-fault.ts'
 import type { TestsRead } from '../port/inside.ts'
 
-/** Statuses of tests that did not pass. Every other status counts as passed: `success`, and statuses that a future platform may add. */
+/** Statuses of tests that did not pass. Every other status counts as passed: `success`, and any status that a future platform may add. */
 const results = { failed: 'fail', error: 'error', skipped: 'skip' } as const
 
 const words = maybe(z.string())
@@ -36,7 +36,7 @@ const testSuite = z.object({
   test_cases: wireList.catch([]),
 })
 
-/** The response of `GET /projects/:id/pipelines/:pipeline_id/test_report`. A suite, and each of its cases, is only parsed when it is read. */
+/** The response of `GET /projects/:id/pipelines/:pipeline_id/test_report`. Suites and their cases are parsed only when they are read. */
 export const testReport = z.object({ test_suites: wireList.catch([]) })
 export type RestTestReport = z.infer<typeof testReport>
 
@@ -50,7 +50,7 @@ async function* inTurns(items: readonly unknown[]): AsyncGenerator {
   }
 }
 
-/** Returns the tests of the suite that has this job's name; undefined if there is no such suite. */
+/** Returns the tests of the suite named after this job; undefined if there is no such suite. */
 export async function readTestReport(
   report: RestTestReport,
   job: string,

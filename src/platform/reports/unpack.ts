@@ -1,4 +1,4 @@
-// Unpacks and decodes an artifact as a stream, within its size limits. The event loop gets a turn between two chunks of text.
+// Decompresses and decodes an artifact as a stream, within its size limits. It yields to the event loop between two chunks of text.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { ReportFault } from './report-fault.ts'
@@ -6,15 +6,15 @@ import type { ReportCaps } from './report-fault.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
 
-/** Number of bytes at the start of a file that are searched for a byte order mark and an encoding in an XML declaration. */
+/** Number of bytes at the start of a file that are searched for a byte order mark and an XML encoding declaration. */
 const headBytes = 256
 
-/** Number of bytes that are read in one turn of the event loop. Samples of metrics are the slowest content and take 13 ms for this many bytes. */
+/** Number of bytes that are read in one turn of the event loop. Metric samples are the slowest content; they take 13 ms for this many bytes. */
 export const bytesPerTurn = 8 * 1024
 
 /**
- * Yields the text of an artifact, which is a gzip with one or more members, or plain text. `isText` recognises plain text by its first bytes; by
- * default it accepts XML and JSON. Throws a ReportFault; errors of the source are passed on.
+ * Yields the text of an artifact, which is plain text or a gzip with one or more members. `isText` detects plain text by its first bytes; by default
+ * it accepts XML and JSON. Throws a ReportFault; errors from the source are rethrown.
  */
 export async function* textOf(
   source: Bytes,
@@ -48,11 +48,12 @@ async function* unpacked(source: Bytes, isText: (head: Uint8Array) => boolean): 
   yield* gunzipped(all)
 }
 
-/** Number of bytes that are unpacked at a time. The number is small because unpacking may multiply it by a thousand. */
+/** Number of compressed bytes that are decompressed at a time. It is small because the output may be a thousand times as large. */
 const windowBytes = 8 * 1024
 
 /**
- * Yields everything that can be unpacked before it throws an error. A Node.js pipe would drop the data that was not yet read when the error occurs.
+ * Yields everything that can be decompressed before it throws an error. A Node.js pipe would drop data that had not been read when the error
+ * occurred.
  */
 async function* gunzipped(source: Bytes): Bytes {
   const gunzip = createGunzip()
@@ -64,7 +65,7 @@ async function* gunzipped(source: Bytes): Bytes {
   ended.catch(() => undefined)
   try {
     for await (const window of inWindows(source)) {
-      // After an error the callback of `write` may never be called, so `ended` is awaited, too.
+      // After an error the `write` callback may never be called, so the code also waits for `ended`.
       await Promise.race([ended, new Promise<void>(resolve => gunzip.write(window, () => resolve()))])
       yield* ready.splice(0)
     }
@@ -79,7 +80,7 @@ async function* gunzipped(source: Bytes): Bytes {
   yield* ready
 }
 
-/** Splits the bytes into pieces of equal size. A damaged file then always yields the same bytes, in whatever chunks they arrive. */
+/** Splits the bytes into pieces of equal size, so that a corrupt file always yields the same bytes, however its bytes are chunked on arrival. */
 async function* inWindows(source: Bytes): Bytes {
   let pending: Uint8Array = new Uint8Array(0)
   for await (const chunk of source) {
@@ -106,21 +107,21 @@ async function* atMost(source: Bytes, limit: number, what: string): Bytes {
     bytes += chunk.length
     if (bytes <= limit) yield chunk
     else {
-      // The text is cut at the exact byte, so that the result does not depend on the chunks in which the bytes arrive.
+      // The text is truncated at the exact byte, so that the result does not depend on how the bytes are chunked on arrival.
       if (left > 0) yield chunk.subarray(0, left)
       throw new ReportFault('too_large', `The report has more than ${limit} bytes ${what}.`)
     }
   }
 }
 
-/** Splits the source into its first bytes and the rest. If the source fails after some bytes, reading the rest throws the error. */
+/** Splits the source into its first bytes and the rest. If the source fails after some bytes, the error is thrown when the rest is read. */
 export async function begun(source: Bytes, bytes: number): Promise<{ head: Uint8Array; rest: Bytes }> {
   const iterator = source[Symbol.asyncIterator]()
   const chunks: Uint8Array[] = []
   let length = 0
   while (length < bytes) {
     const next = await iterator.next().catch((error: unknown) => {
-      // If bytes arrived before the error, they are read first.
+      // Bytes that arrived before the error are read first.
       if (length === 0) throw error
       return { failed: error }
     })
@@ -153,7 +154,7 @@ export function looksLikePlainText(head: Uint8Array): boolean {
   return head.every(byte => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d)
 }
 
-/** Returns the encoding that the byte order mark names, or else the encoding in the XML declaration, or else UTF-8. */
+/** Returns the encoding that the byte order mark indicates, or else the one in the XML declaration, or else UTF-8. */
 function encodingOf(head: Uint8Array): string {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'

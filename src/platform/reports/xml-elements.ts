@@ -1,5 +1,5 @@
-// Parses chunks of text into XML elements. The text is one document or several in a row. The parser is lenient: it skips text that is not well-formed
-// and reports it once. It knows only the five entities of XML and refuses a document type that declares entities.
+// Parses chunks of text into XML elements. The text contains one or more concatenated documents. The parser is lenient: it skips text that is not
+// well-formed and reports it once. It supports only XML's five predefined entities and rejects a document type that declares entities.
 import sax from 'sax'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { textOf } from './unpack.ts'
@@ -8,24 +8,25 @@ import type { ReportCaps } from './report-fault.ts'
 export type Attributes = Readonly<Record<string, string>>
 
 export interface ElementSink {
-  /** Called at an XML declaration, because a new document begins there, even if elements are still open. */
+  /** Called on an XML declaration, because a new document begins there, even if elements are still open. */
   document(): void
   open(name: string, attributes: Attributes): void
   text(text: string): void
   close(name: string): void
 }
 
-/** Maximum length of an attribute, a comment or a tag, in characters. Longer text between tags arrives in pieces. */
+/** Maximum length of an attribute, a comment or a tag, in characters. Longer text between tags is delivered in pieces. */
 const maxTokenLength = 1024 * 1024
 const maxAttributes = 1_000
 const maxFaults = 1_000
 
-/** Matches errors that the parser reports between two documents of one file. These errors are ignored. */
+/** Matches the errors that the parser reports between two documents in one file. They are ignored. */
 const betweenDocuments = /^(?:Inappropriately located doctype declaration|XML declaration encoding)/
 
 /**
- * Reads an artifact and passes its elements to `sink`. `foreign` is called at the end and returns a fault if the report has another format. Returns
- * the first fault: the one that ended the reading, or else the one for text that is not well-formed. Rejects only with an error of the source itself.
+ * Reads an artifact and passes its elements to `sink`. `foreign` is called at the end and returns a fault if the report is in another format. Returns
+ * the first fault: the one that stopped reading or, if there is none, the one for text that is not well-formed. Rejects only with an error from the
+ * source itself.
  */
 export async function readElements(
   source: AsyncIterable<Uint8Array>,
@@ -33,7 +34,7 @@ export async function readElements(
   sink: ElementSink,
   foreign: () => ReportFault | undefined,
 ): Promise<ReportFault | undefined> {
-  // The library has only a global limit. No other file uses this library.
+  // The `sax` library has only a global limit. No other file uses the library.
   Object.assign(sax, { MAX_BUFFER_LENGTH: maxTokenLength })
   const parser = sax.parser(true, { strictEntities: true } as sax.SAXOptions)
   let firstFault: ReportFault | undefined
@@ -87,7 +88,7 @@ export async function readElements(
   }
 
   return faultOf(async () => {
-    // The text is written in chunks of a few KiB, because the parser checks the size of its buffers only between two chunks.
+    // The text is written in chunks of a few KiB, because the parser checks its buffer sizes only between chunks.
     for await (const text of textOf(source, caps)) parser.write(text)
     parser.close()
     if (!sawElement) throw new ReportFault('not_xml', 'The report is not XML.')

@@ -1,5 +1,5 @@
-// Reads a response of the platform: its JSON body, and in its headers the rate limit (`RateLimit-Remaining`, `RateLimit-Reset`, `Retry-After`) and
-// the platform's clock (`Date`).
+// Reads a response from the platform: its JSON body and, from its headers, the rate limit (`RateLimit-Remaining`, `RateLimit-Reset`, `Retry-After`)
+// and the platform's clock (`Date`).
 import { httpDate, retryAfter } from '../../lib/retry-after.ts'
 import { knownOf } from '../../model/versioned.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -9,12 +9,12 @@ import type { Streamed } from './http.ts'
 
 type Headers = Readonly<Record<string, string>>
 
-/** The smallest value of `RateLimit-Reset` that is a Unix time. Smaller values are seconds from now, as in the IETF draft. */
+/** Smallest value of `RateLimit-Reset` that is taken as a Unix time. Smaller values are seconds from now, as in the IETF draft. */
 const minUnixTime = 1_000_000_000
 
 /**
- * True if a 429 response comes from the rate limit of a single endpoint. Such a response is JSON and lacks the headers of the general rate limit.
- * `keys`: the keys of the response's JSON body.
+ * True if a 429 response comes from the rate limit of a single endpoint. Such a response is JSON and lacks the general rate limit headers. `keys`:
+ * the keys of the response's JSON body.
  */
 export function isOfEndpoint(status: number | undefined, headers: Headers, keys: readonly string[]): boolean {
   const hasGeneralLimit = Object.keys(headers).some(name => name.startsWith('ratelimit-'))
@@ -22,20 +22,20 @@ export function isOfEndpoint(status: number | undefined, headers: Headers, keys:
 }
 
 /**
- * Returns the rate limit in a response as durations. `RateLimit-Reset` is a Unix time on the platform's clock, so it is compared with the `Date` of
- * the same response. After a 429, the pause is at least `minPause` ms.
+ * Returns the rate limit of a response as durations. `RateLimit-Reset` is a Unix time on the platform's clock, so it is compared with the same
+ * response's `Date`. After a 429, the pause is at least `minPause` ms.
  */
 export function budgetFactsOf(status: number, headers: Headers, now: Millis, minPause: number): BudgetFacts {
   const platformNow = servedAt(headers) ?? now
   const remaining = count(headers['ratelimit-remaining'])
   const resetIn = untilReset(count(headers['ratelimit-reset']), platformNow)
-  // If the response reports a rate limit or an overload, `Retry-After` applies to all requests.
+  // If the response signals a rate limit or an overload, its `Retry-After` applies to all requests.
   const asked = status === 429 || status === 503 ? retryAfter(headers['retry-after'], platformNow) : undefined
   const pause = status === 429 ? Math.max(minPause, asked ?? resetIn ?? 0) : asked
   return knownOf({ remaining, resetIn, pause })
 }
 
-/** Returns the time on the platform's clock at which the platform sent the response. */
+/** Returns the time, on the platform's clock, at which the platform sent the response. */
 export function servedAt(headers: Headers): Millis | undefined {
   return httpDate(headers.date)
 }
@@ -49,7 +49,7 @@ function count(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,15}$/.test(header.trim()) ? Number(header) : undefined
 }
 
-/** Measures how far the platform's clock is ahead of our clock. */
+/** Tracks how far the platform's clock is ahead of ours. */
 export interface ClockOffset {
   /**
    * Returns the clock offset in ms. It is negative if the platform's clock is behind ours, and undefined until a response contains the platform's
@@ -65,8 +65,8 @@ export interface ClockOffset {
 
 /**
  * Estimates the clock offset from the `Date` headers of responses. `Date` has whole seconds, and the platform wrote it between `sentAt` and
- * `receivedAt`. So each response proves an interval of possible offsets. The estimate changes only if it is outside the interval, and then by as
- * little as possible. Therefore the offset is 0 if the clocks agree, and elapsed times do not jitter with the latency of responses.
+ * `receivedAt`, so each response narrows the offset to an interval. The estimate changes only if it falls outside that interval, and then by as
+ * little as possible. Therefore the offset is 0 if the clocks agree, and elapsed times do not jitter with response latency.
  */
 export function createClockOffset(): ClockOffset {
   let offset: number | undefined
@@ -86,13 +86,13 @@ export function createClockOffset(): ClockOffset {
 export async function jsonOf(answer: Streamed, maxBytes: number, secrets: readonly string[]): Promise<unknown> {
   const { status, headers, endpoint } = answer
   const whole = await bounded(answer, maxBytes)
-  // A 202 without a body means that the platform has accepted the request and has no result yet.
+  // A 202 without a body means that the platform has accepted the request but has no result yet.
   if (status === 202 && whole.length === 0) return null
   try {
     return JSON.parse(new TextDecoder().decode(whole))
   } catch {
-    // The JSON parser's message is not used, because it quotes the body. A body that does not begin like JSON was not cut off. It comes from a proxy,
-    // whatever its content type.
+    // The JSON parser's message is not used, because it quotes the body. If a body does not even begin like JSON, it was not truncated: it comes from
+    // a proxy, whatever its content type.
     const type = headers['content-type']
     const text = whole.toString('utf8', 0, maxErrorBytes)
     const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(text)
@@ -102,15 +102,15 @@ export async function jsonOf(answer: Streamed, maxBytes: number, secrets: readon
 }
 
 /**
- * Maximum number of JSON values in a response. When parsed, each value may take a hundred bytes, however short it is. A page of a hundred items has
- * about ten thousand values.
+ * Maximum number of JSON values in a response. Once parsed, a value may take a hundred bytes, however short its text is. A page of a hundred items
+ * has about ten thousand values.
  */
 const maxValues = 500_000
 const [comma, openList, openObject] = [0x2c, 0x5b, 0x7b]
 
 /**
- * Reads a whole response body within the limits. JSON values are counted by their first characters, and such characters within strings are counted,
- * too.
+ * Reads a whole response body within the limits. JSON values are counted by their first characters; occurrences of those characters inside strings
+ * are counted, too.
  */
 export async function bounded({ body, endpoint }: Streamed, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = []
@@ -119,7 +119,7 @@ export async function bounded({ body, endpoint }: Streamed, maxBytes: number): P
   for await (const chunk of body) {
     bytes += chunk.length
     for (const byte of chunk) if (byte === comma || byte === openList || byte === openObject) values += 1
-    // Throwing an error leaves the loop, which closes the connection.
+    // Throwing an error exits the loop, which closes the connection.
     if (bytes > maxBytes) throw errorOfAnswer('too-large', endpoint, `more than ${maxBytes} bytes`)
     if (values > maxValues) throw errorOfAnswer('too-large', endpoint, `more than ${maxValues} values`)
     chunks.push(chunk)

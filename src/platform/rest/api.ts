@@ -1,5 +1,5 @@
-// Sends requests to the API: builds URLs, reads responses as JSON, and checks their shapes. A response of the wrong shape is an error. In a list, an
-// invalid item is omitted, and its missing fields are logged.
+// Sends requests to the API: builds URLs, parses responses as JSON, and validates them against schemas. An invalid response is an error. Invalid
+// items in a list are omitted, and their missing fields are logged.
 import type { z } from 'zod'
 import { allOf, createListEnd, cutMessage, nextPage, type CutBy } from './pages.ts'
 import { errorOfAnswer } from './errors.ts'
@@ -16,7 +16,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { Streamed } from './http.ts'
 
 /**
- * Calls of the platform's API. Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. Paths begin with a
+ * Calls to the platform's API. Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. Paths begin with a
  * slash.
  */
 export interface Api {
@@ -26,7 +26,7 @@ export interface Api {
   /** Sends a change to the platform and reads the response. */
   change<S extends z.ZodType>(path: string, schema: S, options: CallOptions, change: Change): Promise<z.output<S>>
   /**
-   * Yields the pages of a list. Each page is fetched when the caller has finished the previous one. Invalid items are omitted, and the log names
+   * Yields the pages of a list. Each page is fetched once the caller has finished with the previous one. Invalid items are omitted, and the log names
    * their missing fields. `wanted`: optional fields whose absence is also logged.
    */
   pages<S extends z.ZodType>(
@@ -40,11 +40,11 @@ export interface Api {
   stream<T>(path: string, options: CallOptions, read: (answer: Streamed) => Promise<T>, query?: Query): Promise<T>
 }
 
-/** Called when items of a list were omitted. `list`: the last segment of the list's path, such as `jobs`. */
+/** Called when list items were omitted. `list`: the last segment of the list's path, such as `jobs`. */
 export type OnLeftOut = (list: string, count: number) => void
 
 export interface ApiOptions {
-  /** The API's base URL without a slash at its end. */
+  /** The API's base URL without a trailing slash. */
   readonly base: string
   readonly requester: Requester
   /** Maximum size of a response, bytes. */
@@ -53,15 +53,15 @@ export interface ApiOptions {
   readonly onLeftOut?: OnLeftOut | undefined
 }
 
-/** The maximum page size that the platform serves (REST document, "Limits"). */
+/** The platform's maximum page size (REST documentation, "Limits"). */
 const perPage = 100
-/** Maximum number of warnings that are remembered, so that each is logged once. The oldest warning is forgotten first. */
+/** Maximum number of warnings that are remembered so that each is logged only once. The oldest is evicted first. */
 const maxWarnings = 10_000
 
 export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOptions): Api {
   const warned = new Map<string, true>()
 
-  /** Logs each warning once, because the same list fails again in every round of polling. */
+  /** Logs each warning only once, because the same list fails again in every polling round. */
   function warnOnce(about: string, facts: object, message: string): void {
     if (!warned.has(about)) log.warn(facts, message)
     remember(warned, about, true, maxWarnings)
@@ -74,7 +74,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     return url
   }
 
-  /** The URL of a stored `next`, which cannot lead to another host. */
+  /** Returns the URL for a stored `next`, which cannot point to another host. */
   function continued(next: string): URL {
     const url = new URL(new URL(base).origin)
     const [pathname = '', ...search] = next.split('?')
@@ -104,7 +104,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
   }
 
   /**
-   * Logs optional fields that are absent. The items are read without these fields, but the result is incomplete. `fields`: the names of the optional
+   * Logs which optional fields are absent. Items without these fields are accepted, but the result is incomplete. `fields`: the names of the optional
    * fields.
    */
   function reportAbsent(endpoint: string, items: readonly unknown[], fields: readonly string[]): void {
@@ -118,14 +118,14 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     }
   }
 
-  /** Warns about a cut list once for each list of a project or a group, even if many of its pipelines have such a list. */
+  /** Warns about a truncated list once per project or group, even if many of its pipelines have such a list. */
   function reportCut(by: CutBy, left: number, endpoint: string, detail?: string): void {
     onLeftOut?.(nameOf(endpoint), left)
     const list = endpoint.replace(/(?<=\/(?:pipelines|hooks)\/)\d+/, ':id')
     warnOnce(`${list} is cut`, { endpoint, left, detail }, cutMessage(by, list))
   }
 
-  /** Warns once for each host, because every further page of every list leads to the same host. */
+  /** Warns once per host, because every further page of every list links to the same host. */
   function reportForeign(host: string, endpoint: string): void {
     warnOnce(
       `lists continue at ${host}`,
@@ -159,7 +159,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
       const endOf = createListEnd(max)
       for (let page = 1; ; page++) {
         const answer = await requester.ask(url, options, read).catch((error: unknown) => {
-          // The platform limits the offset of pages. The pages before the refused one remain valid.
+          // The platform limits how far a list can be paged by offset. The pages before the rejected one remain valid.
           if (page === 1 || !(error instanceof PlatformError && error.kind === 'refused')) throw error
           const by = url.searchParams.has('page') ? 'offset' : 'refusal'
           reportCut(by, 1, error.endpoint ?? path, error.detail)
@@ -189,7 +189,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
   }
 }
 
-/** Maximum number of items that are read of a list that is requested as a whole. */
+/** Maximum number of items read from a list that is requested as a whole. */
 export const maxListed = 1_000
 
 export function createAsking(api: Api, call: CallOptions): Asking {
@@ -202,14 +202,14 @@ export function createAsking(api: Api, call: CallOptions): Asking {
   }
 }
 
-/** Formats a time as in the platform's queries. */
+/** Formats a time for the platform's query parameters. */
 export function iso(at: Millis | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString()
 }
 
 /**
  * Returns the ID of a project or group as a path segment (`/` becomes `%2F`). Throws a PlatformError for an ID that would address something else,
- * such as `..`. The error concerns this ID alone, like an error response of the platform.
+ * such as `..`. The error affects only this ID, like an error response from the platform.
  */
 export function segmentOf(id: ResourceId): string {
   const path = String(id).replace(/^\/+|\/+$/g, '')
@@ -240,7 +240,7 @@ function nameOf(endpoint: string): string {
   return endpoint.slice(endpoint.lastIndexOf('/') + 1)
 }
 
-/** Returns the fields that the schema rejects, without the numbers of list items. */
+/** Returns the fields that the schema rejects, without list indices. */
 function fieldsOf(error: z.ZodError, whole: string): string[] {
   return [...new Set(error.issues.map(({ path }) => path.filter(part => typeof part !== 'number').join('.') || whole))]
 }

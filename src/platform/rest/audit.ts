@@ -13,12 +13,12 @@ import type { AuditEvent, AuditQuery, AuditSource, PlatformClient } from '../por
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
-/** The kind of audit events. It is selected by PIPESPAN_AUDIT, and not by the options for webhook events. */
+/** The kind of audit events. It is selected by PIPESPAN_AUDIT, not by the options for webhook events. */
 export const auditKind = 'audit'
 export const auditName = 'platform.audit'
 
 const details = 'details'
-/** The fields that name the action of an audit event, with the most specific field first. */
+/** The fields that may name an audit event's action, most specific first. */
 const actions = ['change', 'add', 'remove'] as const
 
 export const auditAttributes: readonly EventAttribute[] = [
@@ -48,14 +48,14 @@ export const auditAttributes: readonly EventAttribute[] = [
   shown('user.name', `${details}.author_name|author_name`),
 ]
 
-/** The attribute for the client's address, which is only exported with PIPESPAN_AUDIT_ADDRESS. */
+/** The attribute for the client's address, exported only with PIPESPAN_AUDIT_ADDRESS. */
 export const auditAddress: EventAttribute = text(
   'client.address',
   `${details}.ip_address|ip_address`,
   'only with `PIPESPAN_AUDIT_ADDRESS=true`',
 )
 
-/** Returns a short text for people: the platform's own sentence, or else the action and its object. */
+/** Returns a short human-readable text: the platform's own sentence, or else the action and its object. */
 export function auditBody(json: WireObject): string {
   const message = first(json, `${details}.custom_message`, readLongText)
   if (message !== undefined) return message
@@ -72,7 +72,7 @@ export function auditBody(json: WireObject): string {
 function typeOf(json: WireObject): string {
   const given = first(json, 'event_type', readText)
   if (given !== undefined) return given
-  // The last part of the name is used: `Service::Audit::InstanceScope` becomes `instance_scope`.
+  // Only the last part of the name is used: `Service::Audit::InstanceScope` becomes `instance_scope`.
   const [entity = ''] = (first(json, 'entity_type', readText) ?? 'unknown').split('::').slice(-1)
   const word = entity.replace(/(?<=[a-z\d])(?=[A-Z])/g, '_').toLowerCase()
   return `${word}.${actionOf(json) ?? 'custom'}`
@@ -98,7 +98,7 @@ export const defaultAuditWords: AuditWords = {
   ...{ profile: vendors.generic, redactText: createTextRedaction([]), address: false },
 }
 
-/** The schema of an audit event. An event without ID or time is invalid, because it could not be recognised when it is read again. */
+/** The schema of an audit event. An event without an ID or a time is invalid, because it could not be deduplicated. */
 export const restAuditEvent = (instance: string, words: AuditWords) =>
   z.unknown().transform((item, context): AuditEvent => {
     const json = readObject(item)
@@ -112,7 +112,7 @@ export const restAuditEvent = (instance: string, words: AuditWords) =>
   })
 
 /**
- * Reads an audit event. ID and time identify the event: they are the same in the lists of the instance, of the event's group and of a parent group.
+ * Reads an audit event. Its ID and time identify it: they are the same in the lists of the instance, of the event's group and of any parent group.
  */
 function readEvent(
   { id, at, json }: { readonly id: number; readonly at: Millis; readonly json: WireObject },

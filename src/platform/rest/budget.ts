@@ -1,27 +1,27 @@
-// The API budget decides whether a request may be sent now. It is a token bucket: its state is plain JSON and its transitions are pure functions,
-// so that a row of the store can hold it for all processes that share a token of the platform.
+// The API budget decides whether a request may be sent now. It is a token bucket whose state is plain JSON and whose transitions are pure functions,
+// so that a single row of the store can hold it for all processes that share a platform token.
 //
 //              one request                 refill: up to `burst`
 //   tokens ─────────────────► tokens − 1 ─────────────────► tokens
 //     │ fewer than 1 + reserve(priority)
 //     └───────────────────────────────► wait
 //
-// 1. While the platform's pause lasts, every request waits.
-// 2. A request waits while the number of requests that the platform announced as remaining is below 1 + the priority's reserve.
-// 3. A request waits while the tokens are below 1 + the priority's reserve. A lower priority has a larger reserve, so that higher ones are served
-//    sooner.
-// 4. Otherwise the request is granted. At most `perMinute` requests are granted in any minute: the burst and the refill of one minute together.
+// 1. While a pause requested by the platform lasts, every request waits.
+// 2. A request waits while the remaining number of requests that the platform announced is below 1 + the priority's reserve.
+// 3. A request waits while the number of tokens is below 1 + the priority's reserve. Lower priorities have a larger reserve, so that higher ones are
+//    served sooner.
+// 4. Otherwise the request is granted. At most `perMinute` requests are granted in any minute: the burst plus one minute's refill.
 import type { Budget, BudgetFacts, BudgetSnapshot } from '../port/budget.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Priority } from '../port.ts'
 
 export interface BudgetRules {
-  /** Maximum number of requests in any minute, at least 1. */
+  /** Maximum number of requests in any one-minute window, at least 1. */
   readonly perMinute: number
 }
 
-/** The state of the API budget as plain JSON. All its times come from the same clock, which is the clock of the process or of the store. */
+/** The state of the API budget as plain JSON. All its times come from the same clock, either the process's or the store's. */
 export interface BudgetState {
   readonly tokens: number
   /** The time at which `tokens` was computed. */
@@ -29,20 +29,20 @@ export interface BudgetState {
   /** The end of the pause that the platform requested. */
   readonly pausedUntil?: Millis | undefined
   /**
-   * The number of requests that the platform's own limit still allows until it resets. Requests that were granted since the platform announced the
-   * number are subtracted.
+   * The number of requests that the platform's own limit still allows until it resets. Requests granted since the announcement are already
+   * subtracted.
    */
   readonly announced?: { readonly remaining: number; readonly until: Millis } | undefined
 }
 
 export interface Grant {
   readonly state: BudgetState
-  /** 0 if the request is granted. Otherwise the time after which the caller must try again, ms. */
+  /** 0 if the request is granted; otherwise how long the caller must wait before trying again, ms. */
   readonly waitMs: number
 }
 
 const minute = 60_000
-/** Maximum time for which a pause or an announced limit is respected, ms. */
+/** Maximum time for which a pause or an announced limit is honoured, ms. */
 export const maxPause = 60 * minute
 
 /** The share of the burst that each priority leaves to higher priorities. */
@@ -58,7 +58,7 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
   const { tokens, pausedUntil, announced } = state
   if (pausedUntil !== undefined) return { state, waitMs: Math.min(maxPause, pausedUntil - now) }
   const needed = 1 + (burstOf(rules) - 1) * reserves[priority]
-  // The request waits for the longer of the two times. Otherwise a lower priority might wait less than a higher one.
+  // The request waits for the longer of the two times. Otherwise a lower priority might wait for less time than a higher one.
   const isReserved = announced !== undefined && announced.remaining < needed
   const untilReset = isReserved ? Math.min(maxPause, announced.until - now) : 0
   // The margin compensates for rounding errors: after the wait there must be enough tokens.
@@ -70,8 +70,8 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
 }
 
 /**
- * Applies the rate limit of a response to the budget. If two announced limits are in force, the stricter one counts, because responses may overtake
- * each other.
+ * Applies a response's rate limit to the budget. If two announced limits are in force, the stricter one applies, because responses may overtake each
+ * other.
  */
 export function observe(before: BudgetState, facts: BudgetFacts, now: Millis): BudgetState {
   const { tokens, at } = before
@@ -95,18 +95,18 @@ export function snapshotOf(rules: BudgetRules, before: BudgetState, now: Millis)
   }
 }
 
-/** Number of requests that may be sent at once after an idle time. It is above 1, so that each priority has a reserve. */
+/** Number of requests that may be sent at once after an idle period. It is greater than 1, so that each priority has a reserve. */
 function burstOf({ perMinute }: BudgetRules): number {
   return Math.max(1.5, perMinute / 6)
 }
 
-/** The refill rate in tokens per ms. At this rate, the burst and the refill of one minute together stay below `perMinute` + 1. */
+/** The refill rate in tokens per ms. At this rate, the burst plus one minute's refill stays below `perMinute` + 1. */
 function ratePerMs(rules: BudgetRules): number {
   return (rules.perMinute + 1 - burstOf(rules)) / minute
 }
 
 /**
- * Returns the state at `now`: tokens are refilled, and expired limits are removed. If the clock was set back by less than a minute, no tokens are
+ * Returns the state at `now`, with tokens refilled and expired limits removed. If the clock was set back by less than a minute, no tokens are
  * refilled until it catches up.
  */
 function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: BudgetState, now: Millis): BudgetState {
@@ -121,7 +121,7 @@ function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: Bu
 }
 
 /**
- * Whether a limit that ends at `until` is in force. An end that is further ahead than the maximum pause is ignored, because it was written when the
+ * Whether a limit that ends at `until` is in force. An end that is further away than the maximum pause is ignored, because it was written while the
  * clock was wrong.
  */
 function isInForce(until: Millis | undefined, now: Millis): boolean {
@@ -140,8 +140,8 @@ function latestInForce(before: Millis | undefined, pause: number | undefined, no
 export interface BudgetKeeper {
   read(): Promise<{ readonly state: BudgetState | undefined; readonly now: Millis }>
   /**
-   * Maximum time after which the state is read again, ms. It is set if other processes change the state, too, because they may have used less than
-   * expected.
+   * Maximum time after which a waiting caller rereads the state, ms. Set if other processes also change the state, because they may use less of the
+   * budget than expected.
    */
   readonly lookEvery?: number | undefined
   change<T>(change: (state: BudgetState | undefined, now: Millis) => { state: BudgetState; result: T }): Promise<T>
@@ -175,7 +175,7 @@ export function createKeptBudget(rules: BudgetRules, keeper: BudgetKeeper, clock
   }
 }
 
-/** A budget whose state is in this process's memory, for tests and for commands without a store. */
+/** Creates a budget whose state is in this process's memory, for tests and for commands without a store. */
 export function createInMemoryBudget(rules: BudgetRules, clock: Clock): Budget {
   let known = freshBudget(rules, clock.now())
   const keeper: BudgetKeeper = {

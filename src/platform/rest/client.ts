@@ -1,5 +1,5 @@
-// Offers the platform's REST API as typed calls. The file `request.ts` contains the rules of all requests. Each resource has a file with its calls
-// and the schemas of their responses.
+// Offers the platform's REST API as typed calls. The rules for all requests are in `request.ts`. Each resource has a file with its calls and their
+// response schemas.
 import { auditCalls } from './audit.ts'
 import { apiPath, connectRules, directDispatcher, type DispatcherFactory } from './http.ts'
 import type { EventWords } from '../webhook/read-event.ts'
@@ -27,9 +27,9 @@ export interface PlatformClientOptions extends Omit<
 > {
   /** Base URL of the platform, without `/api/v4`. */
   readonly url: string
-  /** A certificate authority that is trusted in addition to the default ones, PEM. */
+  /** A certificate authority (PEM) that is trusted in addition to the default ones. */
   readonly ca?: string | undefined
-  /** Creates the connections if they are not direct, such as through a proxy. */
+  /** Creates the connections if they are not direct, for example through a proxy. */
   readonly dispatcher?: DispatcherFactory | undefined
   /** Timeouts for connecting, for a response and for a stream, ms. */
   readonly timeouts?: { readonly connect: number; readonly answer: number; readonly stream?: number } | undefined
@@ -39,11 +39,11 @@ export interface PlatformClientOptions extends Omit<
   readonly onLeftOut?: OnLeftOut | undefined
   /** How the texts of audit events are read. By default, known secrets are redacted. */
   readonly eventWords?: EventWords | undefined
-  /** The facts that the operator's attribute rules need. By default there are none. */
+  /** The facts that the operator's attribute rules need. None by default. */
   readonly wanted?: WantedFacts | undefined
 }
 
-/** The client, including the calls that only the code in this folder uses. */
+/** The client, including the calls that are used only within this folder. */
 export interface RestClient extends PlatformClient, InsideClient, PipelineCalls, JobCalls {}
 
 const defaults = {

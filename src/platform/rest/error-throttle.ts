@@ -1,12 +1,12 @@
-// Logs a failure of the platform once, and not in every round, and logs when it is over. An outage is therefore one log message and not thousands.
+// Logs a platform failure once instead of in every round, and logs its end. So an outage produces one log message, not thousands.
 //
 // 1. A failure that concerns one subject, such as a project, is logged for that subject.
-// 2. A failure that may concern one subject or the whole platform (a timeout, a 5xx, a broken response) is held back. If another request succeeds
+// 2. A failure that may concern one subject or the whole platform (a timeout, a 5xx, a malformed response) is held back. If another request succeeds
 //    next, the failure is logged for its subject. After `maxUnclear` failures in a row, it is logged for the platform.
-// 3. A failure that concerns the whole platform (a refused token, no connection) is logged for the platform, and stops all requests.
-// 4. A failure may look like that but concern only one endpoint, because a proxy blocks one path or the token's scope does not suffice for it. If
-//    other subjects succeed after the failure, the next failure is logged once for the endpoint. If that happens twice, other requests continue. A
-//    single success does not suffice, because its response may have been sent before the token was revoked.
+// 3. A failure that concerns the whole platform (a rejected token, no connection) is logged for the platform, and stops all requests.
+// 4. Such a failure may in fact concern only one endpoint, because a proxy blocks one path or the token's scope is insufficient for it. If other
+//    subjects succeed after the failure, the next failure is logged once for the endpoint. If that happens twice, other requests continue. A single
+//    success is not enough, because its response may have been sent before the token was revoked.
 // 5. The endpoint's failure is over when a subject that failed at the endpoint succeeds. If a subject fails there after it has succeeded, that is a
 //    new failure.
 import { inSettingsOf } from '../port/error.ts'
@@ -14,26 +14,28 @@ import { remember } from '../../lib/bounded-map.ts'
 import type { Log } from '../../lib/log.ts'
 import type { ErrorThrottle, PlatformError } from '../port.ts'
 
-/** Maximum number of subjects that are remembered. The oldest is forgotten first. */
+/** Maximum number of subjects that are tracked. The oldest is evicted first. */
 const capacity = 10_000
-/** Maximum number of failing endpoints that are remembered, and of the subjects of each endpoint. */
+/** Maximum number of failing endpoints that are tracked, and of subjects tracked per endpoint. */
 const endpointCapacity = 1_000
-/** Number of unclear failures in a row after which the platform counts as failed. A success in between resets the count. */
+/** Number of consecutive unclear failures after which the platform counts as failed. A success resets the count. */
 const maxUnclear = 3
 
 interface FailingEndpoint {
-  /** The endpoint: method and path without IDs, such as `GET /projects/:id/feature_flags`. */
+  /** The endpoint as method and path without IDs, such as `GET /projects/:id/feature_flags`. */
   readonly name: string
   /** Subjects whose requests failed at the endpoint. */
   readonly failed: Map<string, true>
   /** Subjects whose requests have succeeded since the endpoint failed. */
   readonly answered: Map<string, true>
-  /** `hasFailed`: whether the endpoint has failed since a subject last succeeded. `cleared`: how often other subjects succeeded after a failure. */
+  /**
+   * `hasFailed`: whether the endpoint has failed since a subject last succeeded. `cleared`: how many times other subjects succeeded after a failure.
+   */
   hasFailed: boolean
   cleared: number
 }
 
-/** Creates the error throttle of a platform. `name`: the platform's name, if several platforms are configured. */
+/** Creates a platform's error throttle. `name`: the platform's name, if several platforms are configured. */
 export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
   const own = name === 'default' ? {} : { platform: name }
   const platform = name === 'default' ? 'the platform' : `the platform ${name}`

@@ -1,25 +1,25 @@
-// Creates the errors of all requests. Each error contains a description, the platform's message, and a remedy. Secrets are redacted.
+// Creates the errors for all requests. Each error contains a description, the platform's message, and a remedy. Secrets are redacted.
 //
-// The body of an error response may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a web page of a proxy.
+// The body of an error response may be JSON with `message` (a string, or an object of lists) or `error`, plain text, or a proxy's web page.
 import { briefly } from '../../lib/text-redaction.ts'
 import { redact } from '../../lib/secret.ts'
 import { PlatformError, type PlatformErrorFacts, type PlatformErrorKind } from '../port.ts'
 
-/** Maximum number of bytes that are read of an error response's body. */
+/** Maximum number of bytes read from an error response's body. */
 export const maxErrorBytes = 16 * 1024
-/** Maximum length of the platform's message. Longer messages are cut. */
+/** Maximum length of the platform's message. Longer messages are truncated. */
 const maxMessageLength = 200
 
 /**
- * `detail`: the platform's message in one line; undefined for an empty body. `affectsAllRequests`: true if the message was in `error`, and not in
+ * `detail`: the platform's message on one line; undefined for an empty body. `affectsAllRequests`: true if the message was in `error` rather than in
  * `message`.
  */
 interface ErrorBody extends Pick<PlatformErrorFacts, 'detail' | 'code' | 'affectsAllRequests' | 'keys'> {
-  /** True if the body is a web page. Such a page comes from a proxy or a wrong address. */
+  /** True if the body is a web page, which comes from a proxy or a wrong address. */
   readonly isPage: boolean
 }
 
-/** The unchanged body of an error response. `secrets`: texts to redact in addition to the secrets that this process knows. */
+/** The unchanged body of an error response. `secrets`: texts to redact in addition to the secrets known to this process. */
 export interface RawBody {
   readonly text: string
   readonly type: string | undefined
@@ -150,7 +150,7 @@ export function errorOfDetails(what: 'jobs' | 'bridges', refusal: PlatformError)
   })
 }
 
-/** Kinds of errors that are described by an endpoint and a short reason. Their `what` and `remedy` never vary. */
+/** Error kinds that are described by an endpoint and a short reason. Their `what` and `remedy` never vary. */
 const failures = {
   network: {
     what: 'The platform cannot be reached',
@@ -200,7 +200,7 @@ export function errorOfAnswer(
   })
 }
 
-/** Creates the error for a changing request that was redirected. Such a redirect is not followed, because the HTTP method might get lost. */
+/** Creates the error for a redirected write request. Such a redirect is not followed, because the HTTP method might be lost. */
 export function errorOfMovedChange(status: number, endpoint: string, to: URL): PlatformError {
   return new PlatformError({
     ...{ kind: 'not-found', status, endpoint },
@@ -227,7 +227,7 @@ export function errorOfNoApi(status: number, endpoint: string, detail: string | 
   })
 }
 
-/** Creates the error of an object storage to which the platform redirected the request. */
+/** Creates the error for a failed response from the object storage to which the platform redirected the request. */
 export function errorOfStorage(status: number, endpoint: string): PlatformError {
   return new PlatformError({
     ...{ kind: 'unavailable', endpoint },

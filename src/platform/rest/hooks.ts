@@ -1,5 +1,4 @@
-// The platform's webhooks: how they are listed, created and edited, how the daemon recognises its own webhooks, and how their stored deliveries are
-// read.
+// The platform's webhooks: how they are listed, created and edited, how the daemon recognises its own, and how their stored deliveries are read.
 import { z } from 'zod'
 import { allOf } from './pages.ts'
 import { everyFlag } from '../webhook/event-table.ts'
@@ -21,7 +20,7 @@ function flagsOf(hook: Readonly<Record<string, unknown>>): Record<string, boolea
 
 const urlVariable = z.object({ key: wireText })
 
-/** Returns the names of the masked parts of a webhook's URL. */
+/** Returns the names of the masked parts in a webhook's URL. */
 function namesOf(variables: readonly unknown[] = []): string[] {
   return variables.flatMap(one => urlVariable.safeParse(one).data?.key ?? [])
 }
@@ -59,8 +58,8 @@ export const restHook = z
 const masked = '\0'
 
 /**
- * Whether a webhook's URL has masked parts and may be the same as `wanted`. The platform shows `https://ci.example.com/{path}` and never the text
- * that `{path}` replaces. Either the host or the path must be shown without masks, because otherwise every webhook would match.
+ * Whether a webhook's URL has masked parts and may be the same as `wanted`. The platform shows `https://ci.example.com/{path}` but never the text
+ * behind `{path}`. Either the host or the path must be shown unmasked, because otherwise every webhook would match.
  */
 export function maybeAt(url: string, urlVariables: readonly string[], wanted: string): boolean {
   const template = url.replaceAll(/\{([^{}]{1,255})\}/g, (whole, name: string) =>
@@ -80,7 +79,7 @@ function parted(url: string): { readonly origin: string; readonly path: string }
   return origin === undefined || path === undefined ? undefined : { origin, path }
 }
 
-/** Whether the text consists of these parts in order, with at least one character between two of them. */
+/** Whether the text consists of these parts in order, with at least one character between adjacent parts. */
 function matches(parts: readonly string[], text: string): boolean {
   const [first = '', ...others] = parts
   const last = others.pop()
@@ -97,7 +96,7 @@ function matches(parts: readonly string[], text: string): boolean {
 
 const oversize = z.object({ oversize: z.literal(true) })
 
-/** The schema of a stored delivery. `names`: the names of the variables that the body may contain. */
+/** The schema of a stored delivery. `names`: the names of the variables that may remain in the body. */
 const restDelivery = (names?: ReadonlySet<string>) =>
   z
     .object({
@@ -127,7 +126,7 @@ const restDelivery = (names?: ReadonlySet<string>) =>
 
 export type HookCalls = Pick<PlatformClient, 'hooks' | 'createHook' | 'editHook' | 'hookDeliveries'>
 
-/** Creates the calls for webhooks. `variables`: the names of the variables that the body of a delivery may contain. */
+/** Creates the webhook calls. `variables`: the names of the variables that may remain in a delivery's body. */
 export function hookCalls(api: Api, variables: ReadonlySet<string> | undefined): HookCalls {
   const delivery = restDelivery(variables)
   return {
@@ -145,7 +144,7 @@ function hooksPath(owner: HookOwner): string {
 }
 
 /**
- * Builds the body of a request that creates or edits a webhook. `defaults`: flags that are only set for a new webhook, such as turning off push
+ * Builds the body of a request that creates or edits a webhook. `defaults`: flags that are only set on a new webhook, such as turning off push
  * events.
  */
 function wireHook(wish: HookWish, defaults: Readonly<Record<string, boolean>> = {}): Pick<Change, 'body' | 'secrets'> {

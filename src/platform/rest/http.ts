@@ -9,14 +9,14 @@ import { reasonOf } from '../../lib/fault.ts'
 import { pausableTimeout, type PausableTimeout } from '../../lib/timer.ts'
 import { redact } from '../../lib/secret.ts'
 
-/** The API's base path, below the platform's base URL. */
+/** The API's base path, relative to the platform's base URL. */
 export const apiPath = '/api/v4'
 
-/** Options of all connections, direct or through a proxy. */
+/** Options for all connections, direct or through a proxy. */
 export interface ConnectRules {
-  /** Trusted certificate authorities, PEM. If undefined, Node.js uses its own list. */
+  /** Trusted certificate authorities (PEM). If undefined, Node.js uses its own list. */
   readonly ca?: string[] | undefined
-  /** Timeout for opening a connection with its TLS handshake, ms. */
+  /** Timeout for opening a connection, including its TLS handshake, ms. */
   readonly timeout: number
 }
 
@@ -28,13 +28,13 @@ export function connectRules(ca: string | undefined, timeout: number): ConnectRu
   return { ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }), timeout }
 }
 
-/** HTTP/2 is disabled, because it has no advantage with few concurrent requests. */
+/** HTTP/2 is disabled, because it brings no benefit with few concurrent requests. */
 const kept = { keepAliveTimeout: 30_000, allowH2: false }
 
 export const directDispatcher: DispatcherFactory = ({ ca, timeout }) =>
   new Agent({ connect: { ...(ca && { ca }), timeout }, ...kept })
 
-/** URLs of proxies by the scheme of the request. `no`: comma-separated hosts to which requests are sent without a proxy. */
+/** Proxy URLs by request scheme. `no`: comma-separated hosts that are contacted without a proxy. */
 export interface PlatformProxies {
   readonly http?: string | undefined
   readonly https?: string | undefined
@@ -42,8 +42,8 @@ export interface PlatformProxies {
 }
 
 /**
- * Connects through the proxy that is configured for `url`, or directly if there is none. The proxies come from Pipespan's options, so undici does not
- * read the environment.
+ * Creates connections through the proxy that is configured for `url`, or direct ones if there is none. The proxies come from Pipespan's options, so
+ * undici does not read the environment.
  */
 export function proxiedDispatcher(url: string, proxies: PlatformProxies): DispatcherFactory {
   const proxy = url.startsWith('https:') ? proxies.https : proxies.http
@@ -58,8 +58,8 @@ export function proxiedDispatcher(url: string, proxies: PlatformProxies): Dispat
 }
 
 /**
- * Measures how far the platform's clock is ahead of ours, ms. It compares the `Date` of a response, which has whole seconds, with the middle of the
- * round trip. No token is needed. Returns undefined if the response has no date, and rejects if there is no response.
+ * Measures how far the platform's clock is ahead of ours, ms. It compares the `Date` of a response, which has whole seconds, with the midpoint of the
+ * round trip. No token is needed. Returns undefined if the response has no `Date`; rejects if there is no response.
  */
 export async function clockOffsetOf(
   instance: string,
@@ -77,9 +77,9 @@ export async function clockOffsetOf(
 
 export interface Streamed {
   readonly status: number
-  /** The headers of the response. Names are in lower case; the values of a repeated header are joined by commas. */
+  /** The response headers. Names are in lower case; the values of a repeated header are joined by commas. */
   readonly headers: Readonly<Record<string, string>>
-  /** The body of the response. Leaving the loop early closes the connection. The body throws a PlatformError if the connection breaks. */
+  /** The response body. Exiting the loop early closes the connection. The body throws a PlatformError if the connection breaks. */
   readonly body: AsyncIterable<Uint8Array>
   readonly endpoint: string
 }
@@ -91,13 +91,13 @@ export interface HttpRequest {
   readonly dispatcher: Dispatcher
   readonly method: Method
   readonly url: URL
-  /** The headers of the request. They include credentials only if `url` belongs to the platform. */
+  /** The request headers. They include credentials only if `url` belongs to the platform. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly endpoint: string
   /** Timeout for the response headers, and for each pause in the response body, ms. */
   readonly answerMs: number
-  /** Timeout from the first byte sent to the last byte received, ms. The time that the caller takes to read is not counted. */
+  /** Timeout from the first byte sent to the last byte received, ms. Time that the caller spends processing the body is not counted. */
   readonly wholeMs: number
   /** Texts that must not appear in errors. */
   readonly secrets: readonly string[]
@@ -105,8 +105,8 @@ export interface HttpRequest {
 }
 
 /**
- * The head of a response, or an error. `status`: undefined if there was no response. `to`: the target of a redirect; undefined if it cannot be
- * parsed.
+ * The status and headers of a response, or an error. `status`: undefined if there was no response. `to`: the target of a redirect; undefined if it
+ * cannot be parsed.
  */
 export type Head = { readonly headers: Streamed['headers'] } & (
   | { readonly as: 'answer'; readonly status: number; readonly body: Streamed['body'] }
@@ -114,7 +114,10 @@ export type Head = { readonly headers: Streamed['headers'] } & (
   | { readonly as: 'error'; readonly status: number | undefined; readonly error: PlatformError }
 )
 
-/** Sends the request and reads the head of the response. It follows no redirects. Rejects only if `signal` is aborted, with the signal's reason. */
+/**
+ * Sends the request and reads the status and headers of the response. Does not follow redirects. Rejects only if `signal` is aborted, with the
+ * signal's reason.
+ */
 export async function headOf(sent: HttpRequest): Promise<Head> {
   const { dispatcher, method, url, body, endpoint, answerMs, wholeMs, secrets, signal } = sent
   const timeout = pausableTimeout(wholeMs)
@@ -168,13 +171,13 @@ async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of body) {
     chunks.push(chunk)
     bytes += chunk.length
-    // Leaving the loop closes the connection.
+    // Exiting the loop closes the connection.
     if (bytes >= maxErrorBytes) break
   }
   return Buffer.concat(chunks).toString('utf8', 0, maxErrorBytes)
 }
 
-/** Returns an error that explains why there is no response, or only a part of it. */
+/** Returns an error that explains why there is no response or only part of one. */
 function connectionError(
   error: unknown,
   { endpoint, answerMs, wholeMs, secrets }: HttpRequest,
@@ -188,7 +191,7 @@ function connectionError(
   const stranger = strangerBy(error)
   const reason = redact(stranger === undefined ? code : `${stranger}: ${code}`, secrets)
   if (/TIMEOUT|ETIMEDOUT/.test(code)) return errorOfAnswer('timeout', endpoint, reason)
-  // These codes of OpenSSL mean an unknown issuer, a wrong name or an expired certificate.
+  // These OpenSSL codes mean an unknown issuer, a wrong name or an expired certificate.
   const isOfCertificate = /CERT|ISSUER|SIGNATURE|TLS/.test(code)
   return errorOfAnswer('network', endpoint, code === '' ? redact(reasonOf(error), secrets) : reason, isOfCertificate)
 }

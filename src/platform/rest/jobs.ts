@@ -1,7 +1,6 @@
-// Requests the jobs and bridges of a pipeline. Also streams what a job produced: its log, its artifacts, and the test report that the platform has
-// parsed.
+// Requests the jobs and bridges of a pipeline. Also streams a job's output: its log, its artifacts, and its test report as parsed by the platform.
 //
-// A job in a response has the same fields as a job in a pipeline event, and some that only REST reports.
+// A job in a response has the same fields as a job in a pipeline event, plus some that only the REST API reports.
 import { z } from 'zod'
 import { factsOf, listedFacts, listedTimes, readArtifacts } from '../webhook/job-fields.ts'
 import {
@@ -28,7 +27,7 @@ import type { JobFacts, ObservedJob, Runner } from '../../model/observation.ts'
 import type { Streamed } from './http.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** A job or a bridge, with the facts about its pipeline that it contains. */
+/** A job or a bridge, with the facts about its pipeline that the response includes. */
 export interface RestJob extends ObservedJob {
   readonly ref?: string | undefined
   readonly commit?: Commit | undefined
@@ -56,7 +55,7 @@ const restFacts = fieldsOf<JobFacts>({
 export const restJob = jobSchema('job')
 export const restBridge = jobSchema('bridge')
 
-/** The schema of a job. A job without ID or status is invalid. */
+/** The schema of a job. A job without an ID or a status is invalid. */
 function jobSchema(kind: JobFacts['kind']) {
   return z.unknown().transform((item, context): RestJob => {
     const json = readObject(item) ?? {}
@@ -69,7 +68,7 @@ function jobSchema(kind: JobFacts['kind']) {
   })
 }
 
-/** Maximum number of a job's artifacts that are read. The platform has about forty types of artifacts. */
+/** Maximum number of artifacts read per job. The platform has about forty artifact types. */
 const maxArtifacts = 100
 
 function readFacts(json: WireObject): Partial<JobFacts> {
@@ -87,15 +86,15 @@ function readFacts(json: WireObject): Partial<JobFacts> {
   }
 }
 
-/** Determines whether the runner is active. Newer platforms report instead whether it is paused. */
+/** Determines whether the runner is active. Newer platforms report whether it is paused instead. */
 function withActive(runner: Runner, json: WireObject = {}): Runner {
   const paused = readFlag(json.paused)
   return runner.active !== undefined || paused === undefined ? runner : { ...runner, active: !paused }
 }
 
 /**
- * The sizes of a job's artifacts in bytes, by type. Types that are not a word are omitted, and artifacts of the same type are added up. Undefined if
- * no artifact has a size.
+ * Returns the sizes of a job's artifacts by type, bytes. Types that are not a single word are omitted; the sizes of artifacts of the same type are
+ * added up. Returns undefined if no artifact has a size.
  */
 function sizesOf(artifacts: readonly WireObject[]): JobFacts['artifactSizes'] {
   const sizes = new Map<string, number>()
@@ -108,10 +107,10 @@ function sizesOf(artifacts: readonly WireObject[]): JobFacts['artifactSizes'] {
 }
 
 export interface JobCalls extends Pick<PlatformClient, 'jobLog'> {
-  /** Lists the jobs of all attempts, including retried ones, without bridges. */
+  /** Lists all jobs including retried ones, without bridges. */
   pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
   pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
-  /** Streams one of a job's artifacts, or a file in the artifact's archive, to `read`. Errors of `read` are passed on. */
+  /** Streams one of a job's artifacts, or a file in the artifact archive, to `read`. Errors from `read` are rethrown. */
   jobArtifact<T>(
     project: ResourceId,
     jobId: number,
@@ -119,7 +118,7 @@ export interface JobCalls extends Pick<PlatformClient, 'jobLog'> {
     options: CallOptions,
     read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
   ): Promise<T>
-  /** Requests the test reports of a pipeline's latest jobs, as the platform has parsed them. */
+  /** Requests the test reports of a pipeline's latest jobs, as parsed by the platform. */
   testReport(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestTestReport>
 }
 

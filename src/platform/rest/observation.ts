@@ -1,5 +1,4 @@
-// Requests the parts of one pipeline, and combines the responses into an observation. An item of a list does not have enough facts for an
-// observation.
+// Requests the parts of one pipeline and combines the responses into an observation. A list item alone does not contain enough facts for one.
 import { allOf } from './pages.ts'
 import { errorOfDetails } from './errors.ts'
 import { knownOf } from '../../model/versioned.ts'
@@ -24,7 +23,7 @@ export type ExtraFacts = Pick<
 export interface RestParts {
   /** Normalised base URL of the platform. */
   readonly instance: string
-  /** All jobs of the pipeline, including retried ones. Undefined if they were not requested. */
+  /** All jobs of the pipeline, including retried ones; undefined if they were not requested. */
   readonly jobs?: readonly RestJob[] | undefined
   readonly bridges?: readonly RestJob[] | undefined
 }
@@ -40,7 +39,7 @@ export type RestAnswers = RestParts &
     | { readonly pipeline?: undefined; readonly pipelineId: number; readonly project: ProjectFacts }
   )
 
-/** Requests the parts of one pipeline one by one, and makes one observation from the responses. */
+/** Requests the parts of one pipeline one by one, and combines the responses into one observation. */
 export function answersAbout(
   calls: PipelineCalls & Pick<JobCalls, 'pipelineJobs' | 'pipelineBridges'>,
   instance: string,
@@ -125,7 +124,7 @@ export function normalizeRest(answers: RestAnswers): Observation {
 }
 
 /**
- * Derives the merge request event from the ref. The refs of jobs are used, too, because the pipeline itself is not requested if its webhook was
+ * Derives the merge request event from the ref. The jobs' refs are used, too, because the pipeline itself is not requested if its webhook was
  * complete.
  */
 function mergeRequestEventOf({ pipeline, jobs, bridges }: RestAnswers): Pick<Observation, 'mergeRequestEvent'> {
@@ -134,15 +133,15 @@ function mergeRequestEventOf({ pipeline, jobs, bridges }: RestAnswers): Pick<Obs
 }
 
 /**
- * Returns the facts about the commit. Only responses about jobs contain the commit's message. Without a message the commit is omitted, so that a
- * message from a webhook is kept.
+ * Returns the facts about the commit. Only job responses contain the commit message. Without a message the commit is omitted, so that a message from
+ * a webhook is kept.
  */
 function commitOf(pipeline: RestPipeline, jobs: readonly RestJob[]): PipelineFacts['commit'] {
   const commit = jobs.find(job => job.commit?.message !== undefined && job.commit.id === pipeline.sha)?.commit
   return commit && knownOf({ id: commit.id, message: commit.message })
 }
 
-/** The commit's time. Only new platforms report it for pipelines, but jobs of the same commit always have it. */
+/** Returns the commit's time. Only newer platforms report it for pipelines, but jobs of the same commit always have it. */
 function committedAt(pipeline: RestPipeline, jobs: readonly RestJob[]): number | undefined {
   const ofJob = jobs.find(job => job.commit?.committedAt !== undefined && job.commit.id === pipeline.sha)
   return pipeline.committed_at ?? ofJob?.commit?.committedAt

@@ -1,17 +1,17 @@
-// Finds the next page of a list. It reads the `Link` header (RFC 8288), for offset and keyset pagination, or else counts up the page number. If the
-// platform does not end a list, this code ends it: at the maximum number of items, or when its pages repeat.
+// Finds the next page of a list. It reads the `Link` header (RFC 8288), for offset and keyset pagination, or else increments the page number. If the
+// platform never ends a list, this code does: at the maximum number of items, or when its pages repeat.
 import { maxItems, type Listed, type Page } from '../port.ts'
 
 export interface NextPage {
-  /** Path and query of the next page, without the host. Every page is requested at the configured address. */
+  /** Path and query of the next page, without the host. Every page is requested from the configured address. */
   readonly next: string | undefined
-  /** The host of the platform's link, if it is another host. */
+  /** The host in the platform's `Link` header, if it differs from the configured one. */
   readonly foreign?: string | undefined
 }
 
 /**
  * Returns the page after `items`, which are the response to `from`. A platform behind a proxy may not know its own address. Therefore only the query
- * of its link is used, and the token is not sent anywhere else.
+ * of its link is used, and the token is never sent to another host.
  */
 export function nextPage(link: string | undefined, items: readonly unknown[], from: URL): NextPage {
   const target = nextLink(link)
@@ -24,8 +24,8 @@ export function nextPage(link: string | undefined, items: readonly unknown[], fr
 }
 
 /**
- * Returns the page after a full page that has no `Link` header, because some proxies remove this header. It is the page with the next number, also in
- * a list with keyset pagination. After a page with more items than requested there is no next page, because such a list has no pages.
+ * Returns the page after a full page that has no `Link` header, because some proxies strip this header. It is the page with the next number, even in
+ * a list with keyset pagination. If a page has more items than requested, there is no next page, because such a list is not paginated.
  */
 function pageAfter(items: readonly unknown[], from: URL): string | undefined {
   const query = new URLSearchParams(from.search)
@@ -50,21 +50,21 @@ export function nextLink(header: string | undefined): string | undefined {
   return undefined
 }
 
-/** The minimum number of items that a page counts as, so that a list of empty pages ends, too. */
+/** Every page counts as at least this many items, so that a list of empty pages ends, too. */
 const minPage = 50
 
 /**
- * The reason why a list is cut: it has more items than are read, its pages repeat, or the platform refuses a further page, because of the page's
- * number (`offset`) or for another reason.
+ * Why a list is truncated: it is longer than the maximum, its pages repeat, or the platform rejects a further page, either because of its number
+ * (`offset`) or for another reason.
  */
 export type CutBy = 'length' | 'repetition' | 'offset' | 'refusal'
 
 export interface PageEnd {
-  /** The items of the page, without items beyond the limit. */
+  /** The items of the page that are within the limit. */
   readonly items: readonly unknown[]
   readonly next: string | undefined
   readonly cut?:
-    { readonly by: CutBy; /** Minimum number of items that are not read. */ readonly left: number } | undefined
+    { readonly by: CutBy; /** Minimum number of items that are left unread. */ readonly left: number } | undefined
 }
 
 export interface ListPage {
@@ -76,9 +76,9 @@ export interface ListPage {
   readonly total?: number | undefined
 }
 
-/** Returns a function that must be called with each page of one list, in order. */
+/** Returns a function that must be called with each page of a single list, in order. */
 export function createListEnd(max = maxItems): (page: ListPage) => PageEnd {
-  /** Identifies each page that was read so far by its first item, its last item and its number of items. */
+  /** Identifies each page read so far by its first item, its last item and its number of items. */
   const seen = new Set<string>()
   let room = max
   return ({ address, items: all, next, total = 0 }) => {
@@ -100,7 +100,7 @@ function keyOf(item: unknown): string {
   return JSON.stringify(id ?? name ?? item)
 }
 
-/** Returns the warning about a cut list. */
+/** Returns the warning about a truncated list. */
 export function cutMessage(by: CutBy, endpoint: string): string {
   const { what, remedy } = {
     length: {

@@ -1,7 +1,7 @@
-// Requests pipelines, one by one or as lists, their variables, and the labels of their merge requests.
+// Requests pipelines, individually or as lists, their variables, and the labels of their merge requests.
 //
-// The schemas contain only the fields that are used, and they are tolerant: unknown fields and statuses are accepted, an optional field of a wrong type
-// counts as absent, and a boolean that is null is false.
+// The schemas contain only the fields that are used, and they are tolerant: unknown fields and statuses are accepted, an optional field of the wrong
+// type counts as absent, and a null boolean is false.
 import { z } from 'zod'
 import { anyKnown, knownOf } from '../../model/versioned.ts'
 import { instanceOfProject } from '../../model/instance.ts'
@@ -59,7 +59,7 @@ export const restPipeline = z.object({
   detailed_status: maybe(z.object({ label: text })),
 })
 export type RestPipeline = z.infer<typeof restPipeline>
-/** Platforms before 13.6 do not report the project of a pipeline. It is then known from the request. */
+/** Platforms before 13.6 do not report a pipeline's project. It is then taken from the request. */
 const restPipelineOfProject = restPipeline.extend({ project_id: maybe(wireId) })
 
 /** A pipeline as an item of a list. */
@@ -108,11 +108,11 @@ export interface ReadVariables {
 export interface PipelineCalls extends Pick<PlatformClient, 'ownPipelines' | 'projectPipelines'> {
   pipeline(project: number, pipelineId: number, options: CallOptions): Promise<RestPipeline>
   pipelineVariables(project: ResourceId, pipelineId: number, options: CallOptions): Promise<ReadVariables>
-  /** Requests the labels of a merge request that the operator's attribute rules need. */
+  /** Requests those labels of a merge request that the operator's attribute rules need. */
   changeLabels(project: ResourceId, iid: number, options: CallOptions): Promise<PipelineFacts['labels']>
 }
 
-/** Creates the calls for pipelines. `wanted`: the facts that the operator's attribute rules need. */
+/** Creates the pipeline calls. `wanted`: the facts that the operator's attribute rules need. */
 export function pipelineCalls(api: Api, instance: string, wanted: WantedFacts | undefined): PipelineCalls {
   const [itemOfProject, itemOfAll] = [restListItem(instance), restListItemOfAll(instance)]
   return {
@@ -145,7 +145,7 @@ export function pipelineCalls(api: Api, instance: string, wanted: WantedFacts | 
   }
 }
 
-/** Adds the project to each item. Platforms before 13.6 do not name the project in an item, but the request names it by its number or its path. */
+/** Adds the project to each item. Platforms before 13.6 do not include the project in an item, but the request identifies it by number or path. */
 async function* withProject(
   pages: Pages<ListedItem>,
   project: ResourceId,
@@ -175,7 +175,7 @@ export function projectOfPipeline(
   instance: string,
 ): Partial<ProjectFacts> {
   const webUrl = /^(.+?)(?:\/-)?\/pipelines\/\d+$/.exec(pipeline.web_url ?? '')?.[1]
-  // In its links, the platform may use another base URL than the configured one.
+  // The platform's links may use a different base URL from the configured one.
   const root = webUrl?.startsWith(`${instance}/`) === true ? instance : instanceOfProject(webUrl)
   const path = webUrl !== undefined && root !== undefined ? decoded(webUrl.slice(root.length + 1)) : undefined
   const { project_id: id } = pipeline
@@ -190,7 +190,7 @@ function decoded(path: string): string | undefined {
   }
 }
 
-/** Returns the facts about the pipeline itself in a response or an item of a list. */
+/** Returns the facts about the pipeline itself, from a response or a list item. */
 export function observedPipelineOf(pipeline: Omit<RestPipeline, 'project_id'>): ObservedPipeline {
   const { created_at: createdAt, finished_at: finishedAt, updated_at: updatedAt } = pipeline
   return { facts: pipelineFacts(pipeline), times: knownOf({ createdAt, finishedAt, updatedAt }) }

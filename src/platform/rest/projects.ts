@@ -1,5 +1,5 @@
-// Requests projects and groups and what belongs to them: their access rights, commits and incidents, but not their pipelines. The schema of each
-// response is next to its call, and normalises the response.
+// Requests projects and groups along with their access rights, commits and incidents, but not their pipelines. Each response schema is next to its
+// call, and normalises the response.
 import { z } from 'zod'
 import { knownOf } from '../../model/versioned.ts'
 import { maybe, wireFlag, wireId, wireText, wireTime, wireUrl } from './wire-field.ts'
@@ -40,7 +40,7 @@ export const restProject = z
     archived: project.archived ?? false,
   }))
 
-/** Only owners of a group get its `runners_token`. It is a secret, so only its presence is read. */
+/** The platform returns a group's `runners_token` only to its owners. It is a secret, so only its presence is read. */
 const restGroup = z
   .object({ runners_token: z.unknown().optional() })
   .transform(group => typeof group.runners_token === 'string')
@@ -49,7 +49,8 @@ const restGroup = z
 const restUser = z.object({ is_admin: flag })
 
 /**
- * The schema of an incident. The platform lists incidents among its issues. Titles and texts are never read. An issue in an unknown state is invalid.
+ * The schema of an incident. The platform lists incidents among its issues. Titles and descriptions are never read. An issue in an unknown state is
+ * invalid.
  */
 const restIncident = (instance: string) =>
   z
@@ -65,7 +66,7 @@ const restIncident = (instance: string) =>
     })
     .transform((issue): ListedIncident => {
       const { iid, state, updated_at: at, created_at: openedAt, closed_at: closedAt, severity } = issue
-      // The full reference of an issue begins with the path of its project.
+      // The full reference of an issue begins with its project's path.
       const path = issue.references?.full?.replace(/#\d+$/, '')
       const project = {
         id: issue.project_id,
@@ -74,14 +75,14 @@ const restIncident = (instance: string) =>
       return { instance, project, iid, state, at, openedAt, closedAt, severity }
     })
 
-/** The schema of a commit. Only the times of commits are read, never IDs, messages or authors. */
+/** The schema of a commit. Only commit times are read, never IDs, messages or authors. */
 const restCommit = z
   .object({ authored_date: time, committed_date: time })
   .transform(({ authored_date: authoredAt, committed_date: committedAt }): Commit =>
     knownOf({ authoredAt, committedAt }),
   )
 
-/** The platform's number for the role Maintainer, the lowest role that may edit a project's hooks. */
+/** The platform's number for the Maintainer role, the lowest role that may edit a project's webhooks. */
 const maintainer = 40
 
 export type ProjectCalls = Pick<
@@ -123,7 +124,7 @@ export function projectCalls(api: Api, instance: string): ProjectCalls {
 
 const restGroupPath = z.object({ full_path: maybe(wireText) })
 
-/** Requests the project or group that the configuration names by its ID or path. */
+/** Requests the project or group that the configuration identifies by its ID or path. */
 export async function ownerOf({ as, named }: NamedOwner, ask: Pick<Asking, 'one'>): Promise<Owner> {
   const id = segmentOfNamed(named)
   if (as !== 'groups') {

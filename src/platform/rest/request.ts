@@ -1,17 +1,17 @@
-// Applies the rules of all requests: budget, credentials, redirects, retries, pauses.
+// Applies the rules for all requests: budget, credentials, redirects, retries, pauses.
 //
-//   call ─► queue of its priority ─► budget ─► send ─► head of the answer ─► JSON, or the stream of its body
+//   call ─► queue of its priority ─► budget ─► send ─► head of response ─► JSON, or the stream of its body
 //                                    ▲                 │ moved, token renewed: at once
-//                                    │                 │ stream at another host: at once, without credentials and budget
+//                                    │                 │ stream from another host: at once, without credentials and budget
 //                                    │                 │ 429: the budget makes all requests of this token wait; if it is the limit
 //                                    │                 │      of one endpoint, only this request waits
-//                                    └─────────────────┤ 5xx, network, timeout, JSON cut off: after a pause with jitter
+//                                    └─────────────────┤ 5xx, network, timeout, truncated JSON: after a back-off with jitter
 //                                                      └─ anything else, or too often: PlatformError
 //
-// The token is only sent to the platform's own origin. If the platform redirects a stream to an object storage, the answer is fetched there without
+// The token is only sent to the platform's own origin. If the platform redirects a stream to an object storage, the response is fetched there without
 // credentials, and never over a less secure connection.
 //
-// A change is repeated after a 429 or a 401, because these show that it was not made. It is not repeated if its outcome is unknown; the caller must
+// A change is retried after a 429 or a 401, because these prove that it was not made. It is not retried if its outcome is unknown; the caller must
 // then check.
 import PQueue from 'p-queue'
 import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
@@ -34,7 +34,7 @@ export interface RetryRules extends BackoffOptions {
 
 export interface RequesterOptions {
   readonly dispatcher: Dispatcher
-  /** Returns the token. It is called for every request, because the token's file may change. If it returns undefined, the request has no token. */
+  /** Returns the token. Called for every request, because the token file may change. If it returns undefined, the request is sent without a token. */
   readonly token: () => string | undefined
   readonly tokenType: keyof typeof credentials
   readonly userAgent: string
@@ -42,7 +42,7 @@ export interface RequesterOptions {
   /** Maximum number of concurrent requests with the same priority. */
   readonly concurrency: number
   /**
-   * `answerMs`: timeout from the first byte sent to the last byte received, ms; in a stream, the timeout for each pause. `streamMs`: timeout for a
+   * `answerMs`: timeout from the first byte sent to the last byte received, ms; for a stream, the timeout for each pause. `streamMs`: timeout for a
    * whole stream, ms.
    */
   readonly answerMs: number
@@ -54,7 +54,7 @@ export interface RequesterOptions {
   readonly onUnauthorized?: (() => void) | undefined
   /** Called on every response that is not an error. */
   readonly onAnswer?: (() => void) | undefined
-  /** Observes the `Date` of every response that is not an error. */
+  /** Observes the `Date` header of every response that is not an error. */
   readonly clockOffset?: ClockOffset | undefined
   readonly clock: Clock
   readonly log: Log
@@ -65,12 +65,12 @@ export interface Change {
   readonly method: Exclude<Method, 'GET'>
   /** The body, which is sent as JSON. */
   readonly body: Readonly<Record<string, unknown>>
-  /** Values of the body that must not appear in errors. */
+  /** Values in the body that must not appear in errors. */
   readonly secrets: readonly string[]
 }
 
 export interface Answer extends Streamed {
-  /** The URL that answered, after redirects. */
+  /** The URL that responded, after any redirects. */
   readonly url: URL
   /** Texts that must not appear in errors. */
   readonly secrets: readonly string[]
@@ -79,40 +79,42 @@ export interface Answer extends Streamed {
 /** Sends requests to the platform. Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. */
 export interface Requester {
   /**
-   * Sends a request and passes the response to `read`. If that fails with a temporary error, the request is sent again. After an error of kind
-   * `network`, `timeout` or `unavailable`, it is unknown whether a change was made.
+   * Sends a request and passes the response to `read`. On a transient error, the request is retried. After an error of kind `network`, `timeout` or
+   * `unavailable`, it is unknown whether a change was made.
    */
   ask<T>(url: URL, options: CallOptions, read: (answer: Answer) => Promise<T>, change?: Change): Promise<T>
-  /** Like `ask`, for a response body that may be long. If the body breaks off, `read` rejects, and the request is not sent again. */
+  /** Like `ask`, for a response body that may be long. If the body breaks off, `read` rejects, and the request is not retried. */
   stream<T>(url: URL, options: CallOptions, read: (answer: Streamed) => Promise<T>): Promise<T>
-  /** Aborts all unfinished requests. */
+  /** Aborts all requests in flight. */
   close(): Promise<void>
 }
 
 interface Sent {
   readonly call: CallOptions
   readonly change?: Change | undefined
-  /** True if another host may respond, and the body may take longer than other responses. */
+  /** True if another host may respond, and if the body may take longer than those of other responses. */
   readonly isStream: boolean
 }
 
-/** The result of one attempt to send a request. `pause`: time that only this request waits, ms. Undefined if the budget makes all requests wait. */
+/** The result of one attempt to send a request. `pause`: how long only this request waits, ms; undefined if the budget makes all requests wait. */
 type Attempt<T> = { readonly answer: T } | { readonly error: PlatformError; readonly pause?: number | undefined }
 
-/** Maximum number of times that a request is sent in one attempt: for moves, one renewed token, and one redirect to an object storage. */
+/**
+ * Maximum number of times that a request is sent within one attempt. It covers moved URLs, one renewed token, and one redirect to an object storage.
+ */
 const maxHops = 6
 
 export function createRequester(options: RequesterOptions): Requester {
   const { dispatcher, budget, clock, log, retry, basePath } = options
   const closing = new AbortController()
-  // One queue for each priority, so that a backfill that waits for the budget does not block enrichment.
+  // One queue per priority, so that a backfill that waits for the budget does not block enrichment.
   const queue = () => new PQueue({ concurrency: options.concurrency })
   const queues: Record<Priority, PQueue> = {
     ...{ enrich: queue(), page: queue(), poll: queue(), backfill: queue(), inside: queue() },
   }
   let pausedUntil = -Infinity
 
-  /** Updates the budget and the clock offset from a response of the platform. Returns how long this request alone must wait, ms. */
+  /** Updates the budget and the clock offset from a platform response. Returns how long this request alone must wait, ms. */
   async function learn(head: Head, sentAt: number, refusals: number): Promise<number | undefined> {
     const { status, headers } = head
     if (status === undefined) return undefined
@@ -127,7 +129,7 @@ export function createRequester(options: RequesterOptions): Requester {
     // Most responses have no rate limit headers, so the budget need not be written.
     if (Object.keys(facts).length > 0) await budget.observed(facts)
     if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
-      // If a pause soon follows another one, it is not logged again.
+      // If one pause closely follows another, it is not logged again.
       if (pausedUntil + maxPause <= now) {
         log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
       }
@@ -136,7 +138,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return undefined
   }
 
-  /** Makes one attempt to send a request, and follows redirects. */
+  /** Makes one attempt to send a request, following redirects. */
   async function attempt<T>(
     asked: URL,
     { change, call, isStream }: Sent,
@@ -176,7 +178,7 @@ export function createRequester(options: RequesterOptions): Requester {
       const pause = isOwn ? await learn(head, sentAt, refusals) : undefined
       if (head.as === 'answer') return readAs(read, { ...head, endpoint, url, secrets })
       if (head.as === 'error') {
-        // An error of an object storage is not an error of the platform.
+        // An error from an object storage is not a platform error.
         if (!isOwn && head.status !== undefined) return { error: errorOfStorage(head.status, endpoint) }
         if (head.status === 401 && trimToken(options.token()) !== token) continue
         return { error: head.error, pause }
@@ -191,13 +193,13 @@ export function createRequester(options: RequesterOptions): Requester {
       if (change !== undefined) return { error: errorOfMovedChange(status, endpoint, to) }
       if (isMove && isHere && to.search === '') to.search = url.search
       url = to
-      // After a request to another host, a redirect back to the platform gets no token either.
+      // Once the request has been redirected to another host, a redirect back to the platform does not get the token either.
       isOwn &&= isHere
     }
     return { error: errorOfNoApi(301, endpoint, 'redirects without end') }
   }
 
-  /** Repeats a request until it succeeds or reaches a limit. `tries`: maximum number of attempts that fail without a 429. */
+  /** Retries a request until it succeeds or reaches a limit. `tries`: maximum number of attempts that fail with an error other than a 429. */
   async function withRetries<T>(
     attempt: (refusals: number) => Promise<Attempt<T>>,
     signal: AbortSignal,
@@ -211,8 +213,8 @@ export function createRequester(options: RequesterOptions): Requester {
       const { error, pause } = result
       if (!error.passing) throw error
       if (error.kind === 'limited') {
-        // The budget makes all requests wait, unless the rate limit is that of one endpoint. If the pause is long, the request fails, and the caller
-        // decides what to do.
+        // The budget makes all requests wait, unless the rate limit is that of a single endpoint. If the pause is long, the request fails, and the
+        // caller decides what to do.
         if (++refusals >= retry.refusals || (pause ?? 0) > retry.max) throw error
         if (pause !== undefined) await clock.sleep(pause, signal)
         continue
@@ -260,14 +262,16 @@ function isAsSafe(to: URL, from: URL): boolean {
   return to.username === '' && (to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:'))
 }
 
-/** `private`: a personal, project or group access token. `bearer`: an OAuth token. `job`: a CI/CD job token (REST document, "Authentication"). */
+/**
+ * `private`: a personal, project or group access token. `bearer`: an OAuth token. `job`: a CI/CD job token (REST documentation, "Authentication").
+ */
 const credentials = {
   private: (token: string) => ({ 'private-token': token }),
   bearer: (token: string) => ({ authorization: `Bearer ${token}` }),
   job: (token: string) => ({ 'job-token': token }),
 }
 
-/** Returns the header for a token. Throws a PlatformError if no header can contain the token (RFC 9110, 5.5). */
+/** Returns the header for a token. Throws a PlatformError if the token is not a valid header value (RFC 9110, 5.5). */
 function credentialHeaders(type: keyof typeof credentials, token: string): Record<string, string> {
   if (/^[\x21-\x7e]+$/.test(token)) return credentials[type](token)
   throw new PlatformError({
@@ -277,7 +281,7 @@ function credentialHeaders(type: keyof typeof credentials, token: string): Recor
   })
 }
 
-/** Removes blanks and line breaks around the token. Returns undefined if nothing is left. */
+/** Trims white space and line breaks around the token. Returns undefined if nothing is left. */
 function trimToken(token: string | undefined): string | undefined {
   const trimmed = token?.trim()
   return trimmed === '' ? undefined : trimmed

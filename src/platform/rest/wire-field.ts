@@ -1,4 +1,4 @@
-// Wraps the functions of `wire-read.ts` as zod schemas, for the responses of the API.
+// Wraps the functions of `wire-read.ts` as zod schemas for API responses.
 import { z } from 'zod'
 import {
   readCount,
@@ -21,8 +21,8 @@ export function maybe<T extends z.ZodType>(schema: T) {
 }
 
 /**
- * A boolean field of a response. "A boolean field in a response may be null; null is treated as false" (REST document, conventions). A missing field
- * stays undefined.
+ * A boolean field in a response. "A boolean field in a response may be null; null is treated as false" (REST documentation, conventions). A missing
+ * field stays undefined.
  */
 export const wireFlag = z
   .boolean()
@@ -38,10 +38,10 @@ export const wireStatus = wire(readStatus)
 export const wireSeconds = wire(readSeconds)
 export const wireCount = wire(readCount)
 export const wirePercent = wire(readPercent)
-/** A field with a time, which is converted to Unix time in milliseconds. */
+/** A time field, which is converted to Unix time in milliseconds. */
 export const wireTime = wire(readTime)
 export const wireTexts = wire(readTexts)
-/** A list whose items are not checked, because zod takes a second to check a million items, even items of type unknown. */
+/** A list whose items are not validated, because zod takes a second to check a million items, even items of type unknown. */
 export const wireList = wire((value): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined))
 
 function wire<T>(read: Read<T>) {

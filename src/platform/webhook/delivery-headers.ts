@@ -25,16 +25,16 @@ export function createDeliveryHeaders(
 }
 
 /**
- * The headers from which a delivery's key is read. `sent`: the headers of a delivery without a verified signature. `signed`: the header that the
+ * The headers that may contain a delivery's key. `sent`: the headers for a delivery without a verified signature. `signed`: the header that the
  * verified signature covers.
  */
 const namesOf = { sent: ['idempotency-key', 'webhook-id'], signed: ['webhook-id'] } as const
 
 /**
- * Returns the key by which a repeated delivery is recognised: `Idempotency-Key`, or else `webhook-id` (the platform gives both the same value);
- * undefined if the sender sent neither. In a signed delivery only `webhook-id` counts, because the signature covers it. Otherwise an attacker could
- * repeat a captured delivery under another key. Long or unusual keys are hashed, because keys are only compared. `instance`: the instance of the
- * verified sender, if several platforms are configured, so that their keys never collide.
+ * Returns the deduplication key of a delivery: `Idempotency-Key`, or else `webhook-id` (the platform gives both the same value); undefined if the
+ * sender sent neither. For a signed delivery only `webhook-id` counts, because the signature covers it. Otherwise an attacker could replay a captured
+ * delivery under another key. Long or unusual keys are hashed, because keys are only compared. `instance`: the verified sender's instance, if several
+ * platforms are configured, so that their keys never collide.
  */
 function deliveryKey(headers: Headers, proof: keyof typeof namesOf, instance?: string): string | undefined {
   for (const name of namesOf[proof]) {

@@ -1,4 +1,4 @@
-// Building blocks of the table of events: paths of fields in a payload, attributes that are read from these fields, and computed values.
+// Building blocks for the table of events: paths of fields in a payload, attributes that are read from these fields, and computed values.
 import {
   maxText,
   readFlag,
@@ -12,27 +12,27 @@ import {
 } from '../wire-read.ts'
 import type { EventValue } from '../../model/event.ts'
 
-/** Path of a field in a payload, such as `object_attributes.iid`. If several paths are separated by `|`, the first field with a value is used. */
+/** Path of a field in a payload, such as `object_attributes.iid`. Of several paths separated by `|`, the first whose field has a value is used. */
 export type Path = string
 
 export interface EventAttribute {
-  /** The attribute's name. It is a name of the semantic conventions, or a name of the vendor that begins with `platform.`. */
+  /** The attribute's name, either from the semantic conventions or a vendor-specific one that begins with `platform.`. */
   readonly key: string
   readonly type: 'string' | 'int' | 'bool'
   /** The fields from which the attribute is read; undefined if there are none. */
   readonly from: Path | undefined
   readonly note?: string | undefined
-  /** True if the value is text that people wrote, which may contain anything. */
+  /** True if the value is free text written by people, which may contain anything. */
   readonly isFree?: boolean | undefined
   readonly read: (json: WireObject, profile: { readonly provider: string }) => EventValue | undefined
 }
 
-/** An attribute whose value is a word or a number, as text. */
+/** An attribute whose value is a word or a number, exported as text. */
 export function text(key: string, from: Path, note?: string): EventAttribute {
   return { key, type: 'string', from, note, read: json => first(json, from, readLongWord) }
 }
 
-/** An attribute whose value is text that people wrote. */
+/** An attribute whose value is free text written by people. */
 export function shown(key: string, from: Path, note?: string): EventAttribute {
   return { ...text(key, from, note), isFree: true }
 }
@@ -60,7 +60,7 @@ export function value(
   return { key, type, from, note, read }
 }
 
-/** Returns the value of the first field that has a valid one. */
+/** Returns the value of the first field with a valid one. */
 export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undefined {
   for (const one of path.split('|')) {
     const found = read(at(json, one.split('.')))
@@ -72,7 +72,7 @@ export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undef
 export const readWord: Read<string> = found =>
   typeof found === 'number' && Number.isFinite(found) ? String(found) : readText(found)
 
-/** Reads a word for an attribute. More characters than the limit are kept, because the text is redacted before it is cut. */
+/** Reads a word for an attribute. More characters than the limit are kept, because the text is redacted before it is truncated. */
 export const readLongWord: Read<string> = found => (typeof found === 'string' ? readLongText(found) : readWord(found))
 
 /** Returns the text as a single line. */
@@ -97,18 +97,18 @@ function at(json: WireObject, path: readonly string[]): unknown {
   return found
 }
 
-/** Returns the outcome of a deployment. The semantic conventions have two values for a finished deployment. */
+/** Returns a deployment's outcome. The semantic conventions have two values for a finished deployment. */
 export function deploymentOutcome({ status }: WireObject): string | undefined {
   return status === 'success' ? 'succeeded' : status === 'failed' ? 'failed' : undefined
 }
 
-/** Returns the full revision, which is the end of the commit's URL. */
+/** Returns the full revision, taken from the end of the commit's URL. */
 export function revisionOf({ commit_url: url, short_sha: short }: WireObject): string | undefined {
   const [, whole] = /\/([0-9a-f]{40}|[0-9a-f]{64})$/.exec(readUrl(url) ?? '') ?? []
   return whole ?? readText(short)
 }
 
-/** Returns the state of a change with the value of the semantic conventions. Unknown states are returned unchanged. */
+/** Returns the state of a change as a value of the semantic conventions. Unknown states are returned unchanged. */
 export function changeState(json: WireObject): string | undefined {
   const state = first(json, 'object_attributes.state', readText)
   if (state === 'locked') return 'wip'
@@ -124,7 +124,7 @@ export function refType({ ref, object_kind: kind }: WireObject): string {
   return kind === 'tag_push' || readText(ref)?.startsWith('refs/tags/') === true ? 'tag' : 'branch'
 }
 
-/** Returns a revision; undefined if it is all zeros, which means that there is none. */
+/** Returns a revision; undefined if it is all zeros, which stands for no revision. */
 export function tipOf(revision: unknown): string | undefined {
   const text = readText(revision)
   return text === undefined || /^0+$/.test(text) ? undefined : text

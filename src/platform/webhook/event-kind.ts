@@ -1,10 +1,10 @@
-// Determines the kind of a webhook delivery. The body decides, because platforms and relays display other names in the event header. The header is
-// used if the body names no kind.
+// Determines the kind of a webhook delivery. The body takes precedence, because platforms and relays use other names in the event header. The header
+// is used if the body names no kind.
 
-/** Kinds of deliveries that become observations of pipelines. */
+/** Delivery kinds that become pipeline observations. */
 const wanted = ['pipeline', 'job'] as const
 
-/** All other known kinds of deliveries. `system`: an event of the whole instance that has no kind of its own. */
+/** All other known delivery kinds. `system`: an event of the whole instance that has no kind of its own. */
 const others = [
   'push',
   'tag_push',
@@ -37,7 +37,7 @@ export const allEventKinds: readonly EventKind[] = [...wanted, ...others, 'unkno
 
 const kinds: ReadonlySet<string> = new Set([...wanted, ...others])
 
-/** A delivery that the daemon accepts, but of which it stores nothing. */
+/** A delivery that the daemon accepts but does not store. */
 export const harmlessDelivery = { event: 'Push Hook', body: '{"object_kind":"push"}' }
 
 /** True for pipeline and job events, which are always accepted. */
@@ -47,7 +47,7 @@ export function isPipelineOrJob(kind: EventKind): kind is 'pipeline' | 'job' {
 
 /**
  * Returns the kind that an event header names (`Pipeline Hook`, `Job Hook`, …). Undefined if it names none: `System Hook` covers many kinds, a relay
- * may have lost the header, and a platform may display other names than `… Hook`.
+ * may have dropped the header, and a platform may use other names than `… Hook`.
  */
 export function eventKindOfHeader(event: string | undefined): EventKind | undefined {
   const [, name] = /^(.+) hook$/.exec(event?.trim().toLowerCase() ?? '') ?? []
@@ -56,7 +56,7 @@ export function eventKindOfHeader(event: string | undefined): EventKind | undefi
 
 /**
  * Returns the kind of a delivery. The header is used if the body names no kind. It is also used for confidential issues and notes, because their
- * bodies name the kind of all issues and notes.
+ * bodies name the same kind as those of other issues and notes.
  */
 export function eventKindOf(named: EventKind | undefined, body: unknown): EventKind {
   return eitherKind(named, eventKindOfBody(body))
@@ -67,12 +67,12 @@ function eitherKind(named: EventKind = 'unknown', ofBody: EventKind): EventKind 
   return ofBody === 'unknown' || ofBody === 'system' || named === `confidential_${ofBody}` ? named : ofBody
 }
 
-/** Maximum size of a body that is parsed to find its kind, bytes. */
+/** Maximum size of a body that is parsed to determine its kind, bytes. */
 const maxParsed = 64 * 1024
-/** Matches the kind at the beginning of a body, because the platform writes it first. */
+/** Matches the kind at the beginning of a body, where the platform writes it. */
 const kindFirst = /^(?:\xef\xbb\xbf)?\s*\{\s*"object_kind"\s*:\s*"(\w{1,64})"/
 
-/** Returns the kind of a delivery before it is processed. Returns undefined if a large body would have to be read completely to find it. */
+/** Returns the kind of a delivery before it is processed. Returns undefined if determining it would require parsing a large body. */
 export function quickEventKind(named: EventKind, body: Uint8Array): EventKind | undefined {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 1_024)).toString('latin1')
   const [, first] = kindFirst.exec(head) ?? []
@@ -98,13 +98,15 @@ export function eventKindOfBody(body: unknown): EventKind {
   return 'build_id' in body && 'build_status' in body ? 'job' : 'unknown'
 }
 
-/** Returns the kind for an `event_name`. For some kinds, group and system hooks have only this field: `user_add_to_group`, `subgroup_create`. */
+/**
+ * Returns the kind for an `event_name`, the only field that names the kind in some group and system hooks: `user_add_to_group`, `subgroup_create`.
+ */
 function kindOfName(name: string): EventKind {
   if (/^user_\w+_(?:group|team)$/.test(name)) return 'member'
   return name.startsWith('subgroup_') ? 'subgroup' : name.startsWith('project_') ? 'project' : 'system'
 }
 
-/** Returns the kind with this name. The platform still calls a job a build in some places. */
+/** Returns the kind with this name. In some places the platform still calls a job a build. */
 function kindNamed(name: string): EventKind {
   if (name === 'build') return 'job'
   return kinds.has(name) ? (name as EventKind) : 'unknown'

@@ -1,6 +1,6 @@
 // The table of webhook events that are not about a pipeline. It defines which field becomes which attribute, what the event is about, when it
-// happened, and what identifies it. The reader, the flags of webhooks and docs/EVENTS.md use the table. This file also selects events: the words of
-// PIPESPAN_EVENTS name kinds of events.
+// happened, and what identifies it. The event reader, the webhook flags and docs/EVENTS.md are all based on this table. This file also selects
+// events: the words in PIPESPAN_EVENTS name kinds of events.
 import {
   changeState,
   count,
@@ -27,9 +27,9 @@ export interface EventRow {
   readonly word: string
   /** The `event_name` of the log record. */
   readonly name: `platform.${string}`
-  /** The platform's names for the kind of event, in the header or in the body. */
+  /** The platform's names for the event kind, in the header or in the body. */
   readonly wire: readonly EventKind[]
-  /** The flags that a webhook needs to send the event. */
+  /** The flags that a webhook needs for the platform to send the event. */
   readonly flags: readonly string[]
   readonly sentBy: 'project' | 'group'
   readonly description: string
@@ -37,16 +37,16 @@ export interface EventRow {
   readonly object: readonly Path[]
   /** The field that contains the time of the event. */
   readonly time?: Path
-  /** The fields with the times at which the event's object was created and ended. They are used for counting and not exported. */
+  /** The fields for the times at which the event's object was created and ended. They are used for counting and are not exported. */
   readonly times?: { readonly createdAt: Path; readonly endedAt: Path }
   /**
-   * The fields that identify the event together with its object and its time. Without them the payload does not suffice to identify the event, and
-   * the order of arrival decides.
+   * The fields that identify the event together with its object and its time. Without them the payload is not enough to identify the event, and the
+   * order of arrival decides.
    */
   readonly version?: readonly Path[]
   readonly attributes: readonly EventAttribute[]
   readonly severity?: (attributes: PlatformEvent['attributes']) => PlatformEvent['severity']
-  /** Returns a short text that describes the event to people. */
+  /** Returns a short human-readable description of the event. */
   readonly body: (attribute: (key: string) => string) => string
 }
 
@@ -56,7 +56,7 @@ const project: Path = 'project.id|project_id'
 const owner: Path = 'project.id|project_id|group.id|group.group_id|group_id'
 const own = 'object_attributes'
 
-/** The table is not formatted by Prettier, which would give each row eight lines. */
+/** Prettier is disabled for this table, because it would spread each row over eight lines. */
 // prettier-ignore
 export const eventTable: readonly EventRow[] = [
   {
@@ -276,16 +276,16 @@ function pushed(prefix: `platform.${string}`): readonly EventAttribute[] {
   ]
 }
 
-/** The word in PIPESPAN_EVENTS that selects events about the actions of operators on the pages. */
+/** The word in PIPESPAN_EVENTS that selects events about operators' actions on the pages. */
 export const operatorWord = 'operator'
 
-/** The words that select events, in the table's order. */
+/** The words that select events, in table order. */
 export const eventWords: readonly string[] = [...eventTable.map(({ word }) => word), operatorWord]
 
 export interface EventSelection extends HookEvents {
-  /** Returns the row of a selected kind; undefined for other kinds. */
+  /** Returns the table row for a selected kind; undefined for other kinds. */
   row(kind: EventKind): EventRow | undefined
-  /** True for kinds that are accepted: pipelines, jobs, and the selected kinds. */
+  /** True for accepted kinds: pipelines, jobs, and the selected kinds. */
   takes(kind: EventKind): boolean
 }
 
@@ -300,10 +300,10 @@ export function selectEvents(words: readonly string[]): EventSelection {
   }
 }
 
-/** All flags of a webhook that subscribe to events of this table. */
+/** All webhook flags that subscribe to events in this table. */
 export const everyFlag: readonly string[] = [...new Set(eventTable.flatMap(({ flags }) => flags))]
 
 export const noEvent: EventSelection = selectEvents([])
 
-/** All events. This selection is used to read stored deliveries, whatever is selected now. */
+/** A selection of all events. It is used to read stored deliveries, whatever is selected now. */
 export const everyEvent: EventSelection = selectEvents(eventWords)

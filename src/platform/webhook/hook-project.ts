@@ -1,4 +1,4 @@
-// Finds the project and the instance of a delivery in its fields.
+// Determines the project and the instance of a delivery from its fields.
 import { fieldsOf, readText, readUrl } from '../wire-read.ts'
 import { instanceOfPayload, instanceOfProject } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
@@ -7,17 +7,17 @@ import type { WantedFacts } from '../wanted-facts.ts'
 
 /** The facts about a delivery that are not in its body. */
 export interface HookContext {
-  /** The delivery's instance header. */
+  /** The value of the delivery's instance header. */
   readonly instance?: string | undefined
   /** The name of the instance header, for messages. */
   readonly instanceHeader: string
   /** The configured base URL of the platform. */
   readonly platformUrl?: string | undefined
-  /** The platform whose secret the sender knew, if several platforms are configured. */
+  /** The platform whose webhook secret the sender used, if several platforms are configured. */
   readonly platform?: KnownPlatform | undefined
   /** Whether Pipespan uses the pipeline's traceparent variable. */
   readonly traceparent: boolean
-  /** The facts that are read for the operator's attributes. If undefined, none are read. */
+  /** The facts that are read for the operator's attribute rules. If undefined, none are read. */
   readonly wanted?: WantedFacts | undefined
 }
 
@@ -34,7 +34,7 @@ export const projectFacts = fieldsOf<ProjectFacts>({
   defaultBranch: ['default_branch', readText],
 })
 
-/** Returns the instance of a delivery. Throws a PayloadError if the instance is not known. */
+/** Returns the instance of a delivery. Throws a PayloadError if it cannot be determined. */
 export function instanceOf(context: HookContext, project: Partial<ProjectFacts>): string {
   const { instance: header, instanceHeader, platformUrl, platform } = context
   if (platform !== undefined) return instanceOfPlatform(platform, project)
@@ -47,8 +47,8 @@ export function instanceOf(context: HookContext, project: Partial<ProjectFacts>)
 }
 
 /**
- * Returns the instance of the platform whose secret the sender knew. Throws if the project is on another platform, because the sender must not report
- * pipelines of that platform.
+ * Returns the instance of the platform whose webhook secret the sender used. Throws if the project is on another platform, because the sender must
+ * not report that platform's pipelines.
  */
 function instanceOfPlatform({ name, instance }: KnownPlatform, { webUrl, path }: Partial<ProjectFacts>): string {
   const found = instanceOfPayload({ header: instance, configured: undefined, webUrl, path })
@@ -64,14 +64,16 @@ export function projectOf(id: number, project: Partial<ProjectFacts>, instance: 
   return { id, ...project, ...(path !== undefined && { path }) }
 }
 
-/** Returns a project's full path from its URL. */
+/** Derives a project's full path from its URL. */
 export function pathOf(webUrl: string | undefined, instance: string): string | undefined {
   if (webUrl?.startsWith(`${instance}/`) !== true) return undefined
   const path = webUrl.slice(instance.length + 1).replace(/\/+$/, '')
   return path.includes('/') ? path : undefined
 }
 
-/** Returns the project's name from a job event. The event has the display names of owner and project, `Owner / project`, which are not the path. */
+/**
+ * Returns the project's name from a job event. The event contains the display names of owner and project, `Owner / project`, which are not the path.
+ */
 export function lastName(projectName: string | undefined): string | undefined {
   return projectName?.split('/').at(-1)?.trim()
 }

@@ -1,4 +1,4 @@
-// Maps the fields of jobs to facts, for pipeline events, for job events and for responses of the REST API.
+// Maps the fields of jobs to facts, for pipeline events, job events and REST API responses.
 import {
   readCount,
   readFlag,
@@ -35,7 +35,7 @@ const readEnvironmentObject = record<Environment>(['name'], {
   deploymentTier: ['deployment_tier', readText],
 })
 
-/** Reads an environment. It may be an object, or only a name, which some senders give. */
+/** Reads an environment. It may be an object or, from some senders, only a name. */
 const readEnvironment: Read<Environment> = value => {
   const name = readText(value)
   return name === undefined ? readEnvironmentObject(value) : { name }
@@ -93,7 +93,7 @@ const reportedTimes = fieldsOf<JobTimes>({
   finishedAt: ['build_finished_at', readTime],
 })
 
-/** Reads the times of a job that only newer platforms send. */
+/** Reads the job times that only newer platforms send. */
 const reportedIsoTimes = fieldsOf<JobTimes>({
   createdAt: ['build_created_at_iso', readTime],
   startedAt: ['build_started_at_iso', readTime],
@@ -107,7 +107,7 @@ export interface ListedJobs {
   readonly length: number
 }
 
-/** Reads the jobs of a list. They are of this `kind` unless an item is marked as a bridge. Returns undefined if the value is not a list. */
+/** Reads the jobs in a list. They are of this `kind` unless an item is marked as a bridge. Returns undefined if the value is not a list. */
 export function readListedJobs(value: unknown, kind: JobFacts['kind']): ListedJobs | undefined {
   if (!Array.isArray(value)) return undefined
   const jobs: ObservedJob[] = []
@@ -121,7 +121,7 @@ export function readListedJobs(value: unknown, kind: JobFacts['kind']): ListedJo
   return { jobs, length: value.length }
 }
 
-/** Reads the job of a job event. Returns undefined if it has no usable ID or status. There are no job events for bridges. */
+/** Reads the job in a job event. Returns undefined if it has no usable ID or status. There are no job events for bridges. */
 export function readReportedJob(hook: WireObject): ObservedJob | undefined {
   const id = readId(hook.build_id)
   const facts = factsOf('job', reportedFacts(hook))
@@ -130,8 +130,8 @@ export function readReportedJob(hook: WireObject): ObservedJob | undefined {
 }
 
 /**
- * Returns the facts about a job. The failure reason is kept only for failed jobs, because job events always have one (`unknown_failure`). A copy that
- * begins with a spread is the fastest.
+ * Returns the facts about a job. The failure reason is kept only for failed jobs, because job events always have one (`unknown_failure`). Copying
+ * with a leading spread is fastest.
  */
 export function factsOf(kind: JobFacts['kind'], facts: Partial<JobFacts>): JobFacts | undefined {
   const { status } = facts

@@ -1,6 +1,5 @@
 // Parses a delivery's bytes into an observation or an event, or returns the reason why that is not possible. It never throws, so that a bad delivery
-// does not harm other deliveries. It also creates the form in which an undecodable delivery may be stored: without pipeline variables, which may be
-// secrets.
+// does not harm others. It also creates the form in which an undecodable delivery may be stored: without pipeline variables, which may be secrets.
 import { Fault, PayloadError } from '../../lib/fault.ts'
 import { eventKindOf, eventKindOfHeader, type EventKind } from './event-kind.ts'
 import { readEvent } from './read-event.ts'
@@ -22,9 +21,9 @@ export interface Delivery {
 
 export interface ParseOptions extends Omit<HookContext, 'instance' | 'instanceHeader'> {
   readonly profile: Pick<Vendor, 'headerPrefix' | 'provider'>
-  /** Events to accept in addition to pipeline and job events. By default there are none. */
+  /** Events to accept in addition to pipeline and job events. None by default. */
   readonly events?: EventSelection | undefined
-  /** Redacts the texts of events. By default it redacts known forms of secrets, and e-mail addresses. */
+  /** Redacts the texts of events. By default it redacts secrets of known formats, and e-mail addresses. */
   readonly redactText?: RedactText | undefined
 }
 
@@ -37,10 +36,10 @@ export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed
   const { events = noEvent } = options
   const named = eventKindOfHeader(delivery.event)
   const json = objectIn(delivery.body)
-  // If the body is not JSON, only the header can name the kind of event.
+  // If the body is not JSON, only the header can name the event kind.
   if (json === undefined) {
     if (named !== undefined && !events.takes(named)) return ignored(named)
-    // A body that looks like an object comes from the platform, but was changed on its way. It is kept for inspection.
+    // A body that looks like an object comes from the platform but was altered in transit. It is kept for inspection.
     return looksLikeObject(delivery.body) ? { ...notAnObject, outcome: 'unparseable' } : notAnObject
   }
   try {
@@ -51,7 +50,7 @@ export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed
   }
 }
 
-/** Parses the body. Returns undefined if it is not a JSON object. The parser's messages are not used, because they may quote the body. */
+/** Parses the body. Returns undefined if it is not a JSON object. The parser's error messages are not used, because they may quote the body. */
 function objectIn(body: Uint8Array): WireObject | undefined {
   try {
     return readObject(JSON.parse(decoder.decode(body)))
@@ -60,7 +59,7 @@ function objectIn(body: Uint8Array): WireObject | undefined {
   }
 }
 
-/** Whether a body begins and ends like a JSON object. White space, and a byte order mark, may surround the object. */
+/** Whether a body begins and ends like a JSON object, ignoring surrounding white space and a byte order mark. */
 function looksLikeObject(body: Uint8Array): boolean {
   const [first, last] = [body.subarray(0, 256), body.subarray(-256)].map(part => decoder.decode(part).trim())
   return first?.startsWith('{') === true && last?.endsWith('}') === true
@@ -85,7 +84,7 @@ function read(json: WireObject, kind: EventKind, { instance }: Delivery, options
   return { outcome: 'event', event: readEvent(row, json, context, { profile, redactText }) }
 }
 
-/** Creates the error for a failure of this program, not of the sender. */
+/** Creates the error for a fault in this program rather than in the sender's data. */
 function unreadable(error: unknown): Fault {
   const name = error instanceof Error ? error.name : typeof error
   return new PayloadError(`The delivery could not be read (${name}).`, 'Please report it, with its stored payload.')
@@ -95,8 +94,8 @@ function unreadable(error: unknown): Fault {
 export const keptOfText = 4_096
 
 /**
- * Returns the body without fields named `variables`, at any depth. If the body is not JSON, or is nested too deeply to be written again, it is cut to
- * its first 4 KiB, and before the word `variables`.
+ * Returns the body without fields named `variables`, at any depth. If the body is not JSON, or is too deeply nested to be serialized again, it is
+ * truncated to its first 4 KiB and before the first occurrence of the word `variables`.
  */
 export function withoutVariables(body: Uint8Array): Uint8Array {
   try {

@@ -1,4 +1,4 @@
-// Turns pipeline and job events into observations. The reader is tolerant: unknown fields and statuses are accepted, an optional field of a wrong
+// Turns pipeline and job events into observations. The reader is tolerant: unknown fields and statuses are accepted, an optional field of the wrong
 // type is dropped, and only indispensable fields are required. No name in an observation is in snake_case. Only the pipeline variables that
 // `wanted-facts.ts` names are read.
 import { readVariables } from '../wanted-facts.ts'
@@ -36,7 +36,7 @@ import type {
 
 export interface ReadHook {
   readonly observation: Observation
-  /** Number of jobs and bridges without a usable ID or status. */
+  /** Number of jobs and bridges dropped because they have no usable ID or status. */
   readonly dropped: number
 }
 
@@ -70,7 +70,7 @@ const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
   message: ['message', readMessage],
 })
 
-/** Returns the observation of a pipeline event. Throws a PayloadError that names the missing fields. */
+/** Returns the observation for a pipeline event. Throws a PayloadError that names the missing fields. */
 export function readPipelineHook(hook: WireObject, context: HookContext): ReadHook {
   const attributes = readObject(hook.object_attributes)
   const projectFields = readObject(hook.project)
@@ -135,7 +135,7 @@ export function readPipelineHook(hook: WireObject, context: HookContext): ReadHo
 }
 
 /**
- * Returns the observation of a job event, which contains only facts about the job. `commit.id` is not read, because it is the pipeline's ID. Throws
+ * Returns the observation for a job event, which contains only facts about the job. `commit.id` is not read, because it is the pipeline's ID. Throws
  * like `readPipelineHook`.
  */
 export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
@@ -149,7 +149,7 @@ export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
     ]
     throw unusable('job', missing)
   }
-  // Only newer platforms send the project in a job event.
+  // Only newer platforms include the project in a job event.
   const projectFields = readObject(hook.project)
   const projectId = readId(hook.project_id) ?? readId(projectFields?.id)
   if (projectId === undefined) throw unusable('job', ['project_id'])
@@ -172,8 +172,7 @@ export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
 
 /**
  * Returns the pipeline that triggered this one. A platform that reports the bridge or the root, or lists bridges (`isNew`), also lists the parent's
- * bridges. A child pipeline (`isChild`) is always triggered by a bridge. A pipeline of another project may be triggered by a job that uses its job
- * token.
+ * bridges. A child pipeline (`isChild`) is always triggered by a bridge. A pipeline in another project may be triggered by a job with its job token.
  */
 function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): SourcePipeline | undefined {
   const from = readObject(value)
@@ -198,7 +197,7 @@ function tooMany(jobs: number): PayloadError {
   )
 }
 
-/** Creates an error that names fields, never their values. */
+/** Creates an error that names fields but never their values. */
 function unusable(event: string, fields: readonly string[]): PayloadError {
   return new PayloadError(
     `The ${event} event has no usable ${fields.join(', ')}.`,
@@ -229,7 +228,7 @@ const readFields = record<WireMergeRequest>(['iid'], {
   workInProgress: ['work_in_progress', readBoolean],
 })
 
-/** Matches the platform's mark for a draft in the title. Most pipeline events have no other mark. */
+/** Matches the platform's draft prefix in a title. Most pipeline events mark a draft in no other way. */
 const draftTitle = /^\s*(?:draft:|\[draft\]|\(draft\))/i
 
 const readMergeRequest: Read<MergeRequest> = value => {

@@ -1,5 +1,5 @@
-// Turns the payload of a webhook event into the exported event, as the table of events defines it. The reader is tolerant: unknown fields are
-// accepted, an attribute of a wrong type is omitted, and only the fields that identify the event are required. E-mail addresses, descriptions and
+// Turns the payload of a webhook event into the exported event, as defined by the table of events. The reader is tolerant: unknown fields are
+// accepted, an attribute of the wrong type is omitted, and only the fields that identify the event are required. E-mail addresses, descriptions and
 // comments are dropped here.
 import { createHash } from 'node:crypto'
 import { canonical } from '../../model/versioned.ts'
@@ -32,7 +32,7 @@ const projectPaths = {
   defaultBranch: 'project.default_branch',
 } as const
 const groupPath: Path = 'group.full_path|group.group_path|group.path|group_full_path|full_path|group_path'
-/** Fields with a URL within a project. The project's own URL is the part before `/-/`. */
+/** Fields that contain a URL within a project. The project's own URL is the part before `/-/`. */
 const withinProject: Path = 'object_attributes.url|url|deployable_url'
 
 /** The platform's profile, and how texts are redacted. */
@@ -54,7 +54,7 @@ export function readEvent(row: EventRow, json: WireObject, context: HookContext,
   const identity = [instance, row.word, ...row.object.map(path => first(json, path, readWord))]
   const group = project === undefined ? first(json, groupPath, readText) : undefined
   const isDistinct = row.version !== undefined && (row.time === undefined || at !== undefined)
-  // The key of the event contains the time in whole seconds, because webhooks round times down and other sources do not.
+  // The event's key contains the time in whole seconds, because webhooks round times down and other sources do not.
   const version = row.version?.map(path => first(json, path, readWord) ?? null) ?? []
   const seconds = at === undefined ? null : Math.floor(at / 1_000)
   return {
@@ -97,7 +97,7 @@ export function attributesOf(
   return found
 }
 
-/** Redacts a text of an event. Text that people wrote may also contain secrets of this process, so these are redacted, too. */
+/** Redacts a text in an event. In free text written by people, secrets of this process are redacted, too. */
 export function cleaned(words: string, isFree: boolean, redactText: RedactText): string {
   return oneLine(redactedTo(maxText, isFree ? redact(words) : words, redactText))
 }
@@ -127,7 +127,7 @@ export function digest(identity: unknown): string {
   return createHash('sha256').update(canonical(identity)).digest('base64url')
 }
 
-/** Creates an error that names fields, never their values. */
+/** Creates an error that names fields but never their values. */
 function unusable({ word }: EventRow, why: string): PayloadError {
   return new PayloadError(
     `The ${word} event cannot be read: ${why}.`,
@@ -135,10 +135,10 @@ function unusable({ word }: EventRow, why: string): PayloadError {
   )
 }
 
-// Whether a push may have changed the CI configuration of the default branch ("Push events" of the platform's webhooks).
+// Whether a push may have changed the default branch's CI configuration (platform documentation on webhooks, "Push events").
 
 /**
- * True if the push changed the CI file, or another YAML file, because the CI file may include it. Also true if the changed files are not known: the
+ * True if the push changed the CI file or any other YAML file, because the CI file may include it. Also true if the changed files are unknown: the
  * payload has at most twenty commits, and the commits of a large payload are not read.
  */
 export function touchesCi(json: WireObject): boolean {

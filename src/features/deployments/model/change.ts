@@ -1,12 +1,12 @@
-// A change (a merge request), as webhook events and its pipelines report it. Its key is its target project, and its number (iid) in that project.
-// Merging is pure and commutative.
+// A change (a merge request), as reported by webhook events and by its pipelines. Its key is its target project plus its number (iid) in that
+// project. Merging reports is pure and commutative.
 import { earliest, later, second, type Millis } from '../../../model/instant.ts'
 import { either, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from '../../../model/versioned.ts'
 import { inMergeTrain } from '../../../model/pipeline.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 import type { Run } from '../../../model/run.ts'
 
-/** The states of a change, with the values of the semantic conventions. `wip`: a draft, or a change that is being merged. */
+/** The states of a change, as defined by the semantic conventions. `wip`: a draft, or a change that is being merged. */
 export const changeStates = ['open', 'wip', 'closed', 'merged'] as const
 export type ChangeState = (typeof changeStates)[number]
 
@@ -19,7 +19,7 @@ export interface ChangeFacts {
   readonly base?: string | undefined
 }
 
-/** One report of a change, or several reports that were merged. */
+/** One report of a change, or several merged reports. */
 export interface Change {
   readonly instance: string
   /** The target project. */
@@ -27,7 +27,7 @@ export interface Change {
   readonly iid: number
   readonly event?: Versioned<ChangeFacts> | undefined
   readonly createdAt?: Millis | undefined
-  /** True if the opening of the change was reported. Then no earlier event can be missing. */
+  /** True if the opening of the change was reported, so that no earlier event can be missing. */
   readonly isWhole?: true | undefined
   /** The time at which the change was last opened, closed, reopened or merged. */
   readonly stateAt?: Millis | undefined
@@ -42,12 +42,12 @@ export interface Change {
 
 export interface ChangePipeline {
   readonly id: number
-  /** The project in which the pipeline ran. It is the fork if the pipeline ran there. */
+  /** The project in which the pipeline ran. For a pipeline that ran in a fork, this is the fork. */
   readonly projectId: number
   readonly createdAt: Millis
 }
 
-/** A change in the form that all other code reads. `stateAt`: for a draft, the time at which it was opened. */
+/** A change in the form that all other code uses. `stateAt`: for a draft, the time at which it was opened. */
 export type ChangeView = ChangeFacts & Pick<Change, (typeof viewed)[number]>
 
 const viewed = ['createdAt', 'stateAt', 'approvedAt', 'mergedAt', 'pipeline', 'trainAt'] as const
@@ -80,7 +80,7 @@ export function mergeChange(known: Change, reported: Change): Change {
 }
 
 /**
- * Adds a version to the facts of a change. Some times come as whole seconds. If two events have the same second, the one with the later stage is
+ * Adds a version to the facts of a change. Some times have only whole seconds. If two events fall in the same second, the one with the later stage is
  * newer.
  */
 export function observedChange(facts: ChangeFacts, at: Millis): Versioned<ChangeFacts> {
@@ -107,7 +107,7 @@ export function changeOfRun({
   }
 }
 
-/** Returns the earlier pipeline. If both were created at the same time, it returns the one with the lower id. */
+/** Returns the earlier pipeline. If both were created at the same time, returns the one with the lower id. */
 function first(a: ChangePipeline, b: ChangePipeline): ChangePipeline {
   return b.createdAt < a.createdAt || (b.createdAt === a.createdAt && b.id < a.id) ? b : a
 }
@@ -117,30 +117,27 @@ const ranks: Readonly<Record<ChangeState, number>> = { wip: 0, open: 1, closed: 
 export const changeMeasures = ['pipeline', 'approval', 'merge', 'train'] as const
 export type ChangeMeasure = (typeof changeMeasures)[number]
 
-/** The times of a change that were already counted. Each time is counted once. */
+/** The times of a change that have already been counted. Each is counted once. */
 export type CountedTimes = Readonly<Partial<Record<ChangeMeasure, ChangeTime>>>
 
 export interface ChangeTime {
   /** The time at which the change was approved or merged, or had its first pipeline. For the merge train, it is the time of the merge. */
   readonly at: Millis
-  /**
-   * The duration since the change was created, ms. For the merge train, it is the duration since the change's first pipeline in the train was
-   * created.
-   */
+  /** The time since the change was created, ms. For the merge train, it is the time since the change's first pipeline in the train was created. */
   readonly took: Millis
 }
 
 /** One of the times of a change, with the attributes of its metric point. */
 export interface ChangeFigures extends ChangeTime {
   readonly measure: ChangeMeasure
-  /** The branches, as the platform names them. */
+  /** The branches, as named by the platform. */
   readonly head?: string | undefined
   readonly base?: string | undefined
 }
 
 /**
- * Returns the times that are known and not yet counted, with the earliest first. Approval, pipeline and merge train are counted only if the opening
- * of the change was reported. Otherwise an earlier event may have been missed.
+ * Returns the times that are known but not yet counted, earliest first. Approval, pipeline and merge train are counted only if the opening of the
+ * change was reported. Otherwise an earlier event may have been missed.
  */
 export function uncounted(change: Change, counted: CountedTimes): readonly (ChangeTime & { measure: ChangeMeasure })[] {
   const { createdAt, isWhole, approvedAt, mergedAt, pipeline, trainAt } = change

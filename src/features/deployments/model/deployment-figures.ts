@@ -1,32 +1,34 @@
-// The metrics of a deployment: duration, lead times of its commits, rollback and recovery. Rollback and recovery are found by comparing the
-// deployment with previous ones in its environment. The functions are pure.
+// The metrics of a deployment: its duration, the lead times of its commits, and whether it is a rollback or a recovery. Rollbacks and recoveries are
+// detected by comparing the deployment with previous ones in its environment. The functions are pure.
 import type { DeploymentView, IsProduction } from './deployment.ts'
 import { knownOf } from '../../../model/versioned.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-/** The event at which the lead time of a commit begins: the commit was committed, authored, or merged (first-parent commits only). */
+/** The event at which a commit's lead time begins: when it was committed, authored, or merged (first-parent commits only). */
 export type LeadTimeDefinition = 'commit' | 'authored' | 'merge'
 
 /** The metrics of one deployment. All durations are in ms. */
 export interface DeploymentFigures {
   readonly environment: string
   readonly tier?: string | undefined
-  /** Whether the environment was production, as configured at the time of counting; undefined in figures of earlier versions. */
+  /** Whether the environment was production, as configured when the deployment was counted; undefined in figures written by earlier versions. */
   readonly isProduction?: boolean | undefined
   readonly outcome: 'succeeded' | 'failed'
   readonly finishedAt: Millis
   /** The time from the start of the deployment's job to its end. */
   readonly duration?: Millis | undefined
-  /** True if the revision had been deployed before, or is older than the revision that it replaced. */
+  /** True if the revision had been deployed before, or is older than the one it replaced. */
   readonly isRollback?: true | undefined
-  /** Time to recovery since the first failure after the last success. For a rollback, it is the time since the deployment that was reverted. */
+  /**
+   * Time to recovery, measured from the first failure after the last success. For a rollback, it is measured from the deployment that was reverted.
+   */
   readonly recovery?: Millis | undefined
   /** The lead time of each commit since the previous deployment. Absent if the commits were not requested. */
   readonly leadTimes?: readonly Millis[] | undefined
   readonly definition?: LeadTimeDefinition | undefined
 }
 
-/** The other deployments of the same environment, in the order of their end times. */
+/** The other deployments in the same environment, ordered by end time. */
 export interface Neighbours {
   /** The last successful deployment before this one. */
   readonly previous?: PreviousDeployment | undefined
@@ -34,7 +36,7 @@ export interface Neighbours {
   readonly failedAt?: Millis | undefined
   /** True if the revision had been deployed successfully before `previous`. */
   readonly isKnownRevision: boolean
-  /** True if a deployment that ended later was already counted. Then this one is not compared with others. */
+  /** True if a deployment that ended later has already been counted. Then this one is not compared with others. */
   readonly isLate: boolean
 }
 
@@ -45,7 +47,7 @@ export interface PreviousDeployment {
   readonly committedAt?: Millis | undefined
 }
 
-/** The commits of a deployment, as the platform lists them. `times`: when their lead times begin, by the configured definition. */
+/** The commits of a deployment, as listed by the platform. `times`: when their lead times begin, according to the configured definition. */
 export interface DeployedCommits {
   readonly definition: LeadTimeDefinition
   readonly times: readonly Millis[]
@@ -63,7 +65,7 @@ export function isCounted(view: DeploymentView | undefined): view is CountedView
 }
 
 /**
- * Returns the revisions between which the deployment's commits are requested, for production only. They are also requested if the revision had been
+ * Returns the revisions between which the deployment's commits are requested, for production only. They are requested even if the revision had been
  * deployed before: after a rollback, it brings back commits that were not in production in between.
  */
 export function commitRange(
