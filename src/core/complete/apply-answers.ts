@@ -1,5 +1,5 @@
-// Decides how an answer of the platform's API, or a missing answer, changes a run. The functions are pure: the store calls them while it has locked
-// the run.
+// Decides how a response of the platform's API, or a missing one, changes a run. The functions are pure: the store calls them while it has locked the
+// run.
 import { mergeIntoRun, type MergeRules } from '../take-in/merge-observations.ts'
 import { delayingJobs, isAtEnd } from '../../model/attempt.ts'
 import { withParent } from '../../model/family.ts'
@@ -15,14 +15,14 @@ import { mergePipeline } from '../../model/pipeline.ts'
 import type { Observation, ObservedPipeline, RunKey } from '../../model/observation.ts'
 import type { RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 
-/** The pause in ms before the parent of a child pipeline is searched for again, and before an active job is requested again. */
+/** The delay in ms before the parent of a child pipeline is looked up again, and before an active job is requested again. */
 const soon = 5_000
 const hour = 3_600_000
-/** The time in ms after which a run that the platform has not answered is no longer requested. */
+/** The time in ms after which a run is no longer requested if the platform has not responded. */
 const maxAge = 24 * hour
 /**
- * If requests for a pipeline fail for this long (ms) while other requests are answered, the pipeline is exported with the facts from the platform's
- * list.
+ * If requests for a pipeline keep failing for this long (ms) while other requests succeed, the pipeline is exported with the facts from the
+ * platform's list.
  */
 const maxFailing = 15 * 60_000
 
@@ -30,7 +30,7 @@ export interface FetchedRun extends Fetched {
   readonly family: Found
 }
 
-/** Merges the platform's answer into the run, and the parent if one was found. */
+/** Merges the platform's response into the run, and into its parent if one was found. */
 export function applyAnswer(
   key: RunKey,
   { observation, family, missing }: FetchedRun,
@@ -50,8 +50,8 @@ export function applyAnswer(
       const searching =
         !family.known && failure === undefined && run.attempts.length === 0 && isStillDelaying(whole, now)
       const waits = searching || failure?.passing === true
-      // The snapshot must record that details are missing. Refused details are requested again together with the parent. A list of 50,000 jobs is
-      // not, because the number of jobs shows that the list was cut.
+      // The snapshot must record that details are missing. Details that the platform denied are requested again together with the parent. A truncated
+      // list of 50,000 jobs is not, because the number of jobs shows that it was truncated.
       const isCut = run.jobs.size >= maxItems
       const detail = missing === undefined || isCut ? 'family' : 'details'
       return {
@@ -67,8 +67,8 @@ export function applyAnswer(
 }
 
 /**
- * Stores that the pipeline has ended before its details are fetched, so that its deadline starts. The run's item in the enrichment queue stays as it
- * is.
+ * Stores that the pipeline has ended before its details are fetched, so that its deadline starts. The run's item in the enrichment queue is
+ * unchanged.
  */
 export function applyEnd(end: Observation, rules: MergeRules): RunWork {
   return {
@@ -82,14 +82,14 @@ export function applyEnd(end: Observation, rules: MergeRules): RunWork {
 }
 
 /**
- * Why the platform did not return a pipeline. `gone`: the pipeline was deleted. `foreign`: it is on another platform. `refused`: the platform refuses
- * requests for this pipeline; `stopped`: it refuses every request. `failed`: this request fails for now; `away`: every request fails for now.
+ * Why the platform did not return a pipeline. `gone`: the pipeline was deleted. `foreign`: it is on another platform. `refused`: the platform rejects
+ * requests for this pipeline; `stopped`: it rejects every request. `failed`: this request fails for now; `away`: every request fails for now.
  */
 export type Unanswered = 'gone' | 'foreign' | 'refused' | 'stopped' | 'failed' | 'away'
 
 /**
- * Applies a failed request for a pipeline. The pipeline is requested again later, unless it is gone or foreign. If no answer will come soon, and the
- * run has ended or is gone, the run is exported with the facts known so far.
+ * Applies a failed request for a pipeline. The pipeline is requested again later, unless it is gone or foreign. If no response is expected soon, and
+ * the run has ended or is gone, the run is exported with the facts known so far.
  */
 export function applyFailure(
   { key, detail }: EnrichmentItem,
@@ -106,7 +106,7 @@ export function applyFailure(
       if (run.listed !== undefined) return listedAfter(known, run.listed, priority, why, now, rules)
       const again = later(known, detail, priority, now)
       if (why === 'failed' || why === 'away') return { run, timing, enrichment: again }
-      // Only jobs of this run are known. The source that reported them will also report the pipeline, or no source will.
+      // Only jobs of this run are known. Either the source that reported them also reports the pipeline, or no source does.
       const isUnseen = run.pipeline === undefined && (why === 'gone' || why === 'refused')
       const ended = why === 'gone' || isUnseen ? { endedAt: timing.endedAt ?? now } : {}
       const enrichingUntil = why === 'foreign' ? undefined : timing.enrichingUntil && now
@@ -124,9 +124,8 @@ export function applyFailure(
 }
 
 /**
- * A pipeline in a platform's list exists, so it is requested again even after a 404. The facts from the list are used if the pipeline itself is
- * refused, or if its requests fail for too long while others are answered: then its deadline starts. They are also used when no more requests will be
- * made.
+ * A pipeline in a platform's list exists, so it is requested again even after a 404. The facts from the list are used if requests for the pipeline
+ * itself are rejected, or keep failing while others succeed: then its deadline starts. They are also used when no more requests will be made.
  */
 function listedAfter(
   known: StoredRun,
@@ -159,7 +158,7 @@ function listedAfter(
   return { ...change, run: { ...change.run, listed }, timing: { ...change.timing, ...ended }, enrichment }
 }
 
-/** Requests the pipeline once more, a day after the platform refused it. */
+/** Requests the pipeline once more, a day after the platform rejected the request. */
 function aDayLater(detail: EnrichmentItem['detail'], now: Millis, since: Millis): EnrichmentChange {
   return { asked: true, again: now - since < maxAge ? { detail, at: now + maxAge } : undefined }
 }
@@ -181,8 +180,8 @@ function isStillDelaying({ timing }: StoredRun, now: Millis): boolean {
 }
 
 /**
- * The settle delay counts from the last observation, not from this answer, so a run that has waited for the answer settles at once. If the deadline
- * is not removed, the snapshot is marked as incomplete.
+ * The settle delay counts from the last observation, not from this response, so a run that has waited for the response settles at once. If the
+ * deadline is not removed, the snapshot is marked as incomplete.
  */
 function timingOf(
   { run, timing }: StoredRun,
@@ -217,10 +216,10 @@ function enrichmentAfter(
   if (isTerminal(status) || isBlocked(status)) {
     const isRunning = missing === undefined && isTerminal(status) && delayingJobs(run).length > 0
     if (!isRunning && !(missing instanceof PlatformError)) return { asked: true }
-    // A run with an answer is not silent any more.
+    // A run for which the platform has responded is no longer silent.
     return later(whole, 'details', priority === 'silent' ? 'fresh' : priority, now)
   }
-  // The webhook that reports the end of the run may get lost, so an open run is requested at growing intervals.
+  // The webhook that reports the end of the run may get lost, so an active run is requested at growing intervals.
   const pause = Math.min(hour, Math.max(silentAfter, (now - timing.changedAt) / 2))
   return { asked: true, again: { detail: 'state', priority: 'silent', at: now + pause } }
 }

@@ -1,12 +1,12 @@
-// Remembers which API requests the platform refuses, by endpoint, for a project or for all projects, so that they are not repeated. Each refused
-// request is tried again once a day.
+// Records which API requests the platform rejects, by endpoint, for one project or for all projects, so that they are not repeated. Each rejected
+// request is retried once a day.
 //
 //   404 about a job                      that job alone: its log was erased, or has expired
 //   404 about the project                the project
-//   403, 404 about a JUnit artifact      the project, when three jobs in a row are refused: one log of a debug trace may be refused alone
-//   403 or 404 about a pipeline's jobs   the project alone, when three pipelines in a row are refused; its bridges likewise
+//   403, 404 about a JUnit artifact      the project, when three jobs in a row are rejected: a single debug trace may be forbidden
+//   403 or 404 about a pipeline's jobs   only the project, when three pipelines in a row are rejected; likewise for its bridges
 //   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
-//   five projects refused                everything
+//   five projects rejected               everything
 import type { PlatformError } from '../../platform/port.ts'
 import { isInForce, type RefusedEndpoint } from '../store/ports/discovery-documents.ts'
 import type { Finding, Report } from '../../lib/finding.ts'
@@ -14,26 +14,26 @@ import type { Repositories } from '../store/ports/repository.ts'
 import type { SharedStore } from '../store/ports/store.ts'
 
 export interface Asked {
-  /** The kind of data requested: `jobs` or `bridges` of a pipeline, or what a feature requests. */
+  /** The kind of data requested: `jobs` or `bridges` of a pipeline, or the data that a feature requests. */
   readonly what: string
   readonly project: number
   readonly path: string | undefined
 }
 
 export interface Capabilities {
-  /** Whether the request should be sent: false if the platform has refused such requests. */
+  /** Whether the request should be sent: false if the platform has rejected such requests. */
   mayAsk(asked: Asked): Promise<boolean>
   answered(asked: Asked): Promise<void>
-  /** Records that the platform refused a request. `isOfAll` means that the caller knows that the request is refused for every project. */
+  /** Records that the platform rejected a request. `isOfAll` means that the caller knows that the request is rejected for every project. */
   refused(asked: Asked, error: PlatformError, isOfAll?: boolean): Promise<void>
 }
 
 type Refusals = Repositories['refusedEndpoints']
 
 const whole = 0
-/** The number of refusals in a row after which the whole project counts as refused. */
+/** The number of consecutive rejections after which the whole project counts as rejected. */
 const maxInARow = 3
-/** The number of refused projects after which the endpoint counts as refused for all projects. */
+/** The number of rejected projects after which the endpoint counts as rejected for all projects. */
 const maxProjects = 5
 
 export function createCapabilities(refusals: Refusals, instance: string): Capabilities {
@@ -93,8 +93,8 @@ function documentOf(
 }
 
 /**
- * Reports to `doctor` which data is not requested because the platform refused it. `nameOf` returns the name of the data, or undefined if another
- * check reports it.
+ * Reports to `doctor` which data is not requested because the platform rejected a request for it. `nameOf` returns the name of the data, or undefined
+ * if another check reports it.
  */
 export async function refusedOf(
   store: Pick<SharedStore, 'now' | 'repositories'>,

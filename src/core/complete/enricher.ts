@@ -1,6 +1,7 @@
 // Fetches the data that webhooks lack. It requests the runs that are due in the enrichment queue: first those that webhooks reported or that have
-// just ended, then history. No run waits longer than its deadline. Runs that are silent for too long are also requested (`silence.ts`), because the
-// webhook that reports their end may be lost. While the API budget is used up, only the deadlines of history and of silent runs are extended.
+// just ended, then history. No run waits longer than its deadline. Runs that have been silent for too long are also requested (`silence.ts`), because
+// the webhook that reports their end may have been lost. While the API budget is exhausted, only the deadlines of history and of silent runs are
+// extended.
 import { fetchRun, type FetchOptions } from './fetch-run.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import { createCapabilities } from './capability.ts'
@@ -33,7 +34,7 @@ export interface EnricherToken {
   /** The key under which facts about this token are stored. */
   readonly scope: string
   /**
-   * Called with the id of a project in which a run triggered pipelines, or in which a run ended without a report. Ends of other pipelines in the
+   * Called with the id of a project in which a run triggered pipelines, or in which a run's end was not reported. The ends of other pipelines in the
    * project may be missing too.
    */
   readonly onHint: (projectId: number) => void
@@ -55,13 +56,13 @@ export interface EnricherOptions
 
 /** Counters of the enricher since the daemon started. */
 export interface EnricherCounters {
-  /** The number of runs that the platform answered, without those counted as `missed`. */
+  /** The number of runs for which the platform has responded, without those counted as `missed`. */
   completed: number
   /** The number of silent runs that turned out to have ended: the webhook that reports the end was lost. */
   missed: number
   /** The number of pipelines that were deleted from the platform. */
   gone: number
-  /** The number of requests without an answer. Most of them are tried again later. */
+  /** The number of failed requests. Most of them are retried later. */
   failed: number
 }
 
@@ -69,7 +70,7 @@ export interface Enricher extends LeasedWork {
   readonly counters: Readonly<EnricherCounters>
 }
 
-/** The number of runs that are fetched at the same time, for each priority. */
+/** The number of runs fetched concurrently, per priority. */
 const places: Readonly<Record<EnrichmentPriority, number>> = { fresh: 8, silent: 2, backfill: 2 }
 const enrichmentPriorities: readonly EnrichmentPriority[] = ['fresh', 'silent', 'backfill']
 /** Requests for runs that have ended come first. Requests for silent runs have a lower priority. */
@@ -78,9 +79,9 @@ const requestPriorities: Readonly<Record<EnrichmentPriority, Priority>> = {
   silent: 'poll',
   backfill: 'backfill',
 }
-/** The maximum time in ms that an export waits for the API budget, counted from when the end of the pipeline was observed. */
+/** The maximum time in ms that an export waits for the API budget, counted from the time at which the end of the pipeline was observed. */
 const maxWait = 15 * 60_000
-/** The minimum and maximum time in ms by which deadlines are extended at once. */
+/** The minimum and maximum time in ms by which deadlines are extended in one step. */
 const extendEvery = { min: 500, max: 5_000 }
 const sameUrl = "Set PIPESPAN_PLATFORM_URL to the platform's own external URL."
 const groupToken = 'Give the platform a token without groups.'
@@ -192,7 +193,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     return scope
   }
 
-  /** Extends the deadlines of history and silent runs by the time during which the API budget had no requests for their priority class. */
+  /** Extends the deadlines of history and of silent runs by the time during which the API budget was exhausted for their priority class. */
   async function extendDeadlines(now: number): Promise<void> {
     const passed = Math.min(extendEvery.max, now - lastTurn)
     if (passed < extendEvery.min) return

@@ -1,6 +1,6 @@
 // Fetches the missing data of one run with as few requests as possible: jobs and bridges if a webhook reported the pipeline's end, and also the
-// pipeline if it was found in a list. The answer is an observation. If the platform refuses the details of a pipeline, or their requests fail, the
-// observation lacks them.
+// pipeline itself if it was found in a list. The result is an observation. If the platform rejects the requests for a pipeline's details, or those
+// requests fail, the observation lacks the details.
 import {
   PlatformError,
   type CallOptions,
@@ -38,8 +38,8 @@ export interface Fetched {
   /** The new observation of the run; undefined if there was nothing to request. */
   readonly observation?: Observation | undefined
   /**
-   * Why jobs, bridges or the traceparent are missing. `refused`: the platform refuses them for this project, which is remembered. `cut`: the list has
-   * more items than the maximum that is read.
+   * Why jobs, bridges or the traceparent are missing. `refused`: the platform rejects requests for them in this project, which is recorded. `cut`:
+   * the list exceeds the maximum number of items that are read.
    */
   readonly missing?: PlatformError | 'refused' | 'cut' | undefined
 }
@@ -62,7 +62,7 @@ export async function fetchRun(
     const state = answers.observation()
     known = mergeRun(run, observedRun(state))
     if (!(detail === 'details' ? isOver(known) : isUnexported(known))) {
-      // Details of an active pipeline that are missing now are requested again when the pipeline has ended.
+      // If details of an active pipeline are missing now, they are requested again when the pipeline has ended.
       if (options.activeDetails === true && !isOver(known)) await askDetails(known, answers, call, options, false)
       return { observation: answers.observation() }
     }
@@ -94,7 +94,7 @@ function unlabelledChange({ pipeline }: Run): MergeRequest | undefined {
 }
 
 /**
- * Requests variables and labels. They are optional, because a token need not be allowed to read them. Returns an error if a later request may
+ * Requests variables and labels. They are optional, because a token may lack the permission to read them. Returns an error if a later request may
  * succeed.
  */
 async function askOptional(
@@ -135,7 +135,7 @@ async function askDetails(
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       if (error.kind !== 'forbidden' && error.kind !== 'not-found') return error
-      // The platform answers every request about a deleted pipeline with 404. In that case this request for the pipeline rejects.
+      // The platform responds to every request about a deleted pipeline with 404. In that case this request for the pipeline rejects.
       if (error.kind === 'not-found') await answers.ask('pipeline', call)
       await capabilities.refused(asked, error)
       errors.failed(subject, error)
@@ -165,7 +165,7 @@ function isOver(run: Run): boolean {
   return isTerminal(status) || isBlocked(status)
 }
 
-/** True if the pipeline has ended, or is manual or scheduled, and this state was not exported yet. */
+/** True if the pipeline has ended, or is manual or scheduled, and this state has not been exported yet. */
 function isUnexported(run: Run): boolean {
   const status = run.pipeline?.record.facts.status ?? ''
   return isOpen(run) && (isAtEnd(run) || (isBlocked(status) && run.attempts.length === 0))

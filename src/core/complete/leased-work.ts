@@ -1,7 +1,7 @@
 // Processes queues of leased items: several items at a time, with leases that are renewed during the work and released when the daemon stops.
 //
-// Each lane contains the items of one platform token. Lanes do not wait for each other, and each has its own places. While the platform does not
-// answer requests with a token, no item of that token's lane is started. A queue is read until no item in it is due, or all lanes are closed.
+// Each lane contains the items of one platform token. Lanes do not wait for each other, and each has its own slots. While the platform does not
+// respond to requests with a token, no item in that token's lane is started. A queue is read until no item in it is due, or all lanes are closed.
 import { backoff } from '../../lib/backoff.ts'
 import { isWithin, type Territory } from '../../model/territory.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -10,13 +10,13 @@ import type { Log } from '../../lib/log.ts'
 import type { Which } from '../store/ports/enrichment-queue.ts'
 
 export interface LeasedQueue<Item, Lane> {
-  /** The number of items that each lane processes at a time. */
+  /** The number of items that each lane processes concurrently. */
   readonly places: number
-  /** After `afterMs` a slow item gives its place to another item. At most `extra` items do so. */
+  /** After `afterMs` a slow item no longer occupies a slot, so that another item can start. This applies to at most `extra` items at a time. */
   readonly slow?: { readonly afterMs: number; readonly extra: number } | undefined
   /** Whether an item in progress belongs to this queue. If undefined, all items do. */
   readonly has?: (item: Item) => boolean
-  /** Leases due items, except those of the closed lanes. */
+  /** Leases due items, except those in the closed lanes. */
   take(limit: number, leaseMs: number, closed: readonly Lane[]): Promise<readonly Item[]>
 }
 
@@ -37,10 +37,10 @@ export interface LeasedWorkOptions<Item, Lane extends LeasedLane> {
   readonly queues: readonly LeasedQueue<Item, Lane>[]
   readonly lanes: Lanes<Item, Lane>
   /**
-   * Returns the name that identifies an item. If an item is leased again while it is in progress, it is released when the work ends and stays due.
+   * Returns the name that identifies an item. If an item is leased again while it is in progress, it is released when the work ends, and remains due.
    */
   readonly nameOf: (item: Item) => string
-  /** Processes an item, and removes it from the queue or returns it. The signal is aborted when the daemon stops. */
+  /** Processes an item, and removes it from the queue or puts it back. The signal is aborted when the daemon stops. */
   readonly work: (item: Item, signal: AbortSignal) => Promise<void>
   /** Called with the error that `work` threw. The item becomes due again when its lease has expired. */
   readonly onError: (item: Item, error: unknown) => void
@@ -65,17 +65,17 @@ interface InFlight<Item, Lane> {
   done: Promise<void>
 }
 
-/** Growing pauses between requests while the platform does not answer. */
+/** Exponential backoff between requests while the platform does not respond. */
 export interface Rests {
-  /** Records that the platform answered, so that the next pause is short. */
+  /** Records that the platform responded, which resets the backoff. */
   answered(): void
-  /** Starts a pause, because the platform did not answer. */
+  /** Starts a pause, because the platform did not respond. */
   begin(): void
   /** Returns the remaining time of the pause in ms; 0 if there is no pause. */
   left(): number
 }
 
-/** The duration of a lease in ms. It is longer than a request may take, and longer than a pause within the platform's answer. */
+/** The duration of a lease in ms. It is longer than a request may take, and longer than the longest permitted gap in a streamed response. */
 export const leaseMs = 90_000
 const renewMs = 30_000
 const turnMs = 1_000
@@ -95,7 +95,7 @@ export function createRests(clock: Clock): Rests {
   }
 }
 
-/** Makes lanes with a single lane for all items. */
+/** Creates lanes with a single lane for all items. */
 export function oneLane<Lane>(lane: Lane): Lanes<unknown, Lane> {
   return { all: [lane], of: () => lane }
 }
@@ -106,8 +106,8 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
   const closing = new AbortController()
   let renewedAt = elapsed(clock)
   /**
-   * When a queue was last read while lanes were closed and no item was found. Such a read scans all due items of the closed lanes, so it is not
-   * repeated at once.
+   * When a queue was last read without finding an item while lanes were closed. Such a read scans all due items of the closed lanes, so it is not
+   * repeated immediately.
    */
   const inVainAt = new Map<LeasedQueue<Item, Lane>, number>()
 
@@ -142,7 +142,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     own.done = worked()
   }
 
-  /** Leases due items and starts them. `resting` are the lanes that start no items. */
+  /** Leases due items and starts them. `resting` lists the lanes that start no items. */
   async function beginDue(resting: readonly Lane[]): Promise<number> {
     let begun = 0
     for (const queue of queues) {
@@ -160,7 +160,9 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     return begun
   }
 
-  /** Returns the closed lanes and how many items to lease. `limit` is so small that every open lane has places for that many items. */
+  /**
+   * Returns the closed lanes and the number of items to lease. `limit` is so small that every open lane has enough free slots for that many items.
+   */
   function roomOf(queue: LeasedQueue<Item, Lane>, resting: readonly Lane[]): { closed: Lane[]; limit: number } {
     const own = Map.groupBy(
       [...inFlight.values()].filter(({ item }) => queue.has?.(item) ?? true),
@@ -202,7 +204,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     ...loop,
     drain: async () => {
       while ((await beginDue([])) > 0 || inFlight.size > 0) {
-        // All items may have ended by now, and a race of no promises would never resolve.
+        // All items may have finished by now, and a race between no promises would never resolve.
         if (inFlight.size > 0) await Promise.race([...inFlight.values()].map(({ done }) => done))
       }
     },
@@ -220,11 +222,11 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
 }
 
 /**
- * A lane for one token of a platform. If a token is refused or its budget is used up, only the items of that token wait. Items for which no token is
- * configured have their own lane, where they are given up.
+ * A lane for one token of a platform. If a token is rejected or its budget is exhausted, only the items of that token wait. Items without a
+ * configured token have their own lane, in which they are dropped.
  */
 export interface TokenLane<Token> extends LeasedLane {
-  /** The token of the lane; undefined in the lane of the items for which no token is configured. */
+  /** The token of the lane; undefined for the lane of the items without a configured token. */
   readonly token: Token | undefined
 }
 
@@ -236,7 +238,7 @@ export interface TokenLanes<Item, Token> extends Lanes<Item, TokenLane<Token>> {
   ): Promise<readonly T[]>
 }
 
-/** Makes a lane for each token. `placeOf` returns the instance and the full path of an item's project. */
+/** Creates a lane for each token. `placeOf` returns the instance and the full path of an item's project. */
 export function tokenLanes<Item, Token extends { readonly territory: Territory }>(
   tokens: readonly Token[],
   placeOf: (item: Item) => { readonly instance: string; readonly path?: string | undefined },

@@ -19,7 +19,7 @@ export interface ParentsOptions {
   readonly queue: EnrichmentQueue
   readonly rules: MergeRules
   readonly selection: Selection
-  /** The time on the store's clock. The same clock determines when a run was first seen. */
+  /** Returns the time on the store's clock, which also determines when a run was first seen. */
   readonly storeNow: () => Promise<Millis>
 }
 
@@ -30,13 +30,13 @@ export interface Found {
   readonly parent?: Trigger | undefined
 }
 
-/** Stores the parents of a run up to the root, as far as they can be found. `seenAt` is the time at which the run was first seen. */
+/** Stores the ancestors of a run up to the root, as far as they can be found. `seenAt` is the time at which the run was first seen. */
 export type FindParents = (run: RunHead, seenAt: number, call: CallOptions) => Promise<Found>
 
 /** The maximum number of active runs whose bridges are fetched in one search. */
 const maxAsked = 10
 const hidden: ReadonlySet<string> = new Set(['not-found', 'forbidden'])
-/** The maximum number of runs in `askedAt`. The oldest is removed first. */
+/** The maximum number of entries in `askedAt`. The oldest entry is evicted first. */
 const capacity = 2_000
 
 export function createFindParents(options: ParentsOptions): FindParents {
@@ -52,7 +52,7 @@ export function createFindParents(options: ParentsOptions): FindParents {
     try {
       return await climb()
     } catch (error) {
-      // The token has no permission to read the parent, so the search for further parents ends there.
+      // The token has no permission to read the parent, so the search for further ancestors ends there.
       if (error instanceof PlatformError && hidden.has(error.kind)) return { known: true, parent }
       throw error
     }
@@ -75,7 +75,7 @@ export function createFindParents(options: ParentsOptions): FindParents {
     }
   }
 
-  /** Returns the trigger of the run that a webhook, or the jobs of a stored run, name. */
+  /** Returns the trigger of the run as reported by a webhook or by the jobs of a stored run. */
   async function reportedBy(run: RunHead): Promise<Trigger | undefined> {
     const reported = run.pipeline?.record.facts.sourcePipeline
     if (reported?.jobId === undefined) return queue.triggerOf(run.key)
@@ -117,7 +117,7 @@ export function createFindParents(options: ParentsOptions): FindParents {
     await merge(await asked('bridges', { pipelineId: key.pipelineId, project: { id: projectId } }, call))
   }
 
-  /** Fetches and stores the parent if the root cannot be found without it. Returns false if no further parents need to be fetched. */
+  /** Fetches and stores the parent if the root cannot be found without it. Returns false if no further ancestors need to be fetched. */
   async function isEnough(run: RunHead, parent: Trigger, call: CallOptions): Promise<boolean> {
     const key = { instance: run.key.instance, pipelineId: parent.pipelineId }
     const known = await runs.ancestor(key, parent.jobId)
@@ -135,8 +135,7 @@ export function createFindParents(options: ParentsOptions): FindParents {
   }
 
   /**
-   * A pipeline of another project may have been triggered by a job instead of a bridge. The span of a job has a different id from the span of a
-   * bridge.
+   * A pipeline of another project may have been triggered by a job instead of a bridge. A job's span id differs from a bridge's.
    */
   async function findTrigger(run: RunHead, key: RunKey, parent: Trigger, call: CallOptions): Promise<void> {
     const { projectId, jobId } = parent

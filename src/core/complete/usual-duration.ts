@@ -1,4 +1,4 @@
-// Whether a job took unusually long: longer than 95 of 100 runs of the same job in the last thirty days.
+// Determines whether a job took unusually long: longer than 95 of 100 runs of the same job in the last thirty days.
 import { remember } from '../../lib/bounded-map.ts'
 import { percentileOf } from '../../lib/log-bins.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
@@ -9,11 +9,11 @@ export type IsSlow = (chunk: Chunk, job: JobSnapshot) => Promise<boolean>
 
 const days = 30
 const share = 0.95
-/** The minimum number of past runs of a job. With fewer runs, no duration counts as unusual. */
+/** The minimum number of past runs of a job. If there are fewer, no duration counts as unusual. */
 const minRuns = 20
-/** How long a computed duration is reused, ms. */
+/** How long a computed duration is cached, ms. */
 const believedFor = 600_000
-/** The maximum number of jobs that are remembered. The oldest is removed first. */
+/** The maximum number of jobs in the cache. The oldest is evicted first. */
 const maxKnown = 10_000
 
 export function createSlowness(past: PastDurations, now: () => Millis): IsSlow {

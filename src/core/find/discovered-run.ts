@@ -12,7 +12,7 @@ import type { RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 export interface DiscoveryRules {
   readonly blockedAfter: number
   readonly staleAfter: number
-  /** Whether an active pipeline is fetched as soon as it is found. Default: false, because webhooks report active pipelines. */
+  /** Whether to fetch an active pipeline as soon as it is found. Default: false, because webhooks report active pipelines. */
   readonly fetchActive?: boolean | undefined
 }
 
@@ -23,19 +23,22 @@ export interface DiscoveredRun {
   readonly project?: ProjectFacts | undefined
 }
 
-/** If webhooks have reported a pipeline, the webhook that reports its end is probably on its way. The poller waits this long for it, ms. */
+/**
+ * How long the poller waits for the webhook that reports a pipeline's end, ms. If webhooks have reported the pipeline before, that webhook is
+ * probably on its way.
+ */
 const webhookGrace = 5_000
 /** A pipeline that ended within this time (ms) does not count as history. */
 const recent = 5 * 60_000
 /**
- * The maximum difference in seconds between two times that is ignored. Webhooks round the end down to whole seconds and lack `updated_at`, which is
- * slightly later.
+ * The maximum difference in seconds between two times that still count as equal. Webhooks round the end down to whole seconds and lack `updated_at`,
+ * which is slightly later.
  */
 const slack = 1
 
 /**
- * Stores that the pipeline exists and when to fetch it: at once if it has ended, later if it is waiting or running, unless the rules differ. If the
- * list shows no new facts, nothing is written.
+ * Stores that the pipeline exists and when to fetch it: at once if it has ended, later if it is waiting or running, unless the rules specify
+ * otherwise. If the list shows no new facts, nothing is written.
  */
 export function discover(
   { instance, item, project }: DiscoveredRun,
@@ -95,7 +98,7 @@ function delayOf({ status }: ListedPipeline, known: StoredRun | undefined, rules
   return isBlocked(status) ? rules.blockedAfter : rules.staleAfter
 }
 
-/** True if the listed pipeline shows new facts. Only times of the platform's clock are compared. */
+/** True if the listed pipeline shows new facts. Only times from the platform's clock are compared. */
 export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedPipeline): boolean {
   const { pipeline, listed } = run
   const last = lastAttempt(run)

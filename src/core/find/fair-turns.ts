@@ -1,32 +1,32 @@
-// Shares the requests of a polling round between groups, by deficit round robin. A group with many pipelines delays the other groups by one turn,
+// Shares the requests of a polling round between groups by deficit round robin. A group with many pipelines delays the other groups by one turn,
 // however many projects it has.
 //
-//   waiting ──── its balance is above 0 ────► one of its projects is read; the requests are taken from the balance
-//      │                                        │ the group's other projects wait on
-//      └── otherwise: `quantum` is added to its balance, and the next group has its turn
+//   waiting ──── its balance is above 0 ────► one of its projects is read; the requests are deducted from the balance
+//      │                                        │ the group's other projects keep waiting
+//      └── otherwise: `quantum` is added to its balance, and it is the next group's turn
 //
 // 1. The groups whose last turn was the longest ago come first.
-// 2. A group may overdraw its balance with one project that has many pages. It then pays before its next project, but only while other groups wait.
-// 3. A balance above 0 ends with the group's last project: no group saves requests for later.
+// 2. A group may overdraw its balance with one project that has many pages. It must then pay that back before its next project, but only while other
+//    groups wait.
+// 3. A balance above 0 expires with the group's last project: no group saves requests for later.
 
 export interface FairQueue<Item> {
-  /** Returns the next item; undefined if no item is waiting. One request is charged at once, so that several readers do not choose the same group. */
+  /**
+   * Returns the next item; undefined if no item is waiting. One request is charged immediately, so that several readers do not choose the same group.
+   */
   take(): Item | undefined
-  /** Charges the group for the requests that were needed to read one of its projects. */
+  /** Charges the group for the requests that reading one of its projects took. */
   charge(item: Item, requests: number): void
 }
 
 /** The number of requests that a group gets in one turn: enough for a project and its child pipelines. */
 const quantum = 2
 
-/** Returns a function that makes a queue of items. The items of each group are returned in the given order. */
+/** Returns a function that creates a queue of items. The items of each group are returned in the given order. */
 export function createFairTurns<Item>(groupOf: (item: Item) => string): (items: readonly Item[]) => FairQueue<Item> {
   /** The number of requests that each group may still send. A negative number means that the group has overdrawn its balance. */
   const balances = new Map<string, number>()
-  /**
-   * The number of the turn in which each group last had its turn. It contains only groups that waited in the previous queue, or whose balance is
-   * overdrawn.
-   */
+  /** The turn number of each group's last turn. It contains only groups that waited in the previous queue, or whose balance is overdrawn. */
   let servedAt = new Map<string, number>()
   let turn = 0
 
@@ -64,8 +64,8 @@ export function createFairTurns<Item>(groupOf: (item: Item) => string): (items: 
 }
 
 /**
- * Returns the group that a project counts for in the fair queue. If several groups are configured, it is the configured group of the project;
- * otherwise it is the first subgroup below the one configured group, or the top-level group.
+ * Returns the group to which a project belongs in the fair queue. If several groups are configured, it is the project's configured group; otherwise
+ * it is the first subgroup below the one configured group, or the top-level group.
  */
 export function fairGroupOf(groups: readonly string[]): (path: string) => string {
   return path => {

@@ -26,12 +26,12 @@ export const hookMetrics = [
 ] as const
 
 const states = ['executable', 'temporarily_disabled', 'disabled'] as const
-/** The bounds of the histogram in seconds. The highest is the time after which the platform gives up a delivery. */
+/** The histogram's bucket bounds in seconds. The highest is the platform's delivery timeout. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 type Durations = NonNullable<WatchedHook['durations']>
 
-/** Adds the durations of more deliveries to the histogram. `now` is stored as the start of a new histogram. */
+/** Adds the durations of more deliveries to the histogram. `now` becomes the start time of a new histogram. */
 export function withDurations(
   known: Durations | undefined,
   seconds: readonly number[],
@@ -47,7 +47,7 @@ export function withDurations(
   return { began: known?.began ?? now, counts, sum: seconds.reduce((sum, one) => sum + one, known?.sum ?? 0) }
 }
 
-/** Returns the gauge points of a webhook, which are sent until the next round. */
+/** Returns the gauge points of a webhook, which are sent until the next round of reading the delivery records. */
 export function readingOf(
   { instance, kind, id: hook, state: is, durations }: WatchedHook,
   whose: Pick<GaugeReading, 'project' | 'group'>,

@@ -1,8 +1,8 @@
-// Limits on how far a list is read before a later round, or the same command, continues it. Also classifies the errors with which the platform
-// refuses a request.
+// Limits how far a list is read before a later round, or the same command, continues it. Also classifies the errors with which the platform rejects a
+// request.
 import { PlatformError } from '../../platform/port.ts'
 
-/** The maximum number of pages of a list that one round reads. Then other lists have their turn, and the next round continues. */
+/** The maximum number of pages of one list that are read in a polling round. After that it is another list's turn, and the next round continues. */
 export const maxPages = 500
 /** The maximum number of pages of one list that a backfill reads: ten million items. */
 export const maxBackfillPages = 100_000
@@ -15,7 +15,7 @@ export function errorOfEndless(list: string, pages: number): PlatformError {
   })
 }
 
-/** Returns undefined if the token has no permission for this data, or if the platform does not have it. Used for answers that are not essential. */
+/** Returns undefined if the token has no permission for this data, or if the platform does not have it. Used for responses that are not essential. */
 export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
@@ -25,7 +25,7 @@ export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefine
   }
 }
 
-/** True if the platform refuses this request, but may answer others. */
+/** True if the platform rejects this request, but may accept others. */
 export function isRefusal({ kind }: PlatformError): boolean {
   return kind === 'not-found' || kind === 'forbidden' || kind === 'refused'
 }
@@ -35,10 +35,10 @@ export function concernsOne(error: unknown): error is PlatformError {
   return error instanceof PlatformError && (isRefusal(error) || error.kind === 'unexpected-answer')
 }
 
-/** True if the platform may refuse every request, or only this one: neither the platform nor a proxy in front of it reports which. */
+/** True if the platform may be rejecting every request, or only this one: neither the platform nor a proxy in front of it reports which. */
 export function mayConcernAll(error: unknown): error is PlatformError {
   return error instanceof PlatformError && (error.kind === 'unauthorized' || error.kind === 'not-the-api')
 }
 
-/** The number of ambiguous refusals in a row after which every request counts as refused. */
+/** The number of consecutive ambiguous rejections after which the platform counts as rejecting every request. */
 export const maxRefusals = 3

@@ -1,5 +1,5 @@
-// The poller's state for each project. The store contains how far the project was read, and which pipelines are active (the book). Memory contains
-// the round in which the project was last read, and whether it is due again.
+// The poller's state for each project. The book, which is in the store, records how far each project was read and which pipelines are active. In
+// memory are the round in which the project was last read, and whether it is due again.
 import { changedAt } from './discovered-run.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ListedPipeline } from '../../platform/port.ts'
@@ -18,9 +18,9 @@ export interface PollBook {
 }
 
 const hour = 3_600_000
-/** The time in ms after which an unchanged active pipeline no longer makes its project urgent. */
+/** The age in ms beyond which an unchanged active pipeline no longer makes its project urgent. */
 const maxActiveAge = 72 * hour
-/** The maximum number of active pipelines that are remembered for a project. The latest are kept. */
+/** The maximum number of active pipelines that are stored for a project. The latest are kept. */
 const maxActive = 500
 
 /** Reads the entries that an earlier process or another replica has stored. */
@@ -47,7 +47,8 @@ export function newEntry(project: number | string, since: Millis, path?: string)
 }
 
 /**
- * Returns the entry of a project after a page of its list was read. `now` is the time on the platform's clock; it is used for lists without times.
+ * Returns the updated entry of a project after a page of its list was read. `now` is the time on the platform's clock; it is used for lists without
+ * times.
  */
 export function withItems(before: BookEntry, items: readonly ListedPipeline[], now: Millis): BookEntry {
   const active = new Map(before.active)
@@ -66,23 +67,23 @@ export function withItems(before: BookEntry, items: readonly ListedPipeline[], n
 type Project = BookEntry['project']
 
 interface Turn {
-  /** The round in which the project was last requested, and the one in which its child pipelines were last requested; -Infinity means never. */
+  /** The rounds in which the project and its child pipelines were last requested; -Infinity means never. */
   readonly round: number
   readonly children: number
-  /** How often the requests for the project have failed since that round. */
+  /** The number of failed requests for the project since that round. */
   readonly failures: number
 }
 
 export interface PollTurns {
-  /** Whether `every` rounds have passed since the project was last requested. After failures the pause doubles, up to an hour. */
+  /** Whether `every` rounds have passed since the project was last requested. Repeated failures double the interval each time, up to an hour. */
   isDue(project: Project, every: number): boolean
   areChildrenDue(project: Project, every: number): boolean
-  /** Records that the platform answered requests about a project. `children` means that its child pipelines were read too. */
+  /** Records that the platform responded to requests about a project. `children` means that its child pipelines were read too. */
   answered(project: Project, children: boolean): void
   failed(project: Project): void
   /** Returns the round in which the project was last requested; 0 means never. */
   lastRound(project: Project): number
-  /** Forgets the matching projects, as if they had never been read. */
+  /** Drops the matching projects, as if they had never been read. */
   forget(which: (project: Project) => boolean): void
 }
 

@@ -26,7 +26,7 @@ export interface PollContextOptions {
   readonly source: SourceName & ('poller' | 'backfill')
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** The daemon's log. It is undefined in a command, because only the daemon has a log. */
+  /** The daemon's log; undefined in a command, because only the daemon has a log. */
   readonly log?: Log | undefined
 }
 
@@ -35,24 +35,24 @@ export interface PollContext {
   readonly call: CallOptions
   /** Returns the number of requests since start. */
   readonly requests: () => number
-  /** Returns the time on the platform's clock, in Unix ms, as derived from its last answer. */
+  /** Returns the time on the platform's clock, in Unix ms, as derived from its last response. */
   readonly now: () => Millis
-  /** Called with the platform's time from an answer. */
+  /** Called with the platform's time from a response. */
   readonly observeTime: (servedAt: Millis | undefined) => void
-  /** Stores the pipelines that show new facts, and returns their number. */
+  /** Stores the pipelines that show new facts, and returns how many there are. */
   readonly discover: (items: readonly ListedPipeline[], project?: ProjectFacts) => Promise<number>
 }
 
-/** The maximum number of projects whose facts are remembered. */
+/** The maximum number of projects whose facts are cached. */
 const maxProjects = 10_000
 
-/** How late a change may appear in a list, ms. The last part of each list, of this length, is read again. */
+/** How late a change may appear in a list, ms. Therefore the last part of each list is read again, over this period. */
 export const overlap = 120_000
 
 export function createPollContext(options: PollContextOptions): PollContext {
   const { client, runs, selection, rules, source, signal, clock, log } = options
   let requests = 0
-  /** The difference between the platform's clock and our monotonic clock, ms; undefined until the first answer. */
+  /** How far the platform's clock is ahead of our monotonic clock, ms; undefined until the first response. */
   let ahead: number | undefined
   const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
   const named = new Set<number>()
@@ -81,8 +81,8 @@ export function createPollContext(options: PollContextOptions): PollContext {
   }
 
   /**
-   * Returns the facts of a project with its default branch, which lists of pipelines lack. Without it no branch would count as the default branch.
-   * The project is requested only once.
+   * Adds the default branch, which pipeline lists lack, to the facts of a project. Without it no branch would count as the default branch. The
+   * project is requested only once.
    */
   async function completed(facts: ProjectFacts): Promise<ProjectFacts> {
     if (facts.defaultBranch !== undefined) remember(projects, facts.id, facts, maxProjects)
@@ -94,8 +94,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
   }
 
   /**
-   * Returns undefined after a temporary error of this project. Its pipelines are then stored without the facts of the project, which are requested
-   * again.
+   * Returns undefined after a transient error for this project. Its pipelines are then stored without the project's facts, which are requested again.
    */
   async function factsOf(facts: ProjectFacts): Promise<ProjectFacts | undefined> {
     try {

@@ -1,24 +1,24 @@
-// Selects the projects that a round of polling reads: the urgent ones, and those that are due again.
+// Selects the projects to read in a polling round: the urgent ones, and those that are due again.
 import { newEntry, type BookEntry, type PollBook, type PollTurns } from './poll-book.ts'
 import type { PollContext } from './poll-context.ts'
 import type { PlatformProject, ListOptions, Pages, PlatformClient } from '../../platform/port.ts'
 import type { Millis } from '../../model/instant.ts'
 
-// Projects to poll because a webhook, a pipeline of another project or a lost webhook points to them. The platform's last activity of these projects
-// may not show the change.
+// Projects to poll because a webhook, a pipeline of another project or a lost webhook points to them. The platform's last-activity time of these
+// projects may not reflect the change.
 interface PollHints {
   /** Adds a project to the next round, whether it is already known or not. */
   add(projectId: number): void
   /** Records that a webhook reported a pipeline in the project. The project is read once, so that it becomes known. */
   remember(projectId: number): void
-  /** Returns the hinted projects of the next round. The others wait. */
+  /** Returns the hinted projects for the next round. The others wait for a later one. */
   take(): readonly number[]
 }
 
 /** The maximum number of hinted projects that are read in one round. */
 const maxTaken = 20
 const maxWaiting = 1_000
-/** The maximum number of remembered projects that webhooks named. They are remembered so that each is read once. */
+/** The maximum number of projects, named in webhooks, that are remembered so that each is read only once. */
 const maxSeen = 10_000
 
 export function createPollHints(): PollHints {
@@ -44,20 +44,20 @@ export function createPollHints(): PollHints {
 
 // A list of projects that are polled: the projects of a group, or those of which the token's user is a member.
 export interface ProjectList {
-  /** The name of the list that logs show. */
+  /** The name of the list in logs. */
   readonly name: string
-  /** The key in the store for the sweep of this list: the configured group, or a text that cannot be a group's path. */
+  /** The store key for the sweep of this list: the configured group, or a text that cannot be a group's path. */
   readonly key: string
   readonly pages: (query: { readonly activeAfter?: Millis | undefined }, options: ListOptions) => Pages<PlatformProject>
-  /** Whether the list includes a project that a webhook or a pipeline of another project named. Only projects in a list are polled. */
+  /** Whether the list includes a project that a webhook or a pipeline of another project named. Only listed projects are polled. */
   readonly has: (project: PlatformProject) => boolean
 }
 
 const memberProjects = "the token's projects"
 
 /**
- * Returns the lists of projects to poll. If `members` is true, they include the projects of which the token's user is a member. Then any project that
- * the token can read is polled if a webhook or a pipeline names it.
+ * Returns the lists of projects to poll. If `members` is true, they include the projects of which the token's user is a member, and any project that
+ * the token can read is polled once a webhook or a pipeline names it.
  */
 export function projectListsOf(client: PlatformClient, groups: readonly string[], members: boolean): ProjectList[] {
   const ofGroups = groups.map((group): ProjectList => ({
@@ -79,14 +79,11 @@ export interface DueOptions {
   readonly lists: readonly ProjectList[]
   /** Whether a project with this path may be polled. */
   readonly isOwn: (path: string | undefined) => boolean
-  /** How far back a project that was never read is read, ms. */
+  /** How far back the first read of a project goes, ms. */
   readonly lookback: number
-  /** Runs the work of one request, and logs an error if it fails. */
+  /** Runs the requests about one subject, and logs an error if they fail. */
   readonly trying: (subject: string, work: () => Promise<void>) => Promise<unknown>
-  /**
-   * Runs the work of one request for a list of projects. Returns false if the platform refused the token: it will refuse requests for other lists
-   * too.
-   */
+  /** Runs the requests for a list of projects. Returns false if the platform rejected the token: it will reject requests for other lists too. */
   readonly tryingList: (subject: string, work: () => Promise<void>) => Promise<boolean>
 }
 
@@ -103,12 +100,14 @@ export interface Due {
   urgent(book: PollBook, limit: number): Promise<DueProject[]>
   /** Returns recently active projects that were not read in the last few rounds. */
   ranLately(book: PollBook): DueProject[]
-  /** Forgets projects without a recent pipeline, unless the configuration names them. */
+  /** Drops projects without a recent pipeline, unless the configuration names them. */
   forgetIdle(book: PollBook): Promise<void>
 }
 
 const hour = 3_600_000
-/** How recent the last activity of an active project must be, ms. The platform updates it at most once an hour. */
+/**
+ * How recent a project's last activity must be for the project to count as active, ms. The platform updates the last activity at most once an hour.
+ */
 const activeWithin = 2 * hour
 const ranWithin = 14 * 24 * hour
 export const few = 5

@@ -1,5 +1,5 @@
-// Reads the pipelines that the token's own user started, in all projects. The platform orders this list by creation. So each read goes back to the
-// oldest active pipeline, and from time to time over the whole lookback period, to find retries.
+// Reads the pipelines that the token's own user started, in all projects. The platform orders this list by creation time. So each read goes back to
+// the oldest active pipeline, and occasionally over the whole lookback period, to find retries.
 import { isBlocked, isTerminal } from '../../model/status.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import { PlatformError, type ListedPipeline, type Page, type PlatformClient } from '../../platform/port.ts'

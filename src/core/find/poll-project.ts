@@ -11,7 +11,7 @@ const day = 24 * 3_600_000
 
 export interface LookOptions {
   readonly context: PollContext
-  /** Stores the entry of the project. Called after each page, once the pipelines of the page are in the store. */
+  /** Stores the project's entry. Called after each page, once the pipelines on the page are in the store. */
   readonly put: (entry: BookEntry) => Promise<void>
   /** Whether the running and pending pipelines are read first, even if they have not changed since the time in the entry. */
   readonly underWay?: boolean | undefined
@@ -28,8 +28,8 @@ export interface ProjectRead {
 }
 
 /**
- * Reads the changed pipelines of a project. Rejects with a PlatformError; everything that was read before the error is stored. After 500 pages the
- * next call continues.
+ * Reads the changed pipelines of a project. Rejects with a PlatformError; everything that was read before the error is stored. After 500 pages it
+ * stops, and the next call continues.
  */
 export async function lookAt(before: BookEntry, options: LookOptions): Promise<ProjectRead> {
   const begun = options.underWay === true ? await readUnderWay(before, options) : { entry: before, found: 0 }
@@ -41,7 +41,7 @@ export async function lookAt(before: BookEntry, options: LookOptions): Promise<P
   return { entry: children.entry, found: found + children.found, children: true }
 }
 
-/** Reads the running and pending pipelines, whenever they last changed. Does not move the cursors. */
+/** Reads the running and pending pipelines, whenever they last changed. Does not advance the cursors. */
 async function readUnderWay(
   before: BookEntry,
   { context, put, facts }: LookOptions,
@@ -83,8 +83,8 @@ async function read(
 
 // Reads a project's changed pipelines in the order of their changes, without missing one.
 //
-// When a pipeline changes it moves to the end of the list, and the pipelines after it move up, so page 2 would skip one. Therefore a new list is
-// requested after each page, which starts at the last time seen. This repeats some pipelines and skips none.
+// When a pipeline changes, it moves to the end of the list, and the pipelines after it move up, so page 2 would skip one. Therefore, after each page,
+// a new list that starts at the time of the last change seen is requested. This repeats some pipelines and skips none.
 interface ListQuery {
   readonly since: Millis
   readonly until?: Millis | undefined
@@ -94,12 +94,12 @@ interface ListQuery {
 
 interface ListStep {
   readonly items: readonly ListedPipeline[]
-  /** All changes before this time on the platform's clock have been seen. */
+  /** The time on the platform's clock before which all changes have been seen. */
   readonly seen: Millis
   readonly servedAt?: Millis | undefined
 }
 
-/** Yields the list page by page. The next page is requested when the caller has processed the current one. */
+/** Yields the list page by page. The next page is requested once the caller has processed the current one. */
 export async function* changedPipelines(
   client: PlatformClient,
   project: ResourceId,
@@ -113,7 +113,7 @@ export async function* changedPipelines(
     for await (const page of client.projectPipelines(project, query, call)) {
       const seen = lastChange(page) ?? from
       yield { items: page.items, seen, ...(page.servedAt !== undefined && { servedAt: page.servedAt }) }
-      // If all pipelines of a page changed at the same instant, the next part can only be requested by its page number.
+      // If all pipelines on a page changed at the same instant, the next page can only be requested by its number.
       if (page.next !== undefined && seen - 1 > from) {
         from = seen - 1
         again = true

@@ -1,5 +1,5 @@
-// Defines which projects are polled: the configured projects and groups, or else all that the token can read, but only those in the territory of the
-// token.
+// Defines which projects are polled: the configured projects and groups, or else all projects that the token can read, but only those in the token's
+// territory.
 import { isWithin, type Territory } from '../../model/territory.ts'
 import type { Pages, PlatformClient } from '../../platform/port.ts'
 
@@ -22,7 +22,7 @@ export interface PollScope {
   readonly description: string | undefined
 }
 
-/** The share of the API budget for polling. The rest is for enrichment and commands. */
+/** The share of the API budget that polling may use. The rest is for enrichment and commands. */
 export const pollShare = 0.6
 
 export function pollScopeOf({ projects = [], groups = [], mine, crossProject }: PollSettings): PollScope {
@@ -55,8 +55,8 @@ function counted(count: number, noun: string): string {
 }
 
 /**
- * Makes a client that lists only the projects in the territory of its token. If several tokens are configured for one platform, each project is then
- * polled with one of them. The client filters the lists of projects, of incidents, and of the pipelines of the token's user.
+ * Creates a client that lists only the projects in the territory of its token. If several tokens are configured for one platform, each project is
+ * then polled with one of them. The client filters the lists of projects, of incidents, and of the pipelines of the token's user.
  */
 export function clientWithin(client: PlatformClient, territory: Territory): PlatformClient {
   if (territory.parts.every(({ group, except }) => group === '' && except.length === 0)) return client

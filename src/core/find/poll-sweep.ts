@@ -1,4 +1,5 @@
-// The slow sweep: once a day every project of a list is read, even without recent activity, a few in each round. After a restart the sweep continues.
+// The slow sweep: once a day every project in a list is read, even without recent activity, a few in each round. After a restart the sweep continues
+// where it stopped.
 import { maxItems, PlatformError } from '../../platform/port.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -10,7 +11,7 @@ import type { Sweep as StoredSweep } from '../store/ports/discovery-documents.ts
 type SweepState = Omit<StoredSweep, 'instance' | 'group'>
 
 export interface SweepOptions {
-  /** The first part of the key of the sweep's state in the store. The key of the list follows. */
+  /** The first part of the store key of the sweep's state. The key of the list follows. */
   readonly scope: string
   readonly list: ProjectList
   readonly context: PollContext
@@ -19,21 +20,21 @@ export interface SweepOptions {
   readonly interval: number
   /** How far back the first sweep reads, ms. */
   readonly lookback: number
-  /** True for a project that is read in every round without the sweep. */
+  /** True for a project that polling rounds already read without the sweep. */
   readonly isKnown: (project: PlatformProject) => boolean
   /** Reads a project. Returns false if the round must end. */
   readonly look: (project: PlatformProject, since: Millis) => Promise<boolean>
 }
 
-/** Runs the sweep's part of a round, with at most this number of requests. */
+/** Runs the sweep's part of a round, with at most `allowance` requests. */
 export type Sweep = (allowance: number) => Promise<void>
 
 const day = 24 * 3_600_000
-/** The share of a day over which a sweep is spread. */
+/** The fraction of a day over which a sweep is spread. */
 const share = 0.9
 /**
- * The number of rounds in a row that a project may end. After that the sweep skips it until the next sweep: its answers may end every round, and the
- * other projects must be read.
+ * The number of consecutive rounds that one project may abort. After that the sweep skips the project until the next sweep, because it might abort
+ * every round, and the other projects must be read.
  */
 const maxEnded = 3
 
@@ -53,7 +54,7 @@ export function createSweep(options: SweepOptions): Sweep {
       await save(first)
       return first
     }
-    // The stored start of the sweep is in the future: it was written while the clock was ahead.
+    // If the stored start of the sweep is in the future, it was written while the clock was ahead.
     if (known.startedAt > now) return { ...known, startedAt: now }
     // The first sweep runs as fast as the API budget allows, and the second follows at once. From then on a sweep starts every day.
     if (!known.done || (known.before !== undefined && now - known.startedAt < day)) return known
@@ -64,7 +65,7 @@ export function createSweep(options: SweepOptions): Sweep {
     await sweeps.put({ ...state, ...key })
   }
 
-  /** Returns the projects of the page at `from` that have not been read yet. */
+  /** Returns the projects on the page at `from` that have not been read yet. */
   async function pageAt({ next: from, count }: SweepState): Promise<NonNullable<typeof page>> {
     if (page !== undefined && page.from === from) return page
     try {
@@ -77,7 +78,7 @@ export function createSweep(options: SweepOptions): Sweep {
         return page
       }
     } catch (error) {
-      // The platform limits the number of pages with an offset, so the list ends there.
+      // The platform limits how many pages can be requested by offset, so this error ends the list.
       if (from === undefined || !(error instanceof PlatformError && error.kind === 'refused')) throw error
     }
     return { items: [], next: undefined, from }
@@ -105,7 +106,7 @@ export function createSweep(options: SweepOptions): Sweep {
         now = { ...now, count: now.count + 1 }
       }
       if (current.items.length > 0) break
-      // A page itself counts as one request, so that a list of empty pages ends.
+      // Each page itself counts as one item, so that a list of empty pages ends.
       const count = now.count + 1
       const done = current.next === undefined || count >= maxItems
       now = { ...now, count, done, ...(current.next !== undefined && { next: current.next }) }

@@ -1,13 +1,13 @@
 // Finds pipelines without webhooks, in rounds that stay within a share of the API budget. The most urgent projects come first:
 //
-//   every round       pipelines that the token's user started; projects the operator named; those with active pipelines; those with a user's
-//                     recent activity, in the named groups or, without names, of which the token's user is a member
+//   every round       pipelines that the token's user started; projects that the operator named; those with active pipelines; those with recent user
+//                     activity, in the configured groups or, if none are configured, of which the token's user is a member
 //   every few rounds  projects with a pipeline in the last two weeks: schedules and retries do not change the activity
-//   once a day        every project of these lists, a few in each round (`poll-sweep.ts`)
+//   once a day        every project in these lists, a few in each round (`poll-sweep.ts`)
 //
 // Groups share each round's requests (`fair-turns.ts`), and lists take turns, so that a busy group does not delay the others.
 //
-// Only one replica polls at a time: the one with the lease. Its state is in the store, so polling continues after a restart.
+// Only one replica polls at a time: the one with the lease. Its state is in the store, so polling continues where it stopped after a restart.
 import { createPollContext, type PollContext, type PollContextOptions } from './poll-context.ts'
 import { createDue, few, projectListsOf, createPollHints, type DueProject } from './poll-due.ts'
 import { createFairTurns, fairGroupOf } from './fair-turns.ts'
@@ -26,7 +26,7 @@ export interface PollerOptions
     Omit<PollScope, 'description'>,
     Omit<RoundsOptions, 'name'>,
     Pick<PollContextOptions, 'client' | 'runs' | 'rules' | 'selection'> {
-  /** The territory to poll: only its projects are polled. By default all projects are. */
+  /** The territory to poll: only its projects are polled. By default all projects are polled. */
   readonly territory?: Territory | undefined
   /** The key of the poller's state in the store. Default: the instance. */
   readonly scope?: string | undefined
@@ -40,13 +40,13 @@ export interface PollerOptions
   readonly running?: boolean | undefined
   /** The whole API budget, in requests per minute. Other work uses it too. */
   readonly perMinute: number
-  /** Called when new pipelines were found and must be fetched. */
+  /** Called when new pipelines have been found that must be fetched. */
   readonly onFound: () => void
 }
 
 export interface PollerCounters {
   rounds: number
-  /** The number of requests for lists. */
+  /** The number of requests for lists of pipelines and projects. */
   requests: number
   /** The number of pipelines that showed new facts. */
   discovered: number
@@ -56,7 +56,10 @@ export interface Poller extends Loop {
   readonly counters: Readonly<PollerCounters>
   /** Runs one round, even if another replica has the lease. */
   round(): Promise<void>
-  /** Adds a project to the next round because a pipeline of another project triggered a pipeline in it. The project's activity does not show that. */
+  /**
+   * Adds a project to the next round because a pipeline of another project triggered one of its pipelines, which the project's activity does not
+   * show.
+   */
   hint(projectId: number): void
   /** Records that a webhook reported a pipeline of this project. From then on the project is active. */
   remember(projectId: number): void
@@ -64,9 +67,9 @@ export interface Poller extends Loop {
   hurry(project: string | undefined): void
 }
 
-/** The share of a round for urgent projects while other projects are waiting. */
+/** The share of a round's requests for urgent projects while other projects are waiting. */
 const urgentShare = 0.9
-/** The share of a round for the lists of recently active projects. The next round continues with the lists that were not read. */
+/** The share of a round's requests for the lists of recently active projects. The next round continues with the lists that were not read. */
 const listShare = 0.5
 const atOnce = 4
 
@@ -110,7 +113,7 @@ export function createPoller(options: PollerOptions): Poller {
     }),
   )
 
-  /** Runs the work of one request. A failure is logged once. It ends the round if every request would fail. */
+  /** Runs the requests about one subject. A failure is logged once. It ends the round if every request would fail. */
   async function trying(subject: string, work: () => Promise<void>): Promise<boolean> {
     const outcome = await tried(subject, work)
     mustEnd ||= outcome === 'refused'
@@ -118,7 +121,7 @@ export function createPoller(options: PollerOptions): Poller {
   }
 
   /**
-   * Runs the work of one request for a list. A token without permission for the list may still have permission for projects, so a refusal does not
+   * Runs the requests for a list of projects. A token without permission for the list may still have permission for projects, so a rejection does not
    * end the round.
    */
   async function tryingList(subject: string, work: () => Promise<void>): Promise<boolean> {
@@ -131,7 +134,7 @@ export function createPoller(options: PollerOptions): Poller {
     return outcome
   }
 
-  /** Reads one project, and returns the number of requests. */
+  /** Reads one project, and returns the number of requests it took. */
   async function look({ entry, facts }: DueProject): Promise<number> {
     const { project } = entry
     const [own, requests] = counted(context)
@@ -173,8 +176,8 @@ export function createPoller(options: PollerOptions): Poller {
   })
 
   /**
-   * Reads several projects at once until the round's share of requests is used up. Groups take turns, and in each group the project that was read
-   * longest ago is first.
+   * Reads several projects concurrently until the round's share of requests is used up. Groups take turns, and in each group the project that was
+   * read longest ago comes first.
    */
   async function lookAll(projects: readonly DueProject[], limit: number): Promise<void> {
     const roundOf = ({ entry }: DueProject): number => turns.lastRound(entry.project)
@@ -206,7 +209,7 @@ export function createPoller(options: PollerOptions): Poller {
     log.debug({ requests: context.requests() - start, round: counters.rounds }, 'a round of polling')
   }
 
-  // Another replica polls. When this replica takes over, it reads the stored state again.
+  // While another replica polls, this one caches nothing. When it takes over, it reads the stored state again.
   const onOthers = (): void => {
     book = undefined
   }
@@ -228,7 +231,7 @@ export function createPoller(options: PollerOptions): Poller {
   }
 }
 
-/** Returns the context with its own counter of requests. */
+/** Returns the context with its own request counter. */
 function counted(context: PollContext): [PollContext, () => number] {
   let requests = 0
   const onSend = (): void => {

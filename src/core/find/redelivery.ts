@@ -1,8 +1,8 @@
 // Reads the platform's records of deliveries by the daemon's own webhooks, and takes in the failed deliveries. A record without an HTTP status (a
-// time-out, a refused connection) counts as failed: such records appear while the daemon is down.
+// timeout, a refused connection) counts as failed: such records appear while the daemon is down.
 //
-// The newest records come first, and records never change, so each round reads back to the newest record of the previous round. A delivery that has
-// arrived in the meantime is recognized by its key.
+// The newest records come first, and records never change, so each round reads back to the newest record of the previous round. If a delivery has
+// arrived in the meantime, it is deduplicated by its key.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createRounds, type RoundsOptions } from './rounds.ts'
 import { knownOf } from '../../model/versioned.ts'
@@ -29,7 +29,7 @@ export interface RedeliveryOptions extends RoundsOptions {
   readonly repositories: Pick<Repositories, 'hooks' | 'gaugeReadings'>
   readonly projects: readonly string[]
   readonly groups: readonly string[]
-  /** The public address of the daemon. Webhooks on the platform that post to it, or to an address below it, are the daemon's own. */
+  /** The public URL of the daemon. Webhooks on the platform that post to it, or to a URL below it, are the daemon's own. */
   readonly publicUrl: string
   readonly profile: string
   readonly reads: DeliveryHeaders
@@ -37,7 +37,10 @@ export interface RedeliveryOptions extends RoundsOptions {
   readonly instance?: string | undefined
   /** Whether failed deliveries are taken in. If false, webhooks are only read for metrics, with the lowest priority. */
   readonly redelivers: boolean
-  /** Called when a delivery was too large to be recorded, so that its project is polled. The project is undefined if it is not known. */
+  /**
+   * Called when a delivery was too large for the platform to record, so that its project is polled instead. The project is undefined if it is not
+   * known.
+   */
   readonly onOversize: (project: string | undefined) => void
 }
 
@@ -96,7 +99,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
         answers[answerOf(one)] = (answers[answerOf(one)] ?? 0) + 1
         if (one.duration !== undefined) seconds.push(one.duration)
       }
-      // Metrics of deliveries start with the first round, so the pages with older records are not read.
+      // Delivery metrics start with the first round, so the pages with older records are not read.
       if (fresh.length < page.items.length || (!redelivers && counted === 0)) break
     }
     const of = String('project' in owner ? owner.project : owner.group)
@@ -159,8 +162,8 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   }
 
   /**
-   * Records without a body cannot be delivered again. Instead, the project of the webhook is polled, as it is after a delivery that was too large to
-   * be recorded.
+   * Records without a body cannot be delivered again. Instead, the webhook's project is polled, as it is after a delivery that was too large to be
+   * recorded.
    */
   function without(owner: HookOwner): void {
     if (!isReported)

@@ -1,5 +1,5 @@
-// Runs work that only one replica may do at a time. The replica with the lease runs a loop of rounds of requests to the platform. When the daemon
-// stops, the current round is cut short.
+// Runs work that only one replica may do at a time. The replica with the lease runs a loop of rounds, in each of which it sends requests to the
+// platform. When the daemon stops, the current round is cut short.
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { isRefusal, maxRefusals, mayConcernAll } from './limits.ts'
@@ -36,7 +36,7 @@ export function createSingleton(name: string, leases: Leases, clock: Clock): Sin
 }
 
 /**
- * How often the lease is renewed between two rounds, ms. Because of that this replica also runs the next round; otherwise each replica would run its
+ * How often the lease is renewed between two rounds, ms. Renewal lets the same replica run the next round too; otherwise each replica would run its
  * own rounds.
  */
 const renewEvery = 30_000
@@ -51,8 +51,8 @@ export interface RoundsOptions {
 }
 
 /**
- * The outcome of the requests about one subject. `failed`: other requests may be answered. `refused`: the platform may refuse all requests, or only
- * those about this subject. `stop`: the round should end, because the daemon stops or because all requests would fail.
+ * The outcome of the requests about one subject. `failed`: other requests may succeed. `refused`: the platform may reject all requests, or only those
+ * about this subject. `stop`: the round should end, because the daemon stops or because all requests would fail.
  */
 export type Tried = 'answered' | 'failed' | 'refused' | 'stop'
 
@@ -69,7 +69,7 @@ export interface Rounds {
    */
   each<T>(all: readonly T[], about: (one: T) => Promise<Tried>): Promise<void>
   /**
-   * Makes the loop. `every` is the time in ms from the start of a round to the start of the next. `retry` is the time in ms after which a replica
+   * Creates the loop. `every` is the time in ms from the start of one round to the start of the next. `retry` is the time in ms after which a replica
    * without the lease tries to take it again. `onOthers` is called while another replica has the lease. `hurry` starts a round at once if this
    * replica has the lease.
    */

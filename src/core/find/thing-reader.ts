@@ -1,9 +1,9 @@
-// Requests the inventory items that features declare, at intervals. The answers are stored as gauge points and exported with the other metrics.
+// Requests the inventory items that features declare, at intervals. The results are stored as gauge points and exported with the other metrics.
 //
 // 1. Only one replica, the holder of the lease, does the work. It removes items that are no longer configured.
 // 2. It requests the due items one after the other. The times of the next rounds are in the store, so that items are not requested again after a
 //    restart.
-// 3. It stores a result with the time of the next round, or a failure with a pause. An older reading stays valid for three rounds.
+// 3. It stores a result with the time of the next round, or a failure with a retry delay. An older reading stays valid for three rounds.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { Fault, reasonOf, StoreError } from '../../lib/fault.ts'
 import {
@@ -27,7 +27,7 @@ import type { Singleton } from './rounds.ts'
 export interface ThingReaderOptions {
   readonly things: readonly Thing[]
   readonly instance: string
-  /** The key of the states in the store. Default: the instance. */
+  /** The store key of the reader's state. Default: the instance. */
   readonly scope?: string | undefined
   readonly profile: string
   /** The API client of the platform; undefined if no platform is configured. */
@@ -36,7 +36,7 @@ export interface ThingReaderOptions {
   readonly lease: Singleton
   readonly errors: ErrorThrottle
   readonly redactText: RedactText
-  /** Writes a log record for a collected event. `key` identifies the event, so that its record is written once. */
+  /** Writes a log record for a collected event. `key` identifies the event, so that its record is written only once. */
   readonly onEvent: (event: CollectedEvent, owner: Owner | undefined, key: string) => Promise<void>
   readonly clock: Clock
   readonly log: Log
@@ -44,16 +44,16 @@ export interface ThingReaderOptions {
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** The pause after the first failure that may be temporary, ms. */
+/** The delay after the first failure that may be transient, ms. */
 const firstPause = 5 * minute
-/** The maximum pause after failures that may be temporary, ms. */
+/** The maximum delay after failures that may be transient, ms. */
 const maxPause = 60 * minute
 /** The maximum and minimum time between two checks for due items, ms. */
 const maxRest = 30_000
 const minRest = 1_000
 /**
- * The maximum time in ms until the next round of an inventory item, unless its own interval is longer. A later stored time was written while the
- * clock was ahead, so the item is due.
+ * The maximum time in ms until the next round of an inventory item, unless its own interval is longer. If the stored time is later, it was written
+ * while the clock was ahead, and the item is due.
  */
 const maxAhead = 2 * knownFor
 
@@ -72,7 +72,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
   const call: CallOptions = { priority: 'inside', signal: closing.signal }
   const ask = client?.asking(call)
   const triedSinceStart = new Set<string>()
-  /** The owners that were looked up. All inventory items of the same owner share the result. */
+  /** The owners that have been looked up. All inventory items of the same owner share the result. */
   const owners = new Map<string, { readonly owner: Owner; readonly ownerAt: Millis }>()
   const scope = options.scope ?? instance
   const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance: scope, kind, of })
@@ -93,8 +93,8 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
   }
 
   /**
-   * True if a refused inventory item should be requested again. This happens once after each start, because the operator may have granted a
-   * permission before the restart.
+   * True if an inventory item that the platform denied should be requested again. This happens once after each start, because the operator may have
+   * granted a permission before the restart.
    */
   function mayBeFixed(thing: Thing, state: InventoryState | undefined): boolean {
     return state?.refusal?.lasts === true && !triedSinceStart.has(nameOf(thing))
@@ -193,7 +193,7 @@ function isDue(state: InventoryState | undefined, now: Millis, { every }: Pick<T
   return state === undefined || state.nextAt <= now || state.nextAt > now + Math.max(maxAhead, every)
 }
 
-/** Returns the pause in ms until an inventory item is requested again. `failures` is the number of failed rounds in a row, including this one. */
+/** Returns the delay in ms before an inventory item is requested again. `failures` is the number of consecutive failed rounds, including this one. */
 function pauseAfter(error: PlatformError, failures: number, { every, isBlockable = false }: Thing): number {
   if (isLasting(error)) return Math.max(day, every)
   const doubled = 2 ** Math.min(20, failures - 1)
@@ -211,7 +211,7 @@ function goodFor(every: number): number {
   return 3 * every + 10 * minute
 }
 
-/** Turns any error into a PlatformError. An unexpected error concerns only one inventory item, and the others must continue. */
+/** Converts any error into a PlatformError. An unexpected error concerns only one inventory item, and the others must continue. */
 function asPlatformError(error: unknown): PlatformError {
   if (error instanceof PlatformError) return error
   if (error instanceof Fault) {
@@ -222,7 +222,10 @@ function asPlatformError(error: unknown): PlatformError {
   return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
 }
 
-/** Redacts the names and texts of inventory items before they are stored or exported, each once. It yields to the event loop in between. */
+/**
+ * Redacts the names and texts of inventory items before they are stored or exported. Each distinct text is redacted only once, with a yield to the
+ * event loop in between.
+ */
 export async function cleanCollected(collected: Collected, redactText: RedactText): Promise<Collected> {
   const redact = inTurns(redactText)
   const known = new Map<string, string>()

@@ -1,18 +1,21 @@
-// Reads the raw body of a request into one buffer. Each body has a size limit, and all waiting bodies share one: a body that does not fit is refused.
+// Reads the raw body of a request into one buffer. Each body has a size limit, and all waiting bodies share another one: a body that does not fit is
+// rejected.
 //
-// A signature can only be verified once the whole body has arrived, so the daemon also reads bodies of senders that have not shown a secret. These
-// bodies share a part of the bytes. The rest is reserved for senders that have shown the token, or whose signature is verified.
+// A signature can only be verified once the whole body has arrived, so the daemon also reads bodies from unauthenticated senders. These bodies share
+// a part of the bytes. The rest is reserved for senders that have shown the token, or whose signature has been verified.
 import type { IncomingMessage } from 'node:http'
 
 /**
  * The outcome of reading a body. `size`: the body is larger than `maxBody`. `budget`: the waiting bodies leave no room for it. `incomplete`: the
- * connection was closed.
+ * connection was closed too early.
  */
 export type BodyOutcome = { readonly body: Buffer } | { readonly refused: 'size' | 'budget' | 'incomplete' }
 
-/** Counts the bytes of a body as they arrive, so the announced length reserves no memory. Node reads and discards the rest of a refused body. */
+/**
+ * Counts the bytes of a body as they arrive, so that the announced length reserves no memory. Node reads and discards the rest of a rejected body.
+ */
 export async function readBody(message: IncomingMessage, maxBody: number, waiting: WaitingBody): Promise<BodyOutcome> {
-  // The body is read into one growing buffer instead of a list of chunks: chunks of one byte would need a hundred times their size.
+  // The body is read into one growing buffer instead of a list of chunks: one-byte chunks would need a hundred times their size.
   let room: Buffer = Buffer.alloc(0)
   let length = 0
   return new Promise(resolve => {
@@ -47,13 +50,13 @@ export async function readBody(message: IncomingMessage, maxBody: number, waitin
   })
 }
 
-/** The bytes of one webhook, which count as waiting until it is answered. */
+/** The bytes of one webhook, which count as waiting until the daemon has responded to it. */
 interface WaitingBody {
   /** Records that this number of bytes has arrived in total. Returns false if they do not fit; the bytes recorded before still count. */
   hold(bytes: number): boolean
-  /** Records that the sender has shown the secret. Its bytes no longer count in the part for senders without a secret. */
+  /** Records that the sender has shown the secret. Its bytes no longer count towards the limit for unauthenticated senders. */
   prove(): void
-  /** Releases the bytes when the webhook is answered. It may be called twice. */
+  /** Releases the bytes once the daemon has responded to the webhook. It may be called twice. */
   release(): void
 }
 
@@ -64,17 +67,17 @@ interface WaitingBytes {
 }
 
 export interface WaitingBytesLimits {
-  /** The number of bytes of all waiting webhooks. */
+  /** The total number of bytes in all waiting webhooks. */
   readonly total: number
-  /** The number of bytes of waiting webhooks whose senders have not shown a secret yet. */
+  /** The number of bytes in waiting webhooks from unauthenticated senders. */
   readonly unproven: number
 }
 
 const maxBytes = 64 * 1024 * 1024
 
 /**
- * Returns the limits of the waiting bodies: an eighth of the container's memory (bytes), at most 64 MiB. The limit is always large enough that one
- * body of the maximum size from a sender without a secret leaves room for others.
+ * Returns the limits for waiting bodies: an eighth of the container's memory (bytes), at most 64 MiB. The limit is always large enough that one body
+ * of the maximum size from an unauthenticated sender leaves room for others.
  */
 export function waitingBytesWithin(memory: number | undefined, maxBody: number): WaitingBytesLimits {
   const total = Math.max(maxBody * 1.25, Math.min(maxBytes, Math.floor((memory ?? Infinity) / 8)))

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../../lib/secret.ts'
 import type { DeliveryHeaders, Headers } from '../../platform/port/webhook.ts'
 
-/** The secrets of a sender. Several tokens and several signing secrets are valid at once, so that a secret can be changed without a gap. */
+/** The secrets of a sender. Several tokens and several signing secrets can be valid at once, so that a secret can be rotated without downtime. */
 export interface WebhookSecrets {
   readonly tokens: readonly Secret[]
   /** The signing secrets, each with the form `whsec_…`. */
@@ -21,19 +21,19 @@ export interface Sender {
 export type SecretFault = 'token' | 'signature' | 'timestamp'
 
 /**
- * The decision that the headers of a delivery allow. `verify`: the signature covers the body, which must be read first. `showsToken`: the delivery
- * also has the right token, so its body does not count as one of a sender without a secret.
+ * The decision that can be made from the headers of a delivery. `verify`: the signature covers the body, which must be read first. `showsToken`: the
+ * delivery also has the right token, so its body does not count as one from an unauthenticated sender.
  */
 export type Admission =
   | { readonly admitted: 'by token' | 'without secret'; readonly sender: Sender }
-  /** Returns the sender whose secret made the signature; undefined if no sender's secret did. */
+  /** Returns the sender whose secret matches the signature; undefined if no sender's secret does. */
   | { readonly verify: (body: Buffer) => Sender | undefined; readonly showsToken: boolean }
   | { readonly refused: SecretFault }
 
-/** The maximum difference in seconds between a signature's timestamp and this machine's clock. The library of Standard Webhooks allows the same. */
+/** The maximum difference in seconds between a signature's timestamp and this machine's clock. The Standard Webhooks library allows the same. */
 const signatureWindow = 300
 
-/** Tests whether at least one signature has the form of an HMAC-SHA256 in base64. If none has, the body need not be read. */
+/** Matches headers in which at least one signature has the form of a base64 HMAC-SHA256. If none has, the body need not be read. */
 const signatureShape = /(?:^| )v1,[A-Za-z0-9+/]{43}=(?: |$)/
 
 /**
@@ -60,15 +60,15 @@ export function admit(
   return { refused: faults.find(fault => refused.includes(fault)) ?? 'token' }
 }
 
-/** The faults of a secret, with the more specific ones first. */
+/** The faults of a delivery's credentials, with the more specific ones first. */
 const faults: readonly SecretFault[] = ['timestamp', 'token', 'signature']
 
 /**
  * The rules for admitting a delivery, in order:
- * - No secret is configured: open. (The daemon allows that on loopback addresses only.)
- * - A signature decides alone, whatever the token is: a wrong one is a forgery or a wrong secret, and both must be noticed. A right token
- *   beside it only gives its body more room (decision 122).
- * - Except if no signing secret is configured here: then the token decides, as it is the secret that both sides share.
+ * - If no secret is configured, every delivery is admitted. (The daemon allows that on loopback addresses only.)
+ * - If there is a signature, it alone decides, whatever the token is: a wrong one is a forgery or made with a wrong secret, and both must be noticed.
+ *   A right token beside it only gives its body more room (decision 122).
+ * - Exception: if no signing secret is configured here, the token decides, because it is the secret that both sides share.
  * - Without a signature the token decides, unless a signature is required.
  *
  * `now` is the Unix time in ms.
@@ -93,14 +93,14 @@ export function isProven(admission: Admission): boolean {
   return 'verify' in admission ? admission.showsToken : 'admitted' in admission
 }
 
-/** Compares the header with all tokens, even after a match, so that the duration reveals nothing. */
+/** Compares the header with all tokens, even after a match, so that the timing reveals nothing. */
 function isOneOf(tokens: readonly Secret[], header: string): boolean {
   // Node decodes header bytes as Latin-1, but senders encode a token with non-ASCII characters as UTF-8.
   const candidate = Buffer.from(header, 'latin1').toString()
   return tokens.reduce((found, token) => token.equals(candidate) || found, false)
 }
 
-/** Refuses a signature that the headers alone show to be wrong. All other checks need the body. */
+/** Rejects a signature that the headers alone show to be wrong. All other checks need the body. */
 function signatureOf(
   headers: Headers,
   signing: readonly Secret[],
@@ -108,7 +108,7 @@ function signatureOf(
 ): { readonly verify: (body: Buffer) => boolean } | { readonly refused: SecretFault } {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
   // "It's important that both the message id and the timestamp not […] include any `.`" (Signature scheme): the signed text is "id.timestamp.body",
-  // and a full stop in the id could move the borders between the three.
+  // and a full stop in the id could shift the boundaries between the three.
   if (typeof id !== 'string' || id === '' || id.includes('.')) return { refused: 'signature' }
   if (typeof signature !== 'string' || !signatureShape.test(signature)) return { refused: 'signature' }
   if (typeof timestamp !== 'string' || !/^[1-9]\d{0,11}$/.test(timestamp)) return { refused: 'timestamp' }
@@ -116,7 +116,7 @@ function signatureOf(
   return { verify: body => signing.some(secret => isSignedWith(secret, `${id}.${timestamp}.`, body, signature)) }
 }
 
-/** Uses Node's HMAC over the raw bytes. For 25 MiB it blocks the thread for 17 ms; the library of Standard Webhooks blocks it for 289 ms. */
+/** Uses Node's HMAC over the raw bytes. For 25 MiB it blocks the thread for 17 ms; the Standard Webhooks library blocks it for 289 ms. */
 function isSignedWith(secret: Secret, head: string, body: Buffer, signatures: string): boolean {
   const key = keyOf(secret)
   if (key === undefined) return false

@@ -1,7 +1,7 @@
-// Counters of the webhook route since start. This file also lists the reasons for refusing a delivery, with the answer to each.
+// Counters of the webhook route since start. This file also lists the reasons for rejecting a delivery, with the response to each.
 export interface RefusalAnswer {
   readonly status: 400 | 401 | 413 | 415 | 429 | 503
-  /** The message of the answer. The platform stores it and shows it to its users. */
+  /** The message in the response. The platform stores it and shows it to its users. */
   readonly message: string
   /** The value of the Retry-After header in seconds. */
   readonly retryAfter?: number
@@ -28,7 +28,7 @@ export const refusals = {
 export type Refusal = keyof typeof refusals
 
 export interface WebhookCounts {
-  /** The number of all deliveries: the sum of the other counters and of the deliveries in progress. */
+  /** The number of all deliveries: the sum of the other counters, plus the deliveries in progress. */
   readonly received: number
   readonly accepted: number
   readonly duplicate: number
@@ -45,7 +45,7 @@ export interface WebhookCounter {
   read(): WebhookCounts
 }
 
-/** Makes the counters. `kinds` are all kinds of events. */
+/** Creates the counters. `kinds` lists all event kinds. */
 export function createWebhookCounts(kinds: readonly string[]): WebhookCounter {
   const counts = new Map<string, number>()
   const of = (name: Counted): number => counts.get(name) ?? 0

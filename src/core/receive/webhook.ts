@@ -1,4 +1,4 @@
-// The webhook route: verifies the sender of a delivery, has the delivery taken in, and answers with the outcome.
+// The webhook route: verifies the sender of a delivery, has the delivery taken in, and responds with the outcome.
 import { networkOf } from '../../lib/network-of.ts'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { reasonOf } from '../../lib/fault.ts'
@@ -21,18 +21,18 @@ export interface WebhookIngressOptions {
   /** Takes a delivery in. Rejects with a StoreError if the store cannot write. */
   readonly take: (delivery: Delivery) => Promise<TakenIn>
   readonly reads: DeliveryHeaders
-  /** Returns the senders. Called for every request, because secrets may change while the daemon runs. */
+  /** Returns the senders. It is called for every request, because secrets may change while the daemon runs. */
   readonly senders: () => readonly Sender[]
   /** Returns the Unix time in milliseconds. */
   readonly now: () => number
   readonly log: Log
   /** The maximum size of a body in bytes. Default: 25 MiB, the maximum that the platform sends. */
   readonly maxBody?: number | undefined
-  /** The container's memory in bytes, which limits the waiting bodies. If undefined, no limit is known. */
+  /** The container's memory in bytes, from which the limits for waiting bodies are derived. If undefined, no memory limit is known. */
   readonly memory?: number | undefined
-  /** The limits of the waiting bodies in bytes, if they do not depend on the memory. */
+  /** The limits for waiting bodies in bytes, if they do not depend on the memory. */
   readonly waiting?: WaitingBytesLimits | undefined
-  /** The maximum number of requests per second from an address that does not show a right secret. */
+  /** The maximum number of requests per second from one address that do not show a right secret. */
   readonly maxRefusals?: number | undefined
 }
 
@@ -51,7 +51,7 @@ const maxEvent = 255
 
 type Answer =
   | { readonly message: string; readonly status: number }
-  /** `cause` is the reason for a refusal that only the log shows. */
+  /** `cause` is the reason for a rejection, which only the log shows. */
   | { readonly refused: Refusal; readonly cause?: string }
 
 const notOfInterest: Answer = { status: 200, message: 'Events of this kind are ignored.' }
@@ -71,7 +71,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   const count = (name: Counted): void => counts.count(name)
   const warn = sparseWarnings(log, now)
 
-  /** Returns the answer if the headers alone decide it. If it is undefined, the body must be read. */
+  /** Returns the response if the headers alone determine it; undefined if the body must be read. */
   function answerToHeaders({ headers, ip }: FastifyRequest, admission: Admission): Answer | undefined {
     if (!isProven(admission) && !rate.allows(ip)) return { refused: 'rate' }
     if ('refused' in admission) {
@@ -90,8 +90,8 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   }
 
   /**
-   * Changes the answer to an unwanted event, because the platform would disable the webhook after repeated refusals. The body is not read here, so
-   * the header names the event.
+   * Changes the response to an unwanted event, because the platform would disable the webhook after repeated error responses. The body is not read
+   * here, so the event is identified by its header.
    */
   function unlessUnwanted(refused: Answer, headers: Headers, admission: Admission): Answer {
     return ('admitted' in admission ? unwantedOf(headers) : undefined) ?? refused
@@ -198,15 +198,15 @@ function isJson(contentType: string | readonly string[] | undefined): boolean {
   return typeof contentType === 'string' && /^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)
 }
 
-// Limits how often an address may send wrong secrets. It contains the counters of the current second.
+// Limits how often an address may send wrong secrets. It contains the counters for the current second.
 interface RefusalRate {
-  /** Whether a request from the address without a right token is processed in this second. */
+  /** Whether a request without a right token from this address may still be processed in the current second. */
   allows(address: string): boolean
-  /** Records that the address has sent a wrong secret or no secret. */
+  /** Records that the address has sent a wrong secret, or none. */
   refused(address: string): void
 }
 
-/** Limits refused requests. `max` is the number of refused requests per second and address. `now` returns the time in ms. */
+/** Limits rejected requests. `max` is the number of rejected requests per second and address. `now` returns the time in ms. */
 function createRefusalRate(max: number, now: () => number): RefusalRate {
   const counts = new Map<string, number>()
   let second = NaN

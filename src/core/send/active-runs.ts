@@ -1,4 +1,4 @@
-// The current metrics, including the counts of active runs and active jobs. A series of these counts that has ended is sent with 0 for a day;
+// The current metrics, including the counts of active runs and active jobs. When a series of these counts has ended, it is sent with 0 for a day;
 // otherwise backends would continue to show its last value.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { isGood, pointsWithin, type GaugeReading, type RecentRuns } from '../store/ports/gauge-documents.ts'
@@ -18,7 +18,7 @@ export interface MetricSources {
   readonly totals: Pick<Totals, 'read' | 'metrics' | 'ofMetric' | 'active' | 'activeJobs'>
   readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
-  /** The metrics that features measure for projects. `now` is the time of their points. */
+  /** Returns the metrics that features measure for projects. `now` is the time of their points. */
   readonly others?: ((now: Millis) => Promise<readonly ProjectMetrics[]>) | undefined
   /** The profile that names the attributes of metrics that have no snapshot. */
   readonly profile: ByInstance<string>
@@ -26,8 +26,8 @@ export interface MetricSources {
 }
 
 /**
- * Returns the current metrics by project, group or instance: active runs and jobs, the last readings of the inventory's gauges, and the metrics of
- * features. `scope` limits them to what the reader may see, because a query may have found a hidden project.
+ * Returns the current metrics by project, group or instance: active runs and jobs, the last readings of the inventory's gauges, and feature metrics.
+ * `scope` limits them to the projects that the reader may see, because the result of a query may include a hidden project.
  */
 export async function measuredNow(
   { gaugeReadings, others, settings }: MetricSources,
@@ -70,7 +70,7 @@ type Counted = Pick<ActiveRuns, 'key' | 'project' | 'count'>
 /** How long a series that has ended is sent with 0, ms. */
 const afterglow = 24 * 3_600_000
 
-/** Returns the active runs and jobs by project, for pushed metrics. The store remembers the series that were sent. */
+/** Returns the active runs and jobs by project, for pushed metrics. The series that were sent are recorded in the store. */
 export async function readActive(source: ActiveSources): Promise<ActiveTotals[]> {
   const active = await activeNow(source)
   const next = await source.recentRuns.change({}, (known, now) => {
@@ -80,7 +80,7 @@ export async function readActive(source: ActiveSources): Promise<ActiveTotals[]>
   return byProject(next, source.profile)
 }
 
-/** Returns the active runs and jobs for scraped metrics. It writes nothing, and lacks the series that ended since the last flush. */
+/** Returns the active runs and jobs for scraped metrics. It writes nothing, and omits the series that ended since the last flush. */
 export async function lookAtActive(source: ActiveSources): Promise<ActiveTotals[]> {
   const { recentRuns, profile, settings } = source
   const active = await activeNow(source)
@@ -176,11 +176,11 @@ function jobSeries({ key, state, workerType, tagSet }: ActiveJobs): string {
   return JSON.stringify([key.instance, key.projectId, state, workerType, tagSet])
 }
 
-// Active jobs are counted by project, state, type of runner and tags, together with the time since which the oldest of them has waited. No source
-// reports when a job began to wait: the last observation of its run gives the latest possible time. The earliest of these times is remembered for the
+// Active jobs are counted by project, state, runner type and tags, together with the time since which the oldest of them has waited. No source
+// reports when a job began to wait: the last observation of its run gives the latest possible time. The earliest of these times is stored for the
 // jobs that have waited longest.
 
-/** The maximum number of waiting jobs that are remembered. */
+/** The maximum number of waiting jobs that are stored. */
 const maxPending = 1_000
 
 interface Pending {
@@ -191,7 +191,7 @@ interface Pending {
 
 interface ActiveJobCounts {
   add(page: readonly ActiveJob[]): void
-  /** Returns the series of active jobs. `known` are the waiting jobs that were remembered, and `pending` are those to remember. */
+  /** Returns the series of active jobs. `known` contains the waiting jobs stored so far, and `pending` those to store now. */
   since(known: readonly Pending[]): { readonly series: readonly ActiveJobs[]; readonly pending: readonly Pending[] }
 }
 

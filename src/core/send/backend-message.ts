@@ -1,10 +1,9 @@
-// Extracts a backend's error message from the body of its answer as one short line. The body may be a google.rpc.Status, JSON, a web page or plain
-// text.
+// Extracts a backend's error message from a response body as one short line. The body may be a google.rpc.Status, JSON, a web page or plain text.
 import protobuf from 'protobufjs/minimal.js'
 import { briefly } from '../../lib/text-redaction.ts'
 import { isBinary, isHtml } from '../../lib/wrong-service.ts'
 
-/** The maximum length of a message. Longer messages are cut. */
+/** The maximum length of a message. Longer messages are truncated. */
 const longest = 300
 /** The number of characters of a web page that are searched for a message. */
 const maxPageLength = 16 * 1024
@@ -57,7 +56,7 @@ function textMessage(text: string, contentType: string | undefined): string {
   }
 }
 
-/** Returns the title of a web page, in which proxies report the reason. If there is no title, it returns the text of the page without its tags. */
+/** Returns the title of a web page, in which proxies report the reason. If there is no title, returns the page's text without its tags. */
 function pageMessage(text: string): string {
   const page = text.slice(0, maxPageLength)
   const title = /<title[^<>]*>([^<]*)</i.exec(page)?.[1]?.trim()
@@ -65,7 +64,7 @@ function pageMessage(text: string): string {
   return page.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^<>]*>/g, ' ')
 }
 
-/** The JSON fields in which backends put their message. The first one present is used. */
+/** The JSON fields in which backends put their message. The first one that is present is used. */
 const messageFields = ['message', 'error_description', 'detail', 'error', 'errors', 'reason', 'msg', 'title']
 
 function jsonMessage(value: unknown, depth = 0): string | undefined {

@@ -1,17 +1,16 @@
-// One leased batch of outbox entries. Their messages are packed into requests and sent, and each entry is settled by the verdict on the answer.
+// One leased batch of outbox entries. Their messages are packed into requests and sent, and each entry is settled by the verdict on the response.
 //
 // 1. An entry that cannot be sent at all becomes a dead letter: its bytes are damaged, a header has no value, or the destination no longer takes its
 //    project.
-// 2. The others are packed into requests, those with fewer tries first. From the fifth try on, each request has fewer of them, so that in the end a
-//    bad
-//    entry waits and is tried alone.
+// 2. The others are packed into requests, those with fewer attempts first. From the fifth attempt on, each request has fewer of them, so that
+//    eventually a bad entry waits and is sent alone.
 // 3. Requests are sent one after the other, and their entries settled by the verdict (`verdict.ts`):
 //    - delivered;
-//    - refused for the content: the request is halved until the refused entries stand alone (of eight with one that is refused: seven requests);
-//    - later: an answer that may be the fault of an entry (a 5xx, or none) counts as a try of each, and the batch ends;
-//    - refused credentials: the batch ends, and no entry is blamed.
-// 4. Entries refused alone become dead letters, unless the destination has accepted nothing since the start: then its address may be wrong, and they
-//    wait.
+//    - rejected for the content: the request is halved until the rejected entries are isolated (for eight entries with one bad: seven requests);
+//    - later: a response that an entry may have caused (a 5xx, or none) counts as an attempt for each entry, and the batch ends;
+//    - rejected credentials: the batch ends, and no entry is blamed.
+// 4. Entries that were rejected alone become dead letters, unless the destination has accepted nothing since the start: then its address may be
+//    wrong, and they wait.
 // 5. If a batch ends early (also at the end of its lease), the remaining entries are returned unsent.
 //
 // Dead letters are only decided at the end, because one accepted request proves that the address is right.
@@ -39,7 +38,7 @@ export interface BatchContext extends Pick<Destination, 'headerValues' | 'takes'
   readonly stats: ExportStats
   /** The maximum size of one request in bytes before compression. A single larger entry is sent alone. */
   readonly batchBytes: number
-  /** The pauses of an entry that may itself be the cause of the failure. */
+  /** The retry delays for an entry that may itself be the cause of the failure. */
   readonly pauses: BackoffOptions
   /** The maximum duration of a send, ms. */
   readonly maxSend: number
@@ -53,9 +52,9 @@ export interface BatchContext extends Pick<Destination, 'headerValues' | 'takes'
 
 export interface LeasedBatch {
   readonly lease: OutboxLease
-  /** The end of the lease by `elapsed`. Until then the entries belong to this process. */
+  /** The end of the lease on the `elapsed` clock. Until then the entries belong to this process. */
   readonly leaseEnd: Millis
-  /** The end of the lease by the time of day. While a machine sleeps, `elapsed` stops, but the database's clock continues. */
+  /** The end of the lease by the time of day. While a machine sleeps, `elapsed` stops, but the database's clock keeps running. */
   readonly leaseEndOfDay: Millis
 }
 
@@ -68,15 +67,15 @@ interface Refused {
   readonly verdict: Unacceptable
 }
 
-/** The number of tries from which on each further try at least halves the number of other entries in the request. */
+/** The number of attempts from which on each further attempt at least halves the number of other entries in the request. */
 const halvedFrom = 5
 const maxHalved = 8
-/** The reasons of dead letters that were never sent to a backend. */
+/** The reasons for dead letters that were never sent to a backend. */
 const damage = 'the stored data is damaged: nothing can be sent'
 const valueless = 'a template of the destination’s headers has no value for its project'
 const foreign = 'not sent: the destination no longer takes this project (`projects`)'
 
-/** The minimum number of tries to settle entries, even if the lease expires in the meantime. */
+/** The minimum number of attempts to settle entries, even if the lease expires in the meantime. */
 const minTries = 3
 
 export class Batch {
@@ -138,7 +137,8 @@ export class Batch {
       case 'delivered':
         breaker.accepted()
         address.isProven = true
-        // A single item is itself the body of the request. A socket may still use it, because a backend may answer before it has read everything.
+        // A single item is itself the body of the request. A socket may still be using it, because a backend may respond before it has read
+        // everything.
         if (items.length > 1) for (const { bytes } of items) release(bytes)
         await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'delivered' })))
         return true
@@ -165,8 +165,8 @@ export class Batch {
   }
 
   /**
-   * Postpones the entries of a failed request. Entries that have failed more often wait longer than the queue, so that other entries are sent in the
-   * meantime.
+   * Postpones the entries of a failed request. Entries that have failed more often wait longer than the queue's pause, so that other entries are sent
+   * in the meantime.
    */
   async #fail(items: readonly Item[], verdict: Later): Promise<void> {
     const { breaker, pauses } = this.#context
@@ -182,14 +182,14 @@ export class Batch {
   }
 
   /**
-   * Entries that were refused alone become dead letters, unless this destination has accepted nothing yet. In that case they wait longer than the
-   * pause, so that the next probe contains other entries.
+   * Entries that were rejected alone become dead letters, unless this destination has accepted nothing yet. In that case they wait longer than the
+   * queue's pause, so that the next probe contains other entries.
    */
   async #settleRefused(arrived: boolean): Promise<void> {
     const [first] = this.#refused
     if (first === undefined) return
     const { breaker, address } = this.#context
-    // If the circuit breaker of a queue has tripped because content was refused, the queue continues to probe.
+    // If a queue's circuit breaker has tripped because content was rejected, the queue continues to probe.
     const isHeld = arrived && (!address.isProven || breaker.cause === 'unacceptable')
     const forMs = isHeld ? 2 * breaker.trip('unacceptable', first.verdict) : 0
     if (address.isProven) {
@@ -222,7 +222,7 @@ export class Batch {
   async #reject(entry: OutboxEntry, status: number, error: string): Promise<void> {
     const { id, pipelineId, subject } = entry
     const lost = await this.#settle([{ id, as: 'rejected', status, error }])
-    // The dead letter is logged after it is stored, so that a reader of the log finds it in the list.
+    // The dead letter is logged after it is stored, so that anyone who sees the log entry finds it in the list.
     if (lost > 0) return
     this.#context.log.error(
       { export: id, instance: subject.instance, pipelineId, status, reason: error },
@@ -235,8 +235,8 @@ export class Batch {
   }
 
   /**
-   * Settles entries, and retries while the lease lasts and while the store does not answer: a delivered entry that is not settled would be sent
-   * twice. All settlements are of one kind. Returns the number of entries that another replica has taken over.
+   * Settles entries, and retries while the lease lasts and the store does not respond: a delivered entry that is not settled would be sent twice. All
+   * settlements are of one kind. Returns the number of entries that another replica has taken over.
    */
   async #settle(settlements: readonly Settlement[]): Promise<number> {
     const [first] = settlements
@@ -277,7 +277,7 @@ function readable(body: Uint8Array): Uint8Array | undefined {
 // An item with the bytes and the header values that determine its request.
 interface Packable {
   readonly bytes: Uint8Array
-  /** The values for the templates in the headers. */
+  /** The values for the templates in the request headers. */
   readonly values?: HeaderValues | undefined
 }
 

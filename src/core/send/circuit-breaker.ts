@@ -1,24 +1,24 @@
 // The circuit breaker of one export queue. It decides whether the queue may send now, and how much.
 //
-//                     an answer trips it                     the pause is over
+//                     a response trips it                    the pause is over
 //   CLOSED (healthy) ────────────────────► OPEN (tripped) ────────────────────► HALF-OPEN (probing)
 //      ▲                                      ▲                                    │         │
-//      │                                      └──── the probe is refused again: ───┘         │
+//      │                                      └──── the probe is rejected again: ──┘         │
 //      │                                            the next pause is longer                 │
 //      └────────────────────────────── the probe is accepted ────────────────────────────────┘
 //
 // CLOSED: full batches are sent, several at a time. Until the endpoint has accepted a request since the start, one small batch is sent at a time.
-// OPEN: nothing is leased and nothing is sent. HALF-OPEN: one small batch is sent as a probe, and all other entries wait for its answer. An answer
+// OPEN: nothing is leased and nothing is sent. HALF-OPEN: one small batch is sent as a probe, and all other entries wait for the response. A response
 // that trips the breaker makes no entry a dead letter: all entries stay in the outbox.
 //
-//   answer                                         cause         pause
-//   401, 403, after the token was read again       unauthorized  back-off up to 60 s; ends when the token changes
-//   400, 413, 422 for every single item of a       unacceptable  back-off up to 60 s
+//   response                                       cause         pause
+//   401, 403, after the token was read again       unauthorized  backoff up to 60 s; ends when the token changes
+//   400, 413, 422 for every single item of a       unacceptable  backoff up to 60 s
 //     batch, and nothing accepted since the start
-//   no connection, time-out, 3xx, 404, 429, 5xx,   unavailable   Retry-After, else back-off up to 5 min
+//   no connection, timeout, 3xx, 404, 429, 5xx,    unavailable   Retry-After, else backoff up to 5 min
 //     a web page, gRPC
 //
-// While the breaker is open, answers to earlier requests change nothing, except that their Retry-After counts. So ten requests that fail together
+// While the breaker is open, responses to earlier requests change nothing, except that their Retry-After counts. So ten requests that fail together
 // count as one failure, and if one of them succeeds, the pause does not end.
 import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
 import { sameSecret } from './sender.ts'
@@ -38,19 +38,19 @@ export type Failure = Exclude<Verdict, { as: 'delivered' }>
 
 export interface CircuitBreakerOptions {
   readonly bearer?: Bearer | undefined
-  /** The pauses for an endpoint that is not available. */
+  /** The pauses while an endpoint is unavailable. */
   readonly pauses: BackoffOptions
-  /** The pauses for an endpoint that refuses the credentials, or everything. */
+  /** The pauses while an endpoint rejects the credentials, or every request. */
   readonly probes: BackoffOptions
   readonly clock: Clock
   readonly log: Log
 }
 
-/** How often the token is read again while the endpoint refuses the credentials, ms. */
+/** How often the token is read again while the endpoint rejects the credentials, ms. */
 const lookAgain = 500
 /** The minimum pause, ms. It also applies after `Retry-After: 0`. */
 const minPause = 100
-/** The number of items in a probe. If an endpoint refused content, halving the batch may cost two requests for each item. */
+/** The number of items in a probe, by the cause of the trip. If an endpoint rejected content, halving the batch may cost two requests per item. */
 const probeItems = { unavailable: 8, unauthorized: 4, unacceptable: 4 }
 
 export class CircuitBreaker {
@@ -58,9 +58,9 @@ export class CircuitBreaker {
   /** Why the circuit breaker tripped; undefined while it is closed. */
   #cause: TripCause | undefined
   #hasAccepted = false
-  /** The number of trips in a row without a successful request. */
+  /** The number of consecutive trips without a successful request. */
   #trips = 0
-  /** When the circuit breaker left the closed state, and when its pause ends, by `elapsed`. */
+  /** When the circuit breaker left the closed state, and when its pause ends, both on the `elapsed` clock. */
   #since: Millis = 0
   #until: Millis = 0
   #refusedToken: Secret | undefined
@@ -79,7 +79,7 @@ export class CircuitBreaker {
     return this.#cause
   }
 
-  /** When the next probe is due, by `elapsed`; undefined while the circuit breaker is closed. */
+  /** When the next probe is due, on the `elapsed` clock; undefined while the circuit breaker is closed. */
   get nextTry(): Millis | undefined {
     return this.#cause === undefined ? undefined : this.#until
   }
@@ -89,12 +89,12 @@ export class CircuitBreaker {
     return Math.max(0, this.#until - elapsed(this.#options.clock))
   }
 
-  /** True if several batches may be sent at the same time. */
+  /** True if several batches may be sent concurrently. */
   get isProven(): boolean {
     return this.#hasAccepted && this.#cause === undefined
   }
 
-  /** Returns how many items the next batch may have; 0 while the circuit breaker is open. */
+  /** Returns how many items the next batch may contain; 0 while the circuit breaker is open. */
   async admit(): Promise<number> {
     if (this.state === 'open' && this.#cause === 'unauthorized') await this.#lookForToken()
     if (this.state === 'open') return 0
@@ -117,7 +117,7 @@ export class CircuitBreaker {
     log.info({ after: elapsed(clock) - this.#since }, 'circuit breaker closed: exports resume')
   }
 
-  /** Opens the circuit breaker. Returns how long the queue waits, ms. `token` is the refused token. */
+  /** Opens the circuit breaker. Returns how long the queue waits, ms. `token` is the rejected token. */
   trip(cause: TripCause, failure: Failure, token?: Secret): number {
     const { clock, log, pauses, probes } = this.#options
     const { state } = this
@@ -141,7 +141,7 @@ export class CircuitBreaker {
     return this.pause
   }
 
-  /** Reads the token again. A token that differs from the refused one ends the pause. */
+  /** Reads the token again. A token that differs from the rejected one ends the pause. */
   async #lookForToken(): Promise<void> {
     const { bearer, clock } = this.#options
     if (bearer === undefined) return

@@ -12,8 +12,8 @@ export interface Destination {
   /** Whether the destination takes a project. If undefined, it takes every project. */
   readonly takes?: Route['takes']
   /**
-   * Returns the values for the templates of the destination's headers; `key` is the key of the event, if an event is sent. If the function is
-   * undefined, the headers have no templates. If it returns undefined, the subject lacks one of the values, and the destination does not take it.
+   * Returns the values for the templates in the destination's headers; for an event, `key` is its key. If the function is undefined, the headers have
+   * no templates. If it returns undefined, the subject lacks one of the values, and the destination does not take it.
    */
   readonly headerValues?: ((subject: Subject, key?: string) => HeaderValues | undefined) | undefined
   /** Encodes notifications for people. Telemetry is encoded as OTLP. */
@@ -25,18 +25,18 @@ export interface Destination {
 /** The value of each header template, by its name without braces. */
 export type HeaderValues = Readonly<Record<string, string>>
 
-/** The OTLP settings of one signal. */
+/** The OTLP settings for one signal. */
 export interface Endpoint {
-  /** The whole address of the endpoint, e.g. `https://otel.example.com:4318/v1/traces`. It is read for every request. */
+  /** The full URL of the endpoint, e.g. `https://otel.example.com:4318/v1/traces`. It is read for every request. */
   readonly url: string
-  /** Whether the address is a credential. If so, it is not shown. */
+  /** Whether the URL is a credential. If so, it is not shown. */
   readonly isSecret?: boolean | undefined
   /**
    * The headers of a request. They are read for every request, because their values may come from a file. They may contain templates such as
    * `{group}`.
    */
   readonly headers: Readonly<Record<string, Secret>>
-  /** The maximum time from the first byte of a request to the last byte of its answer, ms. */
+  /** The maximum time from the first byte of a request to the last byte of its response, ms. */
   readonly timeoutMs: number
   readonly compression: 'gzip' | 'none'
   /** The content type of the body. If undefined, the body is OTLP in protobuf. */
@@ -51,7 +51,7 @@ export interface TlsFiles {
   readonly keyFile?: string | undefined
 }
 
-/** The proxies from HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Each proxy is used only for addresses of its own scheme. */
+/** The proxies from HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Each proxy is used only for URLs with its own scheme. */
 export interface Proxies {
   readonly http?: string | undefined
   readonly https?: string | undefined

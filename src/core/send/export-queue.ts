@@ -15,13 +15,13 @@ import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Sender } from './sender.ts'
 
-/** The limits of an export queue. `pauses` are the pauses of an entry, and also those of the queue. */
+/** The limits of an export queue. `pauses` are the retry delays of an entry, and also the pauses of the queue. */
 export interface QueueLimits extends Pick<BatchContext, 'batchBytes' | 'pauses'> {
   /** The maximum number of entries in one lease. */
   readonly batchItems: number
-  /** The maximum number of bytes in one lease, as stored. A lease is in memory as a whole. */
+  /** The maximum number of bytes in one lease, as stored. All of a lease is in memory at once. */
   readonly leaseBytes: number
-  /** The maximum number of leases that are processed at the same time. */
+  /** The maximum number of leases that are processed concurrently. */
   readonly inFlight: number
 }
 
@@ -32,10 +32,10 @@ export interface ExportQueueOptions extends Pick<
   readonly outbox: Outbox
   readonly sender: Sender
   readonly bearer: Destination['bearer']
-  /** The endpoint's time-out, ms. */
+  /** The endpoint's timeout, ms. */
   readonly timeoutMs: number
   readonly limits: QueueLimits
-  /** The pauses between probes of an endpoint that refuses the credentials, or everything. */
+  /** The pauses between probes of an endpoint that rejects the credentials, or every request. */
   readonly probes: BackoffOptions
   readonly meters?: ExportMeters | undefined
 }
@@ -43,9 +43,9 @@ export interface ExportQueueOptions extends Pick<
 export interface QueueView {
   /** The state of the queue's circuit breaker. */
   readonly state: CircuitState
-  /** Why the circuit breaker is not closed. */
+  /** Why the circuit breaker is open or half-open. */
   readonly cause?: TripCause | undefined
-  /** When the queue will send the next probe, while its circuit breaker is not closed. */
+  /** When the queue will send the next probe; set while its circuit breaker is not closed. */
   readonly nextTry?: Millis | undefined
   readonly lastError?: LastError | undefined
   readonly lastSuccess?: Millis | undefined
@@ -59,7 +59,7 @@ export interface RunningQueue {
   wake(): void
   /** Makes delayed entries due, and ends the pause of the queue's circuit breaker. */
   tryNow(): Promise<{ readonly due: number; readonly wasOpen: boolean }>
-  /** Resolves when the queue can send nothing more now: no entry is due, or the backend does not accept requests. */
+  /** Resolves when the queue can send nothing more for now: no entry is due, or the backend does not accept requests. */
   rest(): Promise<void>
   /** Stops leasing, and resolves when the entries in flight are settled. Requests are aborted after `deadlineMs`. */
   stop(deadlineMs: number): Promise<void>
@@ -67,8 +67,8 @@ export interface RunningQueue {
 }
 
 /**
- * The maximum time between two queries of the store, ms. Leases expire and other processes add entries (`dead-letters retry`), which only a query
- * shows.
+ * The maximum time between two queries of the store, ms. Only a query reveals that a lease has expired, or that another process has added entries
+ * (`dead-letters retry`).
  */
 const maxRest = 1_000
 /** The minimum time between two queries of the store, ms. */
@@ -82,7 +82,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   const breaker = new CircuitBreaker({ bearer, pauses: limits.pauses, probes, clock, log })
   const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
-  /** A send may take twice the time-out, and a lease has room for two sends. */
+  /** A send may take twice the timeout, and a lease leaves time for two sends. */
   const maxSend = 2 * timeoutMs + 5_000
   const leaseMs = 2 * maxSend + 20_000
   let stopping = false
@@ -108,7 +108,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     clock,
     log,
     turn: async () => {
-      // An entry may have been added after this turn's lease and before a call of `rest`. Therefore `rest` resolves only after the next turn.
+      // An entry may have been added after this turn's lease and before a call to `rest`. Therefore `rest` resolves only after the next turn.
       const waiting = resting
       resting = []
       const rest = await turn().catch((error: unknown) => {
@@ -121,7 +121,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     },
   })
 
-  /** Leases one batch and starts to send it, if the circuit breaker allows it. Returns the time in ms until there is something to do. */
+  /** Leases one batch and starts to send it, if the circuit breaker allows it. Returns the time in ms until the next turn. */
   async function turn(): Promise<number> {
     if (unsettled > 0) return minRest
     if (stopping || inFlight.size >= (breaker.isProven ? limits.inFlight : 1)) return maxRest

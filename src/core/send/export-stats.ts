@@ -11,13 +11,13 @@ import type { Verdict } from './verdict.ts'
 export interface ExportCounters {
   delivered: number
   /**
-   * The number of entries that were sent, or leased by a process that was killed, without an answer. They are sent again with the same ids, because
-   * the backend may not have received them.
+   * The number of entries that are sent again because they got no response, or because the process that leased them was killed. They keep their ids.
+   * The backend may or may not have received them.
    */
   repeated: number
   /** The number of entries that became dead letters. */
   rejected: number
-  /** How often entries were postponed. Each time counts. */
+  /** The number of times that entries were postponed. */
   later: number
   /** The number of items that a backend rejected in accepted requests (partial success). */
   partiallyRejected: number
@@ -25,9 +25,9 @@ export interface ExportCounters {
   lost: number
 }
 
-/** Meters of export requests for self-telemetry. */
+/** Self-telemetry meters for export requests. */
 export interface ExportMeters {
-  /** Records that one request has ended, with or without an answer. `bytes` is the size before compression. */
+  /** Records that one request has ended, with or without a response. `bytes` is the size before compression. */
   requested(queue: ExportQueue, request: { as: Verdict['as']; tookMs: number; items: number; bytes: number }): void
 }
 
@@ -83,7 +83,7 @@ export function createExportStats(
       const message = verdict.message ?? (verdict.rejected > 0 ? 'no reason given' : undefined)
       if (message === undefined) return
       lastError = { message, at }
-      // Backends repeat such a message in every answer, so it is logged once.
+      // Backends repeat such a message in every response, so it is logged only once.
       if (message !== lastWarning) {
         const reason = sentenceOf({ message })
         log.warn({ rejected: verdict.rejected, reason }, 'the backend accepted exports with a message')

@@ -19,7 +19,7 @@ export interface ExporterOptions {
   readonly meters?: ExportMeters | undefined
   /** Values that override the default limits. */
   readonly limits?: Partial<QueueLimits> | undefined
-  /** The pauses between probes of a destination that refuses the credentials, or everything. */
+  /** The pauses between probes of a destination that rejects the credentials, or every request. */
   readonly probes?: BackoffOptions | undefined
 }
 
@@ -44,11 +44,13 @@ export interface Exporter {
   wake(): void
   /** Sends the due entries. Resolves when no queue can send more now, at the latest after `deadlineMs`. */
   flush(deadlineMs: number): Promise<void>
-  /** Stops leasing and finishes the requests in flight. After `deadlineMs` requests are aborted, and their entries stay pending. */
+  /**
+   * Stops leasing and finishes the requests in flight. Those that are still in flight after `deadlineMs` are aborted, and their entries stay pending.
+   */
   stop(deadlineMs: number): Promise<void>
   /**
    * Called when an operator reports that the backend is available again. Postponed entries become due at once, and this process sends a probe. Other
-   * replicas wait until their pauses end, while this one sends the due entries.
+   * replicas wait until their own pauses end; meanwhile this one sends the due entries.
    */
   tryNow(destination?: string): Promise<TriedNow>
   status(): Promise<readonly ExportQueueStatus[]>
@@ -64,16 +66,16 @@ export interface TriedNow {
 const defaultLimits: QueueLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
-  // A lease contains about a hundred chunks of twenty jobs, which need fifteen times as much memory once they are decompressed. A lease takes several
-  // turns of the event loop, and each turn may take in a group of deliveries. With forty chunks in a lease, exports fell behind the deliveries under
-  // full load.
+  // A lease contains about a hundred chunks of twenty jobs each, which need fifteen times as much memory once they are decompressed. Processing a
+  // lease takes several turns of the event loop, and in each turn a group of deliveries may be taken in. With forty chunks in a lease, exports fell
+  // behind the deliveries under full load.
   leaseBytes: 256 * 1024,
   inFlight: 4,
   pauses: { first: 1_000, max: 300_000 },
 }
 const defaultProbes: BackoffOptions = { first: 1_000, max: 60_000 }
 
-/** Makes the exporter. Throws ConfigError for two destinations with the same name, or an unreadable TLS file. */
+/** Creates the exporter. Throws ConfigError if two destinations have the same name, or if a TLS file cannot be read. */
 export function createExporter(options: ExporterOptions): Exporter {
   const { outbox, clock } = options
   const queues = options.destinations.flatMap((destination, index) => {

@@ -1,5 +1,6 @@
-// Entries that are pending for a destination were accepted for its endpoint at that time. Later its name may refer to another backend or another
-// tenant. So if the endpoint of a name has changed, its backlog is moved to a queue that is not sent, until an operator confirms or drops it.
+// Entries that are pending for a destination were accepted for the endpoint it had at that time. Later its name may refer to another backend or
+// another tenant. So if a destination's endpoint has changed, its backlog is moved to a queue that is not sent, until an operator confirms or drops
+// it.
 //
 // 1. Before anything is sent, each destination's endpoints are compared with the stored ones.
 // 2. The entries that are pending for another endpoint are moved: from `tempo` to `tempo@1f3c9a2b`, where the second part is the mark of the former
@@ -21,9 +22,9 @@ export interface HoldOptions {
   readonly log: Log
 }
 
-/** The number of rows that one statement moves. */
+/** The number of rows moved by one statement. */
 const slice = 2_000
-/** How often entries that another replica has locked are tried again, and the pause between two tries, ms. */
+/** The number of attempts to move entries that another replica has locked, and the pause between two attempts, ms. */
 const locked = { tries: 50, pauseMs: 100 }
 const maxFormer = 10
 
@@ -64,7 +65,7 @@ export interface HeldBacklog extends ExportQueueState {
   readonly before?: string | undefined
 }
 
-/** Returns the held backlogs. If `name` is given, it returns only those of that destination. */
+/** Returns the held backlogs. If `name` is set, returns only those of that destination. */
 export async function heldBacklogs(
   outbox: Pick<Outbox, 'queues'>,
   endpoints: Pick<HoldOptions['endpoints'], 'get'>,
@@ -82,7 +83,7 @@ export async function heldBacklogs(
   return held
 }
 
-/** Confirms held backlogs: their entries are sent to the current endpoint of their destination. Returns the number of entries. */
+/** Confirms held backlogs: their entries are sent to the current endpoint of their destination. Returns the number of these entries. */
 export async function confirmHeld(outbox: HoldOptions['outbox'], held: readonly HeldBacklog[]): Promise<number> {
   let moved = 0
   for (const { destination, signal, name } of held) moved += await moveAll(outbox, { destination, signal }, name)
@@ -102,7 +103,10 @@ async function moveAll(outbox: HoldOptions['outbox'], queue: ExportQueue, to: st
   return sum
 }
 
-/** The address of a notification is a credential that is rotated. Therefore only its origin distinguishes receivers, and no part of it is shown. */
+/**
+ * The URL of a notification endpoint is a credential that may be rotated. Therefore only its origin distinguishes receivers, and no part of it is
+ * shown.
+ */
 function markOf({ url, isSecret = false }: Endpoint): { readonly mark: string; readonly shown: string } {
   const { origin = '', pathname = '' } = URL.parse(url) ?? {}
   const mark = createHash('sha256')

@@ -1,4 +1,4 @@
-// Encodes chunks as messages, and joins messages into the bodies of requests.
+// Encodes chunks as messages, and joins messages into request bodies.
 //
 // A message is stored as zstd, which takes half the time of gzip. The body of a request is compressed as a whole, because receivers differ in how
 // they read several consecutive gzip members: some stop at the end of the first (decision 118).
@@ -12,13 +12,13 @@ export type Encode = (chunk: AnyChunk) => Uint8Array
 
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 /**
- * The buffer size for decompression. Most messages fit, even those of 20 jobs. A larger message needs another step and a copy, and takes one and a
+ * The buffer size for decompression. Most messages fit, even those with 20 jobs. A larger message needs another step and a copy, and takes one and a
  * half times as long.
  */
 const unpacking = { chunkSize: 64 * 1024 }
 
 /**
- * Makes the function that encodes the messages of a chunk. `encoderOf` returns the encoder of a queue, or undefined for a queue that is no longer
+ * Creates the function that encodes the messages of a chunk. `encoderOf` returns the encoder of a queue, or undefined for a queue that is no longer
  * configured. Queues with the same encoder share their messages.
  */
 export function messagesBy(encoderOf: (queue: ExportQueue) => Encode | undefined): EncodeMessages {
@@ -32,7 +32,7 @@ export function messagesBy(encoderOf: (queue: ExportQueue) => Encode | undefined
     })
 }
 
-/** Returns the request in a stored message. Throws if the message is damaged. */
+/** Decompresses the request in a stored message. Throws if the message is damaged. */
 export function requestOf(body: Uint8Array): Uint8Array {
   return zstdDecompressSync(body, unpacking)
 }
@@ -43,7 +43,7 @@ export function release(request: Uint8Array): void {
 }
 
 /**
- * Joins several requests of a signal. Concatenating them is enough for most signals, because repeated fields of protobuf merge. But a backend accepts
+ * Joins several requests for a signal. Concatenating them is enough for most signals, because repeated protobuf fields merge. But a backend accepts
  * only one metric point for each series and time.
  */
 export function joined(signal: Signal, requests: readonly Uint8Array[]): Uint8Array {

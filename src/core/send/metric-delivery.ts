@@ -1,4 +1,4 @@
-// Sends one flush of metrics to one destination. Requests that are refused for their content are divided. If the backend is down, the flush ends: the
+// Sends one flush of metrics to one destination. Requests that are rejected for their content are split. If the backend is down, the flush ends: the
 // next flush sends all totals anyway.
 import { packed } from './batch.ts'
 import { sentenceOf } from './verdict.ts'
@@ -11,7 +11,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { Sender, Sent } from './sender.ts'
 import type { TripCause } from './circuit-breaker.ts'
 
-/** A destination of metrics, with the outcome of its last flush. */
+/** A destination for metrics, with the outcome of its last flush. */
 export interface FlushTarget extends Pick<Destination, 'name' | 'takes' | 'headerValues'> {
   readonly isCumulative: boolean
   readonly sender: Sender
@@ -19,7 +19,7 @@ export interface FlushTarget extends Pick<Destination, 'name' | 'takes' | 'heade
   /** Why the last flush failed, as the circuit breaker names it; undefined if it succeeded, and before the first flush. */
   cause: TripCause | undefined
   hasAccepted: boolean
-  /** The time before which no flush is sent, by `elapsed`, because the backend asked for a pause. */
+  /** The time on the `elapsed` clock before which no flush is sent, because the backend asked for a pause. */
   nextTry: Millis
 }
 
@@ -36,7 +36,7 @@ interface TakenProject extends EncodedProject {
 
 /** The maximum size of one request in bytes before compression. */
 const batchBytes = 4 * 1024 * 1024
-/** The number of refused projects after which a flush ends. */
+/** The number of rejected projects after which a flush ends. */
 const maxRefused = 16
 
 export class MetricDelivery {
@@ -85,8 +85,8 @@ export class MetricDelivery {
   }
 
   /**
-   * Divides a refused request, so that a refused project does not delay the others. A destination that refuses everything does not get each project
-   * separately.
+   * Splits a rejected request, so that a rejected project does not delay the others. If a destination rejects everything, the projects are not all
+   * tried separately.
    */
   async #divide(projects: readonly TakenProject[], sent: Sent): Promise<boolean> {
     const [only, ...others] = projects

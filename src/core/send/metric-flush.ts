@@ -1,7 +1,7 @@
 // The flush of cumulative metrics: at every interval one replica sends the running totals of every project, and the active runs.
 //
-// Metrics are not queued: totals contain all that was ever counted, so the next flush replaces one that failed. Counts of active runs do not depend
-// on the destination's temporality; they have their own requests, together with the gauges of the inventory.
+// Metrics are not queued: totals contain everything that was ever counted, so the next flush replaces one that failed. Counts of active runs do not
+// depend on the destination's temporality; they are sent in their own requests, together with the inventory gauges.
 import { randomUUID } from 'node:crypto'
 import { createExportStats, type ExportMeters } from './export-stats.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -32,9 +32,9 @@ export interface MetricFlushOptions extends MetricSources {
 }
 
 export interface MetricFlush extends Loop {
-  /** Flushes once more if this replica has the lease, and ends. Requests are aborted after `deadlineMs`. */
+  /** Flushes once more if this replica has the lease, and stops. Requests are aborted after `deadlineMs`. */
   finish(deadlineMs: number): Promise<void>
-  /** Ends the pauses of destinations. Returns the number of destinations that had a pause. */
+  /** Ends the pauses of destinations. Returns the number of destinations that were paused. */
   tryNow(destination?: string): number
   status(): readonly ExportQueueStatus[]
 }
@@ -57,7 +57,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
 
   async function flush(): Promise<void> {
     if (!(await hasLease())) return
-    // Active runs are also read if no destination is to be flushed, so that scrapes contain the series that have ended since.
+    // Active runs are read even if there is no destination to flush to, so that scrapes include the series that have ended since.
     const active = await readActive(options)
     if (targets.length === 0) return
     const now = clock.now()

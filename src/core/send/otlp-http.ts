@@ -1,5 +1,5 @@
-// Sends one POST of OTLP/HTTP, or of a notification. This file handles connections, TLS, proxies, headers and the deadline. It does not judge the
-// answer.
+// Sends one OTLP/HTTP or notification POST request. This file handles connections, TLS, proxies, headers and the deadline. It does not judge the
+// response.
 import { readFileSync } from 'node:fs'
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 import { filled } from '../../lib/template.ts'
@@ -11,21 +11,21 @@ import type { Answer } from './verdict.ts'
 import type { Endpoint, HeaderValues, Proxies, TlsFiles } from './destination.ts'
 import type { Secret } from '../../lib/secret.ts'
 
-/** The maximum size of an answer in bytes. Longer answers are cut; backends usually answer with a few hundred bytes. */
+/** The maximum size of a response in bytes. Longer responses are truncated; backends usually send a few hundred bytes. */
 const maxAnswerBytes = 64 * 1024
 
 export interface OtlpHttp {
   /**
-   * Sends one body. Never rejects. The request ends at the endpoint's time-out at the latest, and at once when `stop` is aborted. Redirects are not
+   * Sends one body. Never rejects. The request ends at the endpoint's timeout at the latest, and at once when `stop` is aborted. Redirects are not
    * followed.
    */
   post(body: Uint8Array, token: Secret | undefined, stop: AbortSignal, values?: HeaderValues): Promise<Answer>
-  /** Closes the connections at once. */
+  /** Closes the connections immediately. */
   close(): Promise<void>
 }
 
 /**
- * Makes the transport of an endpoint. The `body` of `post` must already be compressed as configured for the endpoint. Throws ConfigError if a TLS
+ * Creates the transport for an endpoint. The `body` of `post` must already be compressed as configured for the endpoint. Throws ConfigError if a TLS
  * file cannot be read.
  */
 export function createOtlpHttp(endpoint: Endpoint, proxies: Proxies | undefined, connections: number): OtlpHttp {
@@ -62,7 +62,7 @@ function headersFor(
   }
 }
 
-/** Makes the connections to an address with the endpoint's TLS files, through its proxy. Throws ConfigError if a TLS file cannot be read. */
+/** Creates the connection pool for a URL with the endpoint's TLS files, through its proxy. Throws ConfigError if a TLS file cannot be read. */
 export function dispatcherFor(
   url: URL,
   { timeoutMs, tls }: Pick<Endpoint, 'timeoutMs' | 'tls'>,
@@ -70,7 +70,7 @@ export function dispatcherFor(
   connections: number,
 ): Dispatcher {
   const files = tls === undefined ? {} : readTls(tls)
-  // The time-outs of undici are disabled, because an answer that arrives slowly byte by byte would never reach them. `exchange` has its own deadline.
+  // undici's timeouts are disabled, because a response that trickles in byte by byte would never reach them. `exchange` has its own deadline.
   const options = { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }
   const connect = { ...files, allowH2: false, timeout: timeoutMs }
   const proxy = url.protocol === 'https:' ? proxies?.https : proxies?.http
@@ -80,7 +80,7 @@ export function dispatcherFor(
     connect,
     requestTls: connect,
     proxyTls: { ...(files.ca === undefined ? {} : { ca: files.ca }), timeout: timeoutMs },
-    // All three proxy options are given, so that undici does not read the environment variables.
+    // All three proxy options are set explicitly, so that undici does not read the environment variables.
     httpProxy: proxy,
     httpsProxy: proxy,
     noProxy: proxies?.no ?? '',
@@ -106,7 +106,7 @@ function readPem(path: string, what: string): Buffer {
 }
 
 /**
- * With undici's `request`, a request that waits for a connection would stay queued after the deadline. This function withdraws it before a byte is
+ * With undici's `request`, a request that waits for a connection would stay queued after the deadline. This function withdraws it before any byte is
  * sent.
  */
 function exchange(
@@ -122,7 +122,7 @@ function exchange(
     let begun: Dispatcher.DispatchController | undefined
     let over = false
 
-    /** An HTTP status that has arrived counts, even if the body is incomplete. */
+    /** An HTTP status that has been received counts, even if the body is incomplete. */
     function finish(reason: string, grpcBy?: 'frames' | 'port'): void {
       if (over) return
       over = true

@@ -1,5 +1,5 @@
-// The metrics of pipelines for `/metrics`: totals of all projects, active runs and gauges, read from the store for each scrape. There may be many
-// totals, so each metric is read page by page while it is written. The other metrics are few, and are read at once.
+// The pipeline metrics for `/metrics`: totals of all projects, active runs and gauges, read from the store for each scrape. There may be many totals,
+// so each metric is read page by page while it is written. The other metrics are few, and are read in one go.
 import type { MetricData } from '@opentelemetry/sdk-metrics'
 import { totalsData, totalsHeads } from '../telemetry/metrics/cumulative.ts'
 import { emptyMetric, sdkMetrics, type OwnedMetrics } from '../telemetry/metrics/families.ts'
@@ -7,7 +7,7 @@ import type { Scope } from '../store/ports/scope.ts'
 import { lookAtActive, measuredNow, type MetricSources } from './active-runs.ts'
 
 export interface ScrapedMetricsOptions extends MetricSources {
-  /** The scope that limits what readers see. */
+  /** The scope that limits what readers may see. */
   readonly scope: Scope
 }
 

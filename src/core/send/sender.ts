@@ -15,8 +15,8 @@ export interface Sent extends Answered {
 
 export interface Sender {
   /**
-   * Sends a body. It takes at most twice the endpoint's time-out, because a changed token is tried at once. Never rejects. The sender owns the body
-   * from then on, and releases its memory as soon as it is compressed. `values` are the values for the templates of the headers.
+   * Sends a body. It takes at most twice the endpoint's timeout, because a changed token is tried at once. Never rejects. From then on the sender
+   * owns the body, and releases its memory as soon as it is compressed. `values` are the values for the header templates.
    */
   send(body: Uint8Array, values?: HeaderValues): Promise<Sent>
   /** Aborts the requests in flight. Their outcome is unknown. */
@@ -39,11 +39,11 @@ const fast = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024, memLevel: co
 const inThePool = promisify(gzip)
 /**
  * The size in bytes below which bodies are compressed on the main thread. A body of 40 KB (one pipeline) takes 0.3 ms there, but 0.5 ms on a pool
- * thread. A body of 640 KB takes 1.5 ms on the main thread; compressed on a pool thread, it costs the main thread only 0.17 ms.
+ * thread. A body of 640 KB takes 1.5 ms on the main thread, but costs it only 0.17 ms if it is compressed on a pool thread.
  */
 const atOnce = 64 * 1024
 
-/** Makes the sender of an endpoint. Throws ConfigError if a TLS file cannot be read. */
+/** Creates the sender for an endpoint. Throws ConfigError if a TLS file cannot be read. */
 export function createSender({ signal, endpoint, bearer, proxy, connections, clock }: SenderOptions): Sender {
   const http = createOtlpHttp(endpoint, proxy, connections)
   const stop = new AbortController()
@@ -69,30 +69,30 @@ async function compressed(plain: Uint8Array): Promise<Uint8Array> {
 }
 
 // Releases the memory of buffers that are no longer needed. The garbage collector counts them separately from its own heap, and lets about 64 MiB of
-// garbage accumulate on each thread before it runs. A daemon that handles several MiB of bodies per second would use that much memory for no benefit.
+// garbage accumulate on each thread before it runs. In a daemon that handles several MiB of bodies per second, that memory would be wasted.
 
 /**
- * Releases the memory of a buffer at once, so that the next buffer can use it. The caller must be the last user: no other code may use the bytes any
- * more, above all no socket that is still sending them. Parts of a larger buffer are left to the garbage collector.
+ * Releases the memory of a buffer at once, so that the next buffer can use it. The caller must be its last user: no other code may still be using the
+ * bytes, above all no socket that is still sending them. Slices of a larger buffer are left to the garbage collector.
  */
 export function giveBack(bytes: Uint8Array): void {
   const { buffer, byteLength } = bytes
-  // A buffer that was already released has no bytes.
+  // A buffer that was already released has zero bytes.
   if (byteLength > 0 && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
-// Sends a request with the current token. If the token is refused, it is read again, and a changed token is tried at once.
+// Sends a request with the current token. If the token is rejected, it is read again, and a changed token is tried at once.
 
-/** Sends one request and judges its answer. Never rejects. `values` are the values for the templates of the headers. */
+/** Sends one request and judges its response. Never rejects. `values` are the values for the header templates. */
 type Transport = (body: Uint8Array, token: Secret | undefined, values: HeaderValues | undefined) => Promise<Verdict>
 
 interface Answered {
   readonly verdict: Verdict
-  /** The token in the request whose answer decided the verdict. */
+  /** The token of the request whose response determined the verdict. */
   readonly token: Secret | undefined
 }
 
-/** Wraps a transport so that it tries a changed token. This takes at most twice as long. */
+/** Wraps a transport so that it tries a changed token. A send then takes at most twice as long. */
 function withFreshToken(transport: Transport, bearer: Bearer | undefined) {
   return async (body: Uint8Array, values: HeaderValues | undefined): Promise<Answered> => {
     const token = bearer?.current()

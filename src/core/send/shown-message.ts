@@ -13,7 +13,7 @@ export function messageAsJson(signal: Signal, body: Uint8Array): string | undefi
   })
 }
 
-/** Returns the names and attributes of the contents of a message; undefined if the message is damaged. */
+/** Returns the names and attributes of a message's spans, log records or metrics; undefined if the message is damaged. */
 export function contentsOf(signal: Signal, body: Uint8Array): ShownContent[] | undefined {
   return unlessDamaged(() => {
     const request = requestOf(body)
@@ -35,13 +35,13 @@ function unlessDamaged<T>(read: () => T): T | undefined {
   }
 }
 
-// The name and the attributes of one content of a request, as people see it.
+// The name and the attributes of one span, log record or metric in a request, as people see it.
 interface ShownContent {
   readonly name: string
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** Returns the spans, log records or metrics of a request in protobuf. Throws DataError if the request is damaged. */
+/** Returns the spans, log records or metrics of a protobuf request. Throws DataError if the request is damaged. */
 function shownRequest(signal: 'traces' | 'logs' | 'metrics', bytes: Uint8Array): ShownContent[] {
   if (signal === 'traces') {
     const { resourceSpans } = traceRequest.contentOf(bytes)

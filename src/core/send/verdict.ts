@@ -1,4 +1,4 @@
-// Decides what a backend's answer means for a request. This file contains the only table of verdicts. Pure.
+// Decides what a backend's response means for a request. Pure. This is the only place where verdicts are decided.
 import {
   JsonLogsSerializer,
   JsonMetricsSerializer,
@@ -13,8 +13,8 @@ import { httpDate, retryAfter } from '../../lib/retry-after.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Signal } from '../store/ports/outbox.ts'
 
-// An import of node:http reads all of its names, and one of them loads Node's own copy of undici, which nothing here uses. A process that does
-// nothing else needs 58 MiB with it and 44 MiB without it.
+// An import of node:http reads all of its exports, and one of them loads Node's own copy of undici, which nothing here uses. A process that does
+// nothing else needs 58 MiB with the import and 44 MiB without it.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 /** The outcome of one POST request. */
@@ -33,13 +33,13 @@ export type Answer =
       readonly reason: string
       /** Whether the outcome is unknown: the request was in flight, and the backend may have accepted it. */
       readonly outcomeUnknown: boolean
-      /** Why the endpoint counts as gRPC: it answered with HTTP/2 frames, or it does not support HTTP/1.1 and uses gRPC's port. */
+      /** Why the endpoint counts as gRPC: it responded with HTTP/2 frames, or it does not support HTTP/1.1 and uses gRPC's port. */
       readonly grpcBy?: 'frames' | 'port' | undefined
     }
 
-/** The verdict on an answer. `message` is the shortened message of the backend, or the meaning of the status. */
+/** The verdict on a response. `message` is the backend's message, shortened, or the meaning of the status. */
 export type Verdict =
-  /** The request was accepted, except for `rejected` spans, points or records. OTLP forbids sending those again. */
+  /** The request was accepted, except for `rejected` spans, points or records. OTLP forbids resending those. */
   | { readonly as: 'delivered'; readonly rejected: number; readonly message?: string | undefined }
   | Later
   | Unauthorized
@@ -60,15 +60,15 @@ interface Refusal<As> {
   readonly message: string
 }
 
-/** The backend refused the credentials. It would accept only other credentials. */
+/** The backend rejected the credentials. A retry can only succeed with different credentials. */
 export type Unauthorized = Refusal<'unauthorized'>
-/** The backend refused the content. It would accept only other content. */
+/** The backend rejected the content. A retry can only succeed with different content. */
 export type Unacceptable = Refusal<'unacceptable'>
 
 /**
- * Returns the verdict on an answer. A 2xx counts as delivered, unless a web page or gRPC answers: then the request has reached something else. 401
- * and 403 concern the credentials, and 400, 413 and 422 the content. After all other answers the request is sent again later, also after redirects
- * and 404, because an operator can fix them.
+ * Returns the verdict on a response. A 2xx counts as delivered, unless it comes from a web page or a gRPC server: then the request did not reach an
+ * OTLP/HTTP receiver. 401 and 403 concern the credentials, and 400, 413 and 422 the content. After all other responses the request is sent again
+ * later, even after redirects and 404, because an operator can fix their cause.
  */
 export function verdictOf(answer: Answer, signal: Signal, now: Millis): Verdict {
   if (answer.kind === 'failed') return failedBy(answer, signal)
@@ -95,7 +95,7 @@ export function sentenceOf(verdict: { readonly status?: number | undefined; read
   return verdict.status === undefined ? verdict.message : `HTTP ${verdict.status}: ${verdict.message}`
 }
 
-/** True if an entry of the request may itself be the cause. After five such answers the entry is sent alone. */
+/** True if an entry of the request may itself be the cause. After five such responses the entry is sent alone. */
 export function blames(verdict: Later): boolean {
   return verdict.kind === 'server' || verdict.outcomeUnknown
 }
@@ -113,7 +113,7 @@ function failedBy({ reason, outcomeUnknown, grpcBy }: Extract<Answer, { kind: 'f
 
 type Answered = Extract<Answer, { kind: 'answered' }>
 
-/** Names the service that answered instead of an OTLP receiver. Statuses other than 2xx have their own verdicts, whichever service sends them. */
+/** Names the service that responded instead of an OTLP receiver. Statuses other than 2xx have their own verdicts, whichever service sends them. */
 function anotherBy({ status, body, contentType }: Answered): string | undefined {
   if (isGrpc(contentType) || (status >= 400 && isRefusedByGrpc(messageOf(body, contentType)))) return isOtlpGrpc
   if (status < 200 || status >= 300 || !isWebPage(body, contentType)) return undefined
@@ -122,7 +122,7 @@ function anotherBy({ status, body, contentType }: Answered): string | undefined 
 }
 
 function deliveredBy(answer: Answered, signal: Signal): Extract<Verdict, { as: 'delivered' }> {
-  // The receiver of a notification may confirm it with a web page. Such an answer counts as success, because people must not get the notification
+  // The receiver of a notification may confirm it with a web page. Such a response counts as success, because people must not get the notification
   // again and again.
   if (signal === 'notifications' && isWebPage(answer.body, answer.contentType))
     return { as: 'delivered', rejected: 0, message: 'a web page answered: check that the address is the receiver’s' }
@@ -131,7 +131,7 @@ function deliveredBy(answer: Answered, signal: Signal): Extract<Verdict, { as: '
   return { as: 'delivered', rejected, ...(message === undefined ? {} : { message }) }
 }
 
-/** Returns the partial success that the answer reports. If it cannot be read, a 2xx counts as a full success. */
+/** Returns the partial success that the response reports. If the response cannot be decoded, a 2xx counts as a full success. */
 function partialSuccess(
   { body, contentType }: { readonly body: Uint8Array; readonly contentType?: string | undefined },
   signal: Signal,
@@ -146,7 +146,7 @@ function partialSuccess(
   }
 }
 
-/** The fields have type unknown, because a 64-bit number in JSON may be a string, and backends may violate the types. */
+/** The fields have type unknown, because a 64-bit number in JSON may be a string, and backends may not respect the types. */
 interface PartialSuccess {
   readonly rejected: unknown
   readonly message: unknown
@@ -163,7 +163,7 @@ const readPartialSuccess: Readonly<Record<Signal, (body: Uint8Array, json: boole
     )
     return partial && { rejected: partial.rejectedDataPoints, message: partial.errorMessage }
   },
-  // Receivers of notifications have no standard answer, and accept a notification as a whole or not at all.
+  // Notification receivers have no standard response, and accept a notification as a whole or not at all.
   notifications: () => undefined,
   logs: (body, json) => {
     const { partialSuccess: partial } = (json ? JsonLogsSerializer : ProtobufLogsSerializer).deserializeResponse(body)

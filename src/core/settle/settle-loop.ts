@@ -1,8 +1,8 @@
 // The settle loop: takes the snapshots of runs that are due.
 //
 // 1. It leases some due runs, and settles them together in one transaction (`settle-runs.ts`).
-// 2. If that fails, each run is settled alone. A run that fails then, for example because its stored rows are damaged, is postponed: it is retried
-//    alone, after the others, with growing pauses, so that it delays none.
+// 2. If that fails, each run is settled alone. A run that fails again, for example because its stored rows are damaged, is postponed: it is retried
+//    alone, after the others, with exponential backoff, so that it does not delay them.
 // 3. If all of them fail, and not because of their data, the store is the cause: no run is postponed, and all are retried when their lease ends.
 //
 // The list of postponed runs is only in memory, not in the store, because a store that cannot be written cannot record them. After a restart they are
@@ -20,7 +20,7 @@ import type { RunKey } from '../../model/observation.ts'
 
 export interface SettleLoopOptions {
   readonly runs: Runs
-  /** The maximum number of runs in one transaction. */
+  /** The maximum number of runs settled in one transaction. */
   readonly perTransaction: number
   readonly snapshotter: Snapshotter
   readonly clock: Clock
@@ -41,17 +41,17 @@ export interface SettleLoop extends Loop {
 
 /** The duration of a lease, ms. It is many times longer than settling takes. */
 const leaseMs = 15_000
-/** The maximum pause of the loop, ms, so that it notices in time when the clock jumps or another process writes a run. */
+/** The maximum pause between two turns of the loop, ms, so that it soon notices when the clock jumps or another process writes a run. */
 const maxPause = 1_000
 
-/** The first and the maximum pause of a run that cannot be settled, ms. */
+/** The first and the maximum retry delay of a run that cannot be settled, ms. */
 const pauses = { first: 15_000, max: 240_000 }
-/** The maximum number of postponed runs. Beyond it all of them are forgotten and settled as usual. */
+/** The maximum number of postponed runs. When it is exceeded, the list is cleared, and all of them are settled as usual. */
 const maxPostponed = 10_000
 
 interface Postponed {
   readonly tries: number
-  /** The end of the pause, by `elapsed`. */
+  /** The end of the pause, on the `elapsed` clock. */
   readonly until: Millis
 }
 
@@ -89,7 +89,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
 
   /**
    * Settles each run alone. Throws if the failure is not the fault of a single run. Runs that are left when the lease ends wait for the next lease,
-   * because they might take minutes to fail.
+   * because each might take minutes to fail.
    */
   async function settleEach(keys: readonly RunKey[], leaseEnd: Millis): Promise<void> {
     const failures: Failure[] = []

@@ -1,4 +1,4 @@
-// Settles due runs: writes their snapshots and outbox entries in one transaction, and in a second transaction for runs that depend on other runs.
+// Settles due runs: writes their snapshots and outbox entries in one transaction, or in a second one for runs that depend on other runs.
 import { maxGenerations, parentOf, type Ancestor } from '../../model/family.ts'
 import type { OtherRuns, Snapshotter, SnapshotStep, ParentKey, Unread } from './take-snapshots.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -9,7 +9,7 @@ import type { RunKey } from '../../model/observation.ts'
 export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
   const due = keys.map(key => new DueRun(key, undefined, snapshotter))
   await decideAll(due, runs, snapshotter)
-  // A pipeline that was triggered by another one, or that was canceled, needs other runs. Most pipelines do not.
+  // Settling a pipeline that was triggered by another one, or that was canceled, requires reading other runs. Most pipelines need none.
   const rest: DueRun[] = []
   for (const { key, unread } of due) {
     if (unread === undefined) continue
@@ -20,7 +20,9 @@ export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotte
   if (rest.length > 0) await decideAll(rest, runs, snapshotter)
 }
 
-/** The maximum number of jobs in one transaction, because the jobs are in memory. A larger run is settled alone. */
+/**
+ * The maximum number of jobs settled in one transaction. It bounds memory, because all of them are in memory at once. A larger run is settled alone.
+ */
 const maxJobs = 5_000
 
 async function decideAll(due: readonly DueRun[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
@@ -34,16 +36,16 @@ async function decideAll(due: readonly DueRun[], runs: Runs, snapshotter: Snapsh
   }
 }
 
-/** One due run. `others` are the runs that it depends on; undefined until they are read. */
+/** One due run. `others` are the runs that it depends on; undefined until they have been read. */
 class DueRun {
   readonly key: RunKey
   readonly #others: OtherRuns | undefined
   readonly #snapshotter: Snapshotter
-  /** The steps of the decision that were done; empty if no snapshot was due. */
+  /** The completed steps of the decision; empty if no snapshot was due. */
   did: readonly SnapshotStep[] = []
-  /** The other runs to read first; defined if no decision could be made without them. */
+  /** The other runs that must be read first; undefined if the decision could be made without them. */
   unread: (Unread & { readonly projectId: number }) | undefined
-  /** The number of jobs in the decision on this run. */
+  /** The number of jobs that the decision on this run loaded. */
   jobs = 0
   /** Whether the run was left out because the transaction already had enough jobs. */
   isLeft = false
@@ -59,7 +61,7 @@ class DueRun {
     return { key: this.key, jobs: 'all', decide: (known, now) => this.#decide(known, now, jobsSoFar) }
   }
 
-  /** Decides what to write for the run. It is called again if the transaction is retried. */
+  /** Decides what to write for the run. Called again if the transaction is retried. */
   #decide(known: StoredRun | undefined, now: Millis, jobsSoFar: () => number): RunChange | undefined {
     this.did = []
     this.unread = undefined

@@ -1,5 +1,5 @@
 // Computes how long an active run may be silent before it is requested from the platform: as long as 95 % of its project's pipelines take. A run that
-// is silent for longer has probably ended, and its webhook was lost.
+// is silent for longer has probably ended, and the webhook that reported its end was lost.
 import { isBlocked } from '../../model/status.ts'
 import { percentileOf } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -8,28 +8,32 @@ import type { StoredRun } from '../store/ports/runs.ts'
 
 export interface SilenceOptions {
   readonly pastDurations: PastDurations
-  /** The minimum time that a run may be silent, ms. A late webhook does not exceed it. */
+  /** The minimum time that a run may be silent, ms, chosen so that a late webhook arrives within it. */
   readonly silentAfter?: number | undefined
-  /** The time that manual and scheduled pipelines may be silent, ms. They are silent by nature. */
+  /** How long manual and scheduled pipelines may be silent, ms. They are silent by nature. */
   readonly staleAfter: number
 }
 
 export interface Silence {
   /**
-   * Returns how much longer the run may be silent, ms. At 0 or less the run is requested. `at` is the current time, by the clock of the run's times.
+   * Returns how much longer the run may be silent, ms. At 0 or less the run is requested. `at` is the current time on the clock of the run's
+   * timestamps.
    */
   left(known: StoredRun, at: Millis): Promise<number>
 }
 
 const minute = 60_000
-/** The default of `silentAfter`, ms. */
+/** The default for `silentAfter`, ms. */
 export const minSilence = 2 * minute
-/** The maximum time that a run may be silent, ms, however long the project's pipelines take. A lost end is found within this time. */
+/**
+ * The maximum time that a run may be silent, ms, however long the project's pipelines take. If the report of a run's end was lost, the end is found
+ * within this time.
+ */
 const maxSilence = 6 * 60 * minute
-/** The factor by which the minimum time is multiplied for a project without exported pipelines. */
+/** The factor by which the minimum silence is multiplied for a project without exported pipelines. */
 const unknownTimes = 5
 const share = 0.95
-/** The number of days whose durations are used. */
+/** The number of past days whose pipeline durations are used. */
 const days = 14
 
 export function createSilence({ pastDurations, silentAfter = minSilence, staleAfter }: SilenceOptions): Silence {

@@ -1,14 +1,14 @@
-// Takes all due snapshots of a run, and returns what to write. Pure, except for its counters. The settle loop calls it, and taking in calls it for
+// Takes all due snapshots of a run, and returns what to write. Pure, except for its counters. It is called by the settle loop, and by the intake for
 // runs that are due as soon as they are merged.
 //
-// 1. If the trace depends on a parent, or the cost on newer pipelines, these are read first: the decision is `unread`, and the caller asks again with
-//    them.
+// 1. If the trace depends on a parent, or the cost on newer pipelines, these must be read first: the decision is `unread`, and the caller repeats the
+//    call with them.
 // 2. Snapshots are taken until no more are due (`model/settle.ts`).
-// 3. A snapshot that the configured refs or sources exclude, or that no destination takes, is noted in the run and not sent.
+// 3. A snapshot that the configured refs or sources exclude, or that no destination takes, is recorded in the run and not sent.
 // 4. The chunks of the others become pending for their destinations, features take what they need, and totals are measured.
 //
-// All of this happens in the transaction that merges: a snapshot that is noted but not pending would be lost, and one that is pending but not noted
-// would be exported twice.
+// All of this happens in the transaction that merges: a snapshot that is recorded but not pending would be lost, and one that is pending but not
+// recorded would be exported twice.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../../model/family.ts'
 import { isSuperseded, mayBeSuperseded, plan, type SettleRules } from '../../model/settle.ts'
@@ -38,7 +38,7 @@ export interface SnapshotterOptions {
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
   /** The steps with which features process a snapshot. */
   readonly steps?: readonly LineStep[] | undefined
-  /** Called after a snapshot was committed, so that the exporter sends it. */
+  /** Called after a snapshot has been committed, so that the exporter sends it. */
   readonly onSnapshot: () => void
 }
 
@@ -52,7 +52,7 @@ export interface SnapshotCounters {
   stale: number
   /** The number of attempts that the configured refs or sources exclude. */
   excluded: number
-  /** The number of snapshots that no destination takes because of its selection of projects. */
+  /** The number of snapshots that no destination takes because of its project selection. */
   unrouted: number
 }
 
@@ -66,7 +66,7 @@ export type Decision =
   /** No decision was made, because other runs must be read first. */
   | { readonly unread: Unread }
 
-/** The other runs to read: the parent, if there is one, and whether newer pipelines of the project are needed. */
+/** The other runs that must be read: the parent, if there is one, and whether newer pipelines of the project are needed. */
 export interface Unread {
   readonly parent: ParentKey | undefined
   readonly newer: boolean
@@ -81,14 +81,14 @@ export interface OtherRuns {
 
 export interface Snapshotter {
   readonly counters: Readonly<SnapshotCounters>
-  /** Decides what to write for a run. `others` is undefined until the other runs are read. */
+  /** Decides what to write for a run. `others` is undefined until the other runs have been read. */
   decide(known: StoredRun, others: OtherRuns | undefined, now: Millis): Decision
   /**
-   * Extends the work by the run's snapshot, if it is due at once and all its jobs are loaded. With a settle delay of 0 only one transaction is
+   * Adds the run's snapshot to the work if the snapshot is due at once and all jobs are loaded. With a settle delay of 0 only one transaction is then
    * needed. Each call of the work replaces the content of `did`.
    */
   atOnce(work: RunWork, did: SnapshotStep[]): RunWork
-  /** Called when the decision was committed. Counts its steps. */
+  /** Called after the decision has been committed. Counts its steps. */
   committed(did: readonly SnapshotStep[]): void
 }
 
@@ -129,7 +129,7 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
   }
 }
 
-/** Takes snapshots until no more are due. Returns what to write, always with the time at which the run is due next. */
+/** Takes snapshots until no more are due. Returns the data to write, always including the time at which the run is due next. */
 function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, options: SnapshotterOptions): Decision {
   const { rules, selection, to, measure, steps = [] } = options
   let { run } = known
@@ -173,7 +173,7 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
   }
 }
 
-/** Corrects times that were written while the clock was ahead. */
+/** Corrects timestamps that were written while the clock was ahead. */
 function boundedTiming(timing: RunTiming, now: Millis, { deadline }: SettleRules): RunTiming {
   const { changedAt, endedAt, enrichingUntil } = timing
   return {

@@ -1,11 +1,11 @@
-// Opens the store, and chooses the database by the store's location.
+// Opens the store, and selects the database by the store's location.
 import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { StorePart } from './ports/store-part.ts'
 import type { SharedStore, Store, StoreOptions } from './ports/store.ts'
 import type { DatabaseOptions } from './postgres/database.ts'
 
-// The location of a store and the options to open it. A thread needs to know only these before it loads the database driver.
+// The location of a store and the options for opening it. A thread needs only this module before it loads the database driver.
 
 /** The path of a SQLite file, or a PostgreSQL connection URI with its password. */
 export type StoreLocation =
@@ -14,15 +14,15 @@ export type StoreLocation =
 type OpenOptions = Pick<StoreOptions, 'maxSize' | 'encode' | 'log' | 'onDamage'> &
   Pick<DatabaseOptions, 'daemon' | 'timeoutMs'> & { readonly parts: readonly StorePart[] }
 
-/** The clocks return whole ms, because computed times may be stored in integer columns. */
+/** The clocks return whole ms, because times computed from them may be stored in integer columns. */
 const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
 
-/** The time-out of a daemon's SQL statements, ms. */
+/** The timeout of a daemon's SQL statements, ms. */
 export const statementTimeout = 15_000
 
 /**
- * Opens the store for a daemon, and creates or migrates the schema. A SQLite file then belongs to this process until it is closed; if it belongs to
- * another process, nothing is changed. Throws StoreError with a remedy.
+ * Opens the store for a daemon, and creates or migrates the schema. A SQLite file then belongs to this process until it is closed; if it already
+ * belongs to another process, nothing is changed. Throws StoreError with a remedy.
  */
 export async function openOwnStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
@@ -30,8 +30,8 @@ export async function openOwnStore(location: StoreLocation, options: OpenOptions
 }
 
 /**
- * Opens the store for a command, while a daemon may be using it. Creates or migrates the schema only if no daemon does. Throws StoreError with a
- * remedy.
+ * Opens the store for a command, while a daemon may be using it. Creates or migrates the schema only if no daemon is using the store. Throws
+ * StoreError with a remedy.
  */
 export async function openStore(location: StoreLocation, options: OpenOptions): Promise<SharedStore> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)

@@ -1,4 +1,5 @@
-// Copies one store into another, of either database, in steps that can be continued after an interruption. At the end it compares the row counts.
+// Copies one store into another, whichever databases they use, in steps that can be resumed after an interruption. At the end it compares the row
+// counts.
 import { createHash } from 'node:crypto'
 import { StoreError } from '../../../lib/fault.ts'
 import { maintenanceLease } from './maintenance.ts'
@@ -15,17 +16,17 @@ export interface Copyable {
 export interface CopyOptions {
   readonly from: Copyable
   readonly to: Copyable
-  /** A text without secrets that identifies the source. An interrupted copy is continued only from the same source. */
+  /** A text without secrets that identifies the source. An interrupted copy is resumed only from the same source. */
   readonly source: string
-  /** Called after each table was copied. */
+  /** Called after each table has been copied. */
   readonly onTable?: ((name: string, rows: number) => void) | undefined
 }
 
-/** The number of rows in one transaction. Rows with bodies of deliveries are large. */
+/** The number of rows copied in one transaction. Rows with delivery bodies are large. */
 const rowsAtOnce = { large: 16, usual: 500 }
 /**
- * The duration of the lease that prevents a daemon from starting on either store during the copy, ms. After a crash of the copy the lease lasts no
- * longer than this.
+ * The duration of the lease that prevents a daemon from starting on either store during the copy, ms. If the copy crashes, the lease expires within
+ * this time.
  */
 const leaseMs = 60_000
 const renewMs = 10_000
@@ -65,7 +66,7 @@ export async function copyStore(options: CopyOptions): Promise<ReadonlyMap<strin
 
 async function copyTable(table: Table, from: Tables, to: Tables, renew: () => Promise<void>): Promise<void> {
   const limit = table.columns.includes('body') ? rowsAtOnce.large : rowsAtOnce.usual
-  // Rows are written in the order of their keys, so an interrupted copy continues after the greatest key.
+  // Rows are written in key order, so an interrupted copy resumes after the greatest key.
   let after = await to.last(table)
   for (;;) {
     await renew()
@@ -77,7 +78,7 @@ async function copyTable(table: Table, from: Tables, to: Tables, renew: () => Pr
   }
 }
 
-/** Takes the lease that a running daemon would have. */
+/** Takes the lease that a running daemon would hold. */
 async function reserve(leases: Leases, holder: string): Promise<void> {
   if (await leases.take(maintenanceLease, holder, leaseMs)) return
   throw new StoreError(
@@ -86,7 +87,7 @@ async function reserve(leases: Leases, holder: string): Promise<void> {
   )
 }
 
-/** Marks both stores, so that an interrupted copy can be continued, but only if no daemon has used them in the meantime. */
+/** Marks both stores, so that an interrupted copy can be resumed, but only if no daemon has used them in the meantime. */
 async function begin(from: Copyable, to: Copyable, tables: readonly Table[], holder: string): Promise<void> {
   const isBegun = !(await to.leases.take(copyLease, 'nobody', 0))
   if (isBegun) {
@@ -110,7 +111,7 @@ async function begin(from: Copyable, to: Copyable, tables: readonly Table[], hol
   await to.leases.take(copyLease, holder, forGood)
 }
 
-/** Returns the tables of the source. The target must have them too. */
+/** Returns the tables of the source. The target must have all of them too. */
 async function paired(from: Tables, to: Tables): Promise<readonly Table[]> {
   const targets = new Map((await to.list()).map(table => [table.name, table]))
   const tables = await from.list()

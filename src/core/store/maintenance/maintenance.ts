@@ -1,5 +1,5 @@
-// Maintenance of the store: deletes rows that are no longer needed, in small steps, and counts and logs them. Only the replica with the lease does
-// it.
+// Maintenance of the store: deletes rows that are no longer needed, in small steps, and counts and logs the deletions. Only the replica with the
+// lease does it.
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../../lib/loop.ts'
 import { createSteps, type Sweep, type Kept, type KeepTimes, type Steps } from './steps.ts'
@@ -13,9 +13,9 @@ import { keyMemory } from '../sql/take-in.ts'
 import type { RunCursor } from '../sql/pruning.ts'
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
-// Frees space in a nearly full store, so that it need not refuse deliveries. Rows that are nearest to the end of their retention are deleted first.
+// Frees space in a nearly full store, so that it need not reject deliveries. Rows that are nearest to the end of their retention are deleted first.
 interface Relief {
-  /** Returns the share of the store's size limit that is in use. At 1 webhooks are refused. */
+  /** Returns the used share of the store's size limit. At 1 webhooks are rejected. */
   readonly fullness: () => Promise<number>
   readonly kept: readonly Kept[]
   readonly now: Millis
@@ -23,15 +23,15 @@ interface Relief {
 
 /**
  * The fullness of the store at which early deletion starts (90 %) and ends (80 %). At 97 % the store is practically full, and webhooks will soon be
- * refused.
+ * rejected.
  */
 const pressure = { from: 0.9, to: 0.8, full: 0.97 }
-/** The fullness from which the size of the store is checked often. */
+/** The fullness above which the size of the store is checked often. */
 const filling = 0.85
-/** The factor by which each round of early deletion shortens all retention times of the previous round. */
+/** The factor by which each round of early deletion shortens the retention times used in the previous round. */
 const shorter = 0.8
 
-/** Classifies how full the store is. `fullness` is the share of the size limit that is in use. */
+/** Classifies how full the store is. `fullness` is the used share of the size limit. */
 function pressureOf(fullness: number): 'none' | 'filling' | 'nearly full' {
   return fullness < filling ? 'none' : fullness < pressure.from ? 'filling' : 'nearly full'
 }
@@ -54,7 +54,7 @@ export async function relieve({ fullness, kept, now }: Relief): Promise<Readonly
     for (const { kind, keep, spared, sweep } of inTurn)
       if (await prune(kind, sweep, now - Math.max(Math.round(keep * share), spared.nearlyFull))) return early
   }
-  // Shorter retention times may not free enough space, for example after an outage of the backend, when all rows have just been exported.
+  // Shorter retention times may not free enough space, for example after a backend outage, when all rows have just been exported.
   for (const one of kinds.toSorted((a, b) => b.spared.full - a.spared.full)) {
     if ((await fullness()) < pressure.full) break
     if (await prune(one.kind, one.sweep(now), now - one.spared.full)) break
@@ -64,21 +64,21 @@ export async function relieve({ fullness, kept, now }: Relief): Promise<Readonly
 
 export interface MaintenanceOptions extends KeepTimes {
   readonly store: KeptStore & Pick<Store, 'outbox' | 'leases' | 'repositories' | 'counters' | 'now' | 'bringBack'>
-  /** The configured export queues. Entries that are pending for other queues are dropped after the retention. */
+  /** The configured export queues. Entries that are pending for other queues are dropped after the retention period. */
   readonly served: readonly ExportQueue[]
   readonly clock: Clock
   readonly log: Log
 }
 
 /**
- * The name of the lease for maintaining the store. A running daemon always has this lease, so `pipespan store copy` also uses it to detect that a
- * store is in use.
+ * The name of the store maintenance lease. A running daemon always holds this lease, so `pipespan store copy` also uses it to detect that a store is
+ * in use.
  */
 export const maintenanceLease = 'maintenance'
 
 /** The time between two rounds of maintenance, ms. */
 const every = 600_000
-/** The duration of the lease and how often it is renewed, ms. If the replica with the lease crashes, another one replaces it within `leaseMs`. */
+/** The duration of the lease and its renewal interval, ms. If the replica with the lease crashes, another one replaces it within `leaseMs`. */
 const lease = { leaseMs: 30_000, renewMs: 10_000 }
 /** The age in ms up to which entries are kept even if their destination is not configured: another replica may have a newer configuration. */
 const unservedSpared = 600_000
@@ -87,11 +87,11 @@ const soon = 1_000
 /** The time between two log messages about early deletions, ms. */
 const betweenMessages = 60_000
 /**
- * How far the clock may go back before stored times are repaired at once, ms. Small differences are ignored, because clocks are adjusted in small
- * steps all the time.
+ * How far the clock may jump back before stored timestamps are repaired at once, ms. Small differences are ignored, because clocks are adjusted in
+ * small steps all the time.
  */
 const clockTolerance = 1_000
-/** The time between two attempts to repair stored times, ms. */
+/** The time between two attempts to repair stored timestamps, ms. */
 const betweenRepairs = 60_000
 
 export function createMaintenance(options: MaintenanceOptions): Loop {
@@ -103,11 +103,11 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   let nextRound = -Infinity
   let nextRepair = -Infinity
   let clockOffset = -Infinity
-  /** The number of rows that were deleted early and not logged yet, by kind. */
+  /** The number of rows that have been deleted early but not logged yet, by kind. */
   const unreported = new Map<string, number>()
   let reportedAt = -Infinity
 
-  /** Returns false if another replica has the lease, or if this one is stopping. */
+  /** Returns false if another replica has the lease, or if this replica is stopping. */
   async function mayGoOn(): Promise<boolean> {
     if (stopping) return false
     if (elapsed(clock) - renewed < lease.renewMs) return true
@@ -120,8 +120,8 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   const kept = keptInStore(store, options, steps)
 
   /**
-   * Drops old entries of destinations that are not configured. A destination may be configured again within the retention. A backlog that is held for
-   * a changed endpoint stays until an operator decides.
+   * Drops old entries of destinations that are not configured. A destination may be configured again within the retention period. A backlog that is
+   * held for a changed endpoint is kept until an operator decides.
    */
   async function giveUpUnserved(before: Millis): Promise<number> {
     let sum = 0
@@ -148,7 +148,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     return some.length > 0
   }
 
-  /** Deletes rows early if the store is nearly full. Returns the time in ms after which it must be called again. */
+  /** Deletes rows early if the store is nearly full. Returns the time in ms until the next call. */
   async function makeRoom(): Promise<number> {
     const fullness = async (): Promise<number> => pruning.fullness()
     const pressure = pressureOf(await fullness())
@@ -183,11 +183,11 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   }
 
   /**
-   * Repairs stored times in the future, at the start and when the clock was set back. Each replica does it, because the lease itself may have been
-   * taken while the clock was ahead.
+   * Repairs stored timestamps in the future, at the start and after the clock was set back. Each replica does it, because the lease itself may have
+   * been taken while the clock was ahead.
    */
   async function repairTimes(): Promise<void> {
-    // The difference between the store's clock and a clock that never jumps. If the difference has shrunk, the store's clock was ahead before.
+    // The difference between the store's clock and a clock that never jumps. If it has shrunk, the store's clock was ahead before.
     const offset = (await store.now()) - elapsed(clock)
     if (offset < clockOffset - clockTolerance) nextRepair = elapsed(clock)
     clockOffset = offset
@@ -198,7 +198,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       nextRepair = Infinity
       if (rows > 0) log.warn({ rows }, 'a clock was ahead: work scheduled too far in the future is due now')
     } catch (error) {
-      // Old rows must be deleted even if the repair of times has failed.
+      // Old rows must be deleted even if the repair of stored timestamps has failed.
       log.error({ reason: reasonOf(error) }, 'times in the future could not be repaired; the next try is in a minute')
     }
   }
@@ -212,7 +212,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       if (!(await mayGoOn())) return lease.renewMs
       const next = await makeRoom()
       if (elapsed(clock) >= nextRound) {
-        // An unfinished copy of this store cannot be continued once a daemon has started on it.
+        // An unfinished copy of this store cannot be resumed once a daemon has started on it.
         const { copy } = store.repositories
         if (nextRound === -Infinity && (await copy.get({})) !== undefined) await copy.remove({})
         await round()
@@ -237,9 +237,15 @@ export type KeptStore = Pick<Store, 'pruning' | 'on' | 'parts'>
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** The minimum ages of rows that pages show, ms. Pages show what was exported just now, unless webhooks would be refused. */
+/**
+ * The ages in ms below which rows that the pages show are not deleted early. Recent exports remain visible, unless webhooks would otherwise be
+ * rejected.
+ */
 const shown = { nearlyFull: 10 * minute, full: 0 }
-/** The minimum ages of stored keys, ms. Most late reports arrive within a day, and without the stored key they would be counted or exported again. */
+/**
+ * The ages in ms below which stored keys are not deleted early. Most late reports arrive within a day, and without the stored key they would be
+ * counted or exported again.
+ */
 const remembered = { nearlyFull: day, full: day }
 export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): readonly Kept[] {
   const { pruning } = store
@@ -254,7 +260,7 @@ export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): r
     sweep: () => async (before, isEnough) => steps.repeat(async rows => prune(before, rows), isEnough),
   })
   return [
-    // Dead letters are deleted first, because a run is kept while it has one.
+    // Dead letters are deleted first, because a run is kept as long as it has a dead letter.
     one('dead_letters', retention, remembered, pruning.deadLetters),
     one('quarantined_deliveries', retention, remembered, pruning.quarantinedDeliveries),
     {
@@ -269,10 +275,10 @@ export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): r
   ]
 }
 
-// Adds new increments to the totals of metrics every few seconds, so that the next reader need not add up many rows.
+// Adds new increments to the metric totals every few seconds, so that the next reader need not add up many rows.
 
 /**
- * The time between two additions to the totals, ms. The longer it is, the more pipelines share one write of a series, and the more rows are waiting.
+ * The time between two updates of the totals, ms. The longer it is, the more pipelines share one write to a series, and the more rows are waiting.
  */
 const foldEvery = 5_000
 

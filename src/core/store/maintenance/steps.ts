@@ -5,13 +5,16 @@ import type { Millis } from '../../../model/instant.ts'
 /** Returns whether enough space was freed. It is called only from time to time, because the size of a store is expensive to compute. */
 export type IsEnough = () => Promise<boolean>
 
-/** Deletes rows older than `before` until `isEnough` returns true. `before` never decreases from call to call. Returns the number of deleted rows. */
+/**
+ * Deletes rows older than `before` until `isEnough` returns true. `before` never decreases from one call to the next. Returns the number of deleted
+ * rows.
+ */
 export type Sweep = (before: Millis, isEnough?: IsEnough) => Promise<number>
 
 export interface Steps {
-  /** Repeats a step until it processes fewer rows than `rows`. Returns the sum. */
+  /** Repeats a step until it processes fewer rows than requested. Returns the total number of processed rows. */
   repeat(step: (rows: number) => Promise<number>, isEnough?: IsEnough): Promise<number>
-  /** Makes a sweep of steps that each check the next rows. The sweep continues where the previous call ended. */
+  /** Creates a sweep whose steps each check the next rows. The sweep continues where the previous call ended. */
   onward<Cursor>(
     step: (
       before: Millis,
@@ -26,7 +29,7 @@ const rows = 50
 const pause = 5
 const stepsPerQuestion = 20
 
-/** Makes the steps. When `mayGoOn` returns false, all work in progress ends. */
+/** Creates the steps. When `mayGoOn` returns false, all work in progress ends. */
 export function createSteps(mayGoOn: () => Promise<boolean>, clock: Clock): Steps {
   async function each(step: () => Promise<'last' | 'more'>, isEnough: IsEnough | undefined): Promise<void> {
     for (let done = 1; await mayGoOn(); done += 1) {
@@ -69,20 +72,20 @@ export interface KeepTimes {
   readonly retention: number
   /** How long the tombstone of a pruned run is stored, ms. */
   readonly remember: number
-  /** How long figures over time, and the rows they are computed from, are stored, ms. */
+  /** How long figures over time, and the rows from which they are computed, are stored, ms. */
   readonly keepFigures: number
 }
 
-/** The two degrees of fullness at which a store must free space. */
+/** The two levels of fullness at which a store must free space. */
 export type Pressure = 'nearlyFull' | 'full'
 
 export interface Kept {
-  /** The kind of row, as the counter of pruned rows names it. */
+  /** The kind of row, as named in the counter of pruned rows. */
   readonly kind: string
   /** How long rows of this kind are stored, ms. */
   readonly keep: number
   /** The age in ms up to which a row is kept even if the store is nearly full, or practically full. If undefined, no row is deleted early. */
   readonly spared?: Readonly<Record<Pressure, number>> | undefined
-  /** Makes the sweep that deletes these rows. `early` is the current time, if rows may be deleted before the end of their retention. */
+  /** Creates the sweep that deletes these rows. `early` is the current time if rows may be deleted before the end of their retention. */
   sweep(early?: Millis): Sweep
 }

@@ -1,5 +1,5 @@
-// The state of discovery: how far the poller and sweeps have read, what the platform's hook logs showed, and how much of the API budget is left.
-// Times are on the platform's clock unless noted.
+// The state of discovery: how far the poller and sweeps have read, what the platform's records of webhook deliveries showed, and how much of the API
+// budget is left. Times are on the platform's clock unless noted.
 import { z } from 'zod'
 import type { Millis } from '../../../model/instant.ts'
 
@@ -33,7 +33,7 @@ export const sweep = z.object({
   startedAt: z.number(),
   /** The time up to which the previous sweep has read all changes. */
   since: z.number(),
-  /** The next page of projects; absent before the first page. */
+  /** The next page of projects; absent before the first page has been read. */
   next: z.string().optional(),
   /** The number of projects read so far in this sweep. */
   count: z.number(),
@@ -50,7 +50,7 @@ export const watchedHook = z.object({
   id: z.number(),
   /** The project or group of the webhook, as configured: its id or path. */
   owner: z.string(),
-  /** The id of the newest delivery that was checked for a failure; 0 if nothing is redelivered. */
+  /** The id of the newest delivery that was checked for a failure; 0 if failed deliveries are not taken in. */
   newest: z.number(),
   /** The id of the newest delivery that was counted, if it is newer than the newest one checked. */
   counted: z.number().optional(),
@@ -58,7 +58,7 @@ export const watchedHook = z.object({
   state: z.string().optional(),
   /** The time until which a temporarily disabled webhook is disabled; absent in other states. */
   disabledUntil: z.number().optional(),
-  /** A histogram of how long the webhook's deliveries took since the first round, in seconds. */
+  /** A histogram of the durations of the webhook's deliveries since the first round, in seconds. */
   durations: z.object({ began: z.number(), counts: z.array(z.number()), sum: z.number() }).optional(),
   /** When a new delivery was last found, on the store's clock. */
   lastDeliveryAt: z.number().optional(),
@@ -67,7 +67,7 @@ export const watchedHook = z.object({
 })
 export type WatchedHook = z.infer<typeof watchedHook>
 
-/** A token bucket for the API budget, see `platform/rest/budget.ts`. Times are on the store's clock. */
+/** A token bucket for the API budget (`platform/rest/budget.ts`). Times are on the store's clock. */
 export const apiBudget = z.object({
   /** The fingerprint of the API token. */
   account: z.string(),
@@ -78,35 +78,35 @@ export const apiBudget = z.object({
 })
 export type ApiBudget = z.infer<typeof apiBudget>
 
-// Requests that the platform refused because it lacks the feature or the token lacks the permission. They concern jobs, bridges, the inside of jobs,
-// or audit events. They are stored for a day, so that they are not repeated in vain, and a page shows them.
+// Requests that the platform rejected because it lacks the feature or the token lacks the permission. They concern jobs, bridges, data about the
+// inside of jobs, or audit events. They are stored for a day, so that they are not repeated in vain, and a page shows them.
 
-/** A refused request. Its times are on the store's clock. */
+/** A rejected request. Its times are on the store's clock. */
 export const refusedEndpoint = z.object({
   instance: z.string(),
-  /** The kind of refused data: `jobs` or `bridges` of pipelines, a `JobReadable`, `commits`, or `auditEvents` followed by their source. */
+  /** The kind of data that was denied: `jobs` or `bridges` of pipelines, a `JobReadable`, `commits`, or `auditEvents` followed by their source. */
   what: z.string(),
   /** The id of the project; 0 means all projects. */
   project: z.number(),
-  /** The full path of the project when it was last known. For audit events it is their source. */
+  /** The last known full path of the project. For audit events it is their source. */
   path: z.string().optional(),
   status: z.number().optional(),
   /** A message that names the problem and its remedy. */
   message: z.string(),
-  /** The number of refusals in a row. */
+  /** The number of consecutive rejections. */
   times: z.number(),
   /** The time since which the data is no longer requested; absent while it is requested. */
   since: z.number().optional(),
 })
 export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
 
-/** The prefix of `what` for refused audit events. */
+/** The prefix of `what` for rejected requests for audit events. */
 export const auditEvents = 'audit events'
 
-/** The time in ms after which refused data is requested again. */
+/** The time in ms after which data is requested again that the platform denied. */
 export const refusedFor = 86_400_000
 
-/** True while the data is not requested because the platform refused it. */
+/** True while the data is not requested because the platform denied it. */
 export function isInForce(refused: RefusedEndpoint | undefined, now: Millis): boolean {
   const age = refused?.since === undefined ? undefined : now - refused.since
   return age !== undefined && age >= 0 && age < refusedFor

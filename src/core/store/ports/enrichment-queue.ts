@@ -1,5 +1,5 @@
-// The enrichment queue: which runs are to be requested from the platform's API, when, and at which level of detail. It also stores the job that
-// started a pipeline.
+// The enrichment queue: which runs to request from the platform's API, when, and at which level of detail. It also stores the job that triggered a
+// pipeline.
 import type { Millis } from '../../../model/instant.ts'
 import type { RunKey } from '../../../model/observation.ts'
 import type { Territory, TerritoryPart } from '../../../model/territory.ts'
@@ -11,13 +11,13 @@ import type { Job } from '../../../model/job.ts'
 
 /**
  * The priority class of a run. `fresh`: runs that webhooks reported, that are active or have just ended. `silent`: active runs without new
- * observations. `backfill`: runs that ended long before a backfill or the poller found them. No class waits for another, and each leaves the API
+ * observations. `backfill`: runs that ended long before a backfill or the poller found them. No class waits for another, but each yields the API
  * budget to the classes before it.
  */
 export type EnrichmentPriority = 'fresh' | 'silent' | 'backfill'
 
 /**
- * The levels of detail of a request, from least to most. `pipeline`: the pipeline itself, if only jobs are known. `family`: the parent of a child
+ * The levels of detail of a request, from least to most. `pipeline`: the pipeline itself, if only its jobs are known. `family`: the parent of a child
  * pipeline. `state`: the pipeline's current state. `details`: its jobs and bridges, and also its state unless its end is known.
  */
 export const detailLevels = ['pipeline', 'family', 'state', 'details'] as const
@@ -25,15 +25,15 @@ export type DetailLevel = (typeof detailLevels)[number]
 
 /** How a decision on a run changes the enrichment queue. */
 export type EnrichmentChange =
-  /** Adds an item. If the run already has one, the higher level of detail and the earlier time are used. */
+  /** Adds an item. If the run already has one, the higher level of detail and the earlier due time are kept. */
   | { readonly detail: DetailLevel; readonly priority: EnrichmentPriority; readonly at: Millis }
-  /** Records that the platform was asked. Removes the item from the queue, or replaces it with `again`. */
+  /** Records that the run has been requested. Removes the item from the queue, or replaces it with `again`. */
   | { readonly asked: true; readonly again?: NextEnrichment | undefined }
 
 export interface NextEnrichment {
   readonly detail: DetailLevel
   readonly at: Millis
-  /** The priority of the item. If undefined, its priority stays the same. */
+  /** The new priority of the item. If undefined, the priority stays the same. */
   readonly priority?: EnrichmentPriority | undefined
 }
 
@@ -46,7 +46,7 @@ export interface EnrichmentItem {
   readonly takenAt: Millis
 }
 
-/** The job that started a pipeline, as the pipeline that contains the job reports it. */
+/** The job that triggered a pipeline, as reported by the pipeline that contains the job. */
 export interface Trigger {
   readonly pipelineId: number
   readonly projectId: number
@@ -79,13 +79,13 @@ export function enrichmentQueue(sql: Statements) {
       })
       return rows.map(row => ({ key: keyOf(row), path: pathOf(row), detail: detailOf(row), takenAt: now }))
     },
-    /** Extends the leases of these items, starting from now. With 0 the items are due at once. */
+    /** Extends the leases of these items to `leaseMs` from now. With 0 the items are due at once. */
     extend: async (keys: readonly RunKey[], leaseMs: number): Promise<void> => {
       if (keys.length === 0) return
       const own = `run_id IN (SELECT id FROM runs WHERE (instance, pipeline_id) IN ${keyPlaces(keys)})`
       await queue.extend([own, keyValues(keys)], leaseMs)
     },
-    /** Returns an item that was leased but not requested. It is due again in `ms`. */
+    /** Returns to the queue an item that was leased but not requested. It is due again in `ms`. */
     defer: async ({ instance, pipelineId }: RunKey, ms: number): Promise<void> => {
       const own = 'run_id = (SELECT id FROM runs WHERE instance = ?1 AND pipeline_id = ?2)'
       await queue.defer([`leased = 1 AND ${own}`, [instance, pipelineId]], ms)
@@ -100,8 +100,8 @@ export function enrichmentQueue(sql: Statements) {
       return rows.map(counts)[0] ?? { due: 0, later: 0 }
     },
     /**
-     * Extends the deadlines of finished runs by `ms`, because the API was unavailable for that time, but not beyond `limitMs` after the end of a run.
-     * `only` limits this to runs in one territory.
+     * Extends the deadlines of ended runs by `ms`, because the API was unavailable for that time, but not beyond `limitMs` after the end of a run.
+     * `only` limits this to the runs in one territory.
      */
     postpone: async (priority: EnrichmentPriority, ms: number, limitMs: number, only?: Territory): Promise<void> => {
       const [within, values] = thoseIn(sql, 'run_id', only && { only: [only] }, 4)
@@ -123,7 +123,7 @@ export function enrichmentQueue(sql: Statements) {
     },
     /**
      * Returns the runs that may have triggered this one: runs with a lower id, without a snapshot and not known to have ended, starting with the
-     * nearest id. They are searched in one project, or in all projects.
+     * nearest id. The search covers one project or all projects.
      */
     candidates: async (
       { instance, pipelineId }: RunKey,
@@ -167,10 +167,7 @@ export function enrichmentChange(runId: number, change: EnrichmentChange): StepO
   return [askAgain, [runId, detailLevels.indexOf(detail), at, priority ?? null]]
 }
 
-/**
- * If an item is added twice, the higher level of detail and the earlier time are used. An item that becomes due before its lease ends loses its
- * lease.
- */
+/** If an item is added twice, the higher level of detail and the earlier due time are kept. An item whose due time moves forward loses its lease. */
 const askFor = `
   INSERT INTO enrichment_queue AS known (run_id, priority, detail, due_at, leased) VALUES (?1, ?2, ?3, ?4, 0)
   ON CONFLICT (run_id) DO UPDATE SET
@@ -183,7 +180,7 @@ const askAgain = `
   UPDATE enrichment_queue SET detail = ?2, due_at = ?3, priority = coalesce(?4, priority), leased = 0
   WHERE run_id = ?1 AND leased = 1`
 
-/** If two jobs in a transaction started the same pipeline, the later one is written. */
+/** If two jobs in a transaction triggered the same pipeline, the later one is stored. */
 export function writeTriggers(
   jobs: readonly { readonly runId: number; readonly instance: string; readonly job: Job }[],
 ): Step {
@@ -203,7 +200,7 @@ const insertTriggers = forRows(
   ON CONFLICT (instance, pipeline_id) DO UPDATE SET run_id = excluded.run_id, job_id = excluded.job_id`,
 )
 
-// Builds the SQL condition that selects the rows of a queue by the territories of tokens.
+// Builds the SQL condition that selects the rows of a queue by token territory.
 
 /**
  * Returns the condition for the rows that may be leased; undefined means all rows. `run` is the column with the id of a row's run. The parameters are

@@ -1,14 +1,14 @@
-// The platform's last answer for each inventory item, as points of gauges. The points are stored, so that any replica can send the metrics, and so
-// that a restart leaves no gap.
+// The platform's last response for each inventory item, as gauge points. The points are stored, so that any replica can send the metrics, and so that
+// a restart leaves no gap.
 import { z } from 'zod'
 import { namesAny } from '../../../lib/named-paths.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Scope } from './scope.ts'
 
 const point = z.object({
-  /** The name of the metric. Names that only one vendor uses start with `platform.`. */
+  /** The name of the metric. Vendor-specific names start with `platform.`. */
   metric: z.string(),
-  /** The attributes in the order in which they are exported. Names that only one vendor uses start with `platform.`. */
+  /** The attributes in export order. Vendor-specific names start with `platform.`. */
   attributes: z.record(z.string(), z.union([z.string(), z.boolean()])),
   value: z.union([
     z.number(),
@@ -21,7 +21,7 @@ const point = z.object({
 })
 export type GaugePoint = z.infer<typeof point>
 
-/** The facts of a project that metrics show. */
+/** The facts about a project that metrics show. */
 export const shownProject = z.object({
   id: z.number(),
   name: z.string().optional(),
@@ -41,15 +41,15 @@ export const gaugeReading = z.object({
   project: shownProject.optional(),
   /** The path of the group, if the reading does not belong to a project. */
   group: z.string().optional(),
-  /** When the platform answered, on the store's clock. */
+  /** When the platform responded, on the store's clock. */
   at: z.number(),
-  /** How long the reading may be sent, ms. An old answer must not be taken for a current one. */
+  /** How long the reading may be sent, ms. An old reading must not be mistaken for a current one. */
   goodFor: z.number(),
   points: z.array(point),
 })
 export type GaugeReading = z.infer<typeof gaugeReading>
 
-/** Returns the points of a reading without those that name a project outside the scope. The result of a query may contain such points. */
+/** Returns the points of a reading, without those that name a project outside the scope. A query result may contain such points. */
 export function pointsWithin({ sees }: Scope, { instance, points }: GaugeReading): GaugePoint[] {
   const isHidden = (path: string): boolean => !sees({ instance, path })
   return points.filter(
@@ -58,12 +58,13 @@ export function pointsWithin({ sees }: Scope, { instance, points }: GaugeReading
   )
 }
 
-/** True while a reading may be sent. A reading with a time in the future was written while a clock was ahead, and counts as new. */
+/** True while a reading may be sent. If its time is in the future, it was written while a clock was ahead, and it counts as new. */
 export function isGood({ at, goodFor }: Pick<GaugeReading, 'at' | 'goodFor'>, now: Millis): boolean {
   return now - at <= goodFor
 }
 
-// The state of one inventory item: when it is due next, what was refused, and which state one round passes to the next. A page shows it.
+// The state of one inventory item: when it is due next, why requests for it were rejected, and the state that one round passes to the next. A page
+// shows it.
 
 /** The state of an inventory item. Its times are on the store's clock. */
 export const inventoryState = z.object({
@@ -75,30 +76,30 @@ export const inventoryState = z.object({
   /** The project or group as the platform reports it, and when it was looked up. It is looked up again once a day. */
   owner: z.object({ project: shownProject.optional(), group: z.object({ path: z.string() }).optional() }).optional(),
   ownerAt: z.number().optional(),
-  /** When the platform last answered. */
+  /** When the platform last responded. */
   answeredAt: z.number().optional(),
-  /** The number of points in the last answer beyond the maximum. They are not exported. */
+  /** The number of points in the last response beyond the maximum. They are not exported. */
   omitted: z.number().optional(),
   /** When the item is due next. */
   nextAt: z.number(),
-  /** The number of rounds in a row without an answer. */
+  /** The number of consecutive failed rounds. */
   failures: z.number(),
-  /** Why the last round had no answer, or which data its answers lacked. */
+  /** Why the last round failed, or which data its responses lacked. */
   refusal: z
     .object({
       status: z.number().optional(),
       /** A message that names the problem and its remedy. */
       message: z.string(),
-      /** Whether the problem is permanent. If so, the request is tried only once a day. */
+      /** Whether the problem is permanent. If so, the request is retried only once a day. */
       lasts: z.boolean(),
     })
     .optional(),
-  /** The state that the last round passes to the next. */
+  /** The state that the last round passes to the next round. */
   memory: z.unknown().optional(),
 })
 export type InventoryState = z.infer<typeof inventoryState>
 
-// The recent series of the gauges of active runs and jobs. If a series has ended, the replica that flushes sends it as 0 for a while.
+// The recent gauge series of active runs and jobs. After a series has ended, the replica that flushes sends it as 0 for a while.
 
 const owner = {
   key: z.object({ instance: z.string(), projectId: z.number() }),
@@ -136,7 +137,7 @@ export const recentRuns = z.object({
       }),
     )
     .optional(),
-  /** The jobs that have waited longest, each with the time since which it has waited. */
+  /** The jobs that have waited longest, each with the time at which it began to wait. */
   pending: z.array(z.object({ instance: z.string(), job: z.number(), since: z.number() })).optional(),
 })
 export type RecentRuns = z.infer<typeof recentRuns>

@@ -1,15 +1,14 @@
 // The outbox: the encoded messages that are pending for each destination.
 //
-// 1. The transaction of a snapshot or an event writes one message for each signal, encoded once, and one entry of it for
-//    each destination.
-// 2. An export queue leases due entries. If their lease expires (its process was killed), they are due again, and counted as repeated, because the
-//    backend may have them already.
-// 3. Each entry is settled under its lease: delivered and rejected ones leave the queue, a rejected one as a dead letter; others are due later.
-// 4. A replica that settles after its lease has expired changes nothing, because another one has the entry by then; that is counted as lost.
+// 1. The transaction of a snapshot or an event writes one message for each signal, encoded once, and one entry for each destination of the message.
+// 2. An export queue leases due entries. If a lease expires because the process was killed, its entries are due again, and counted as repeated,
+//    because the backend may have them already.
+// 3. Each entry is settled under its lease: delivered and rejected entries leave the queue, rejected ones as dead letters; others are due later.
+// 4. A replica that settles after its lease has expired changes nothing, because another one has the entry by then; this is counted as lost.
 // 5. A message is deleted with its last entry.
 //
-// The content of an entry never changes. Encoding at the time of sending was rejected: after an upgrade, other bytes would be sent under the same
-// ids.
+// The content of an entry never changes. Encoding at the time of sending was rejected, because after an upgrade other bytes would be sent under the
+// same ids.
 import type { AnyChunk } from '../../../model/event.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Scope } from './scope.ts'
@@ -27,10 +26,10 @@ export interface EncodedMessage {
   readonly destinations: readonly string[]
 }
 
-/** Returns the messages of a chunk for its queues. If the chunk has no data for a queue, no message is for that queue. Pure. */
+/** Returns the messages of a chunk for its queues. If the chunk has no data for a queue, there is no message for that queue. Pure. */
 export type EncodeMessages = (chunk: AnyChunk, to: readonly ExportQueue[]) => readonly EncodedMessage[]
 
-/** Encodes no messages. Used by a command that writes nothing to send. */
+/** Encodes no messages. Used by commands that export nothing. */
 export const sendsNothing: EncodeMessages = (_, to) => {
   if (to.length > 0) throw new Error('the store was opened without an encoder of what is sent')
   return []
@@ -38,7 +37,7 @@ export const sendsNothing: EncodeMessages = (_, to) => {
 
 export interface OutboxEntry {
   readonly id: number
-  /** How often the entry was sent without success for a reason that may be its own fault. */
+  /** The number of unsuccessful attempts to send the entry that the entry itself may have caused. */
   readonly tries: number
   readonly pendingSince: Millis
   readonly body: Uint8Array
@@ -46,25 +45,27 @@ export interface OutboxEntry {
   readonly pipelineId?: number | undefined
   /** The key of the event, if the entry is for an event. */
   readonly key?: string | undefined
-  /** When the delivery that made the entry due was received. */
+  /** When the delivery that caused the entry was received. */
   readonly observedAt?: Millis | undefined
 }
 
 export interface OutboxLease {
   readonly token: string
   readonly items: readonly OutboxEntry[]
-  /** The number of `items` that were leased before and not settled, because the process crashed or was too late. They may have been sent already. */
+  /** The number of `items` that were leased before but not settled, because the process crashed or was too late. They may already have been sent. */
   readonly repeated: number
 }
 
 /** The outcome of one leased item. */
 export type Settlement =
   | { readonly id: number; readonly as: 'delivered' }
-  /** The item stays pending. `error` is the backend's answer. `counted`: the failed try counts against this item, not against the destination. */
+  /**
+   * The item stays pending. `error` is the backend's response. `counted`: the failed attempt counts against this item, not against the destination.
+   */
   | {
       readonly id: number
       readonly as: 'later'
-      /** How long the item is not leased, in ms by the store's clock. The maximum is ten minutes. */
+      /** How long the item must not be leased, in ms on the store's clock. The maximum is ten minutes. */
       readonly forMs: number
       readonly error: string
       readonly counted: boolean
@@ -85,7 +86,7 @@ export interface DeadLetter extends ExportQueue {
   readonly attempt: number
   readonly chunk: number
   readonly status: number
-  /** The error message in the backend's answer. */
+  /** The error message in the backend's response. */
   readonly error: string
   readonly tries: number
   readonly pendingSince: Millis
@@ -97,44 +98,45 @@ export interface ExportQueueState extends ExportQueue {
   readonly oldest?: Millis | undefined
   readonly dead: number
   readonly lastError?: string | undefined
-  /** The number of pending entries that failed and are in back-off. */
+  /** The number of pending entries that failed and are in backoff. */
   readonly putOff: number
 }
 
 export interface Outbox extends DeadLetters {
   /**
-   * Leases due items. Their stored bodies have at most `maxBytes`, plus one item. If more than `limit` items are due, half are the oldest and half
-   * the newest, so that a backlog does not delay new items.
+   * Leases due items. The total size of their stored bodies exceeds `maxBytes` by at most one item. If more than `limit` items are due, half are the
+   * oldest and half the newest, so that a backlog does not delay new items.
    */
   lease(queue: ExportQueue, limit: number, leaseMs: number, maxBytes?: number): Promise<OutboxLease>
   /**
-   * Settles items of a lease. `lost` is the number of items that were skipped because their lease was lost. `at` is the time on the store's clock.
+   * Settles the items of a lease. `lost` is the number of items that were skipped because their lease was lost. `at` is the time on the store's
+   * clock.
    */
   settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number; at: Millis }>
   /** Returns the time in ms until the next item of the queue is due; undefined if nothing is pending. */
   dueIn(queue: ExportQueue): Promise<number | undefined>
-  /** Ends the back-off of all items that are not being sent at the moment. Returns the number of these items. */
+  /** Ends the backoff of all items that are not being sent at the moment. Returns the number of these items. */
   makeDue(queue: ExportQueue): Promise<number>
   /** Moves up to `limit` pending entries to another destination name. Returns the number of moved entries. */
   move(queue: ExportQueue, to: string, limit: number): Promise<number>
   queues(): Promise<readonly ExportQueueState[]>
-  /** Returns the dead letters in a scope. Its methods do not change any other dead letters. */
+  /** Returns the dead letters in a scope. Its methods affect no other dead letters. */
   within(scope: Scope): DeadLetters
 }
 
-/** The exports that a backend refused permanently. They stay until an operator decides. */
+/** The exports that a backend rejected permanently. They are kept until an operator decides. */
 export interface DeadLetters {
   /** Returns the dead letters, newest first. */
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
-  /** Returns one dead letter. `body` is returned as it was stored. */
+  /** Returns one dead letter. `body` is returned as stored. */
   deadLetter(id: number): Promise<{ letter: DeadLetter; body: Uint8Array } | undefined>
-  /** Makes dead letters pending again. Returns the number of dead letters. */
+  /** Makes dead letters pending again. Returns how many. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
-  /** Deletes dead letters permanently. Returns the number of dead letters. */
+  /** Deletes dead letters permanently. Returns how many. */
   dropDead(ids: readonly number[] | 'all'): Promise<number>
 }
 
-// The signals of telemetry that are queued for a destination.
+// The telemetry signals that are queued for a destination.
 
 export const otlpSignals = ['traces', 'metrics', 'logs'] as const
 export type OtlpSignal = (typeof otlpSignals)[number]

@@ -6,7 +6,7 @@ import type { PipelineFacts } from '../../../model/observation.ts'
 /** The maximum length of the name in UTF-16 units. */
 const longest = 100
 
-/** Returns the name with `*` for the changing parts. It is empty for a pipeline without a name. */
+/** Returns the pipeline's name with `*` for the changing parts. It is empty for a pipeline without a name. */
 export function foldedName({
   name = '',
   ref,
@@ -16,7 +16,7 @@ export function foldedName({
   const title = commit?.message?.split('\n', 1)[0]
   const changing = [title, mergeRequest?.title, mergeRequest?.sourceBranch, ref].filter(one => one !== undefined)
   const folded = changing
-    // Short texts are not replaced: a branch `a` would be found in most names.
+    // Short texts are not replaced: a branch named `a` would match in most names.
     .filter(one => one.length > 2)
     .reduce((text, one) => text.replaceAll(one, '*'), name)
     .replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b|\d+/gi, '*')

@@ -4,7 +4,7 @@ import type { Millis } from '../../../model/instant.ts'
 
 export type ProjectScope = string | ReadonlySet<string>
 
-/** A filter for what happened within a period. */
+/** Filters records by project and by period. */
 export interface PeriodFilter {
   /** The projects of the filter; undefined means all projects. */
   readonly project?: ProjectScope | undefined
@@ -17,7 +17,7 @@ export interface PeriodFilter {
 export interface FiguresQuery {
   readonly since: Millis
   readonly until: Millis
-  /** Limits the figures to these projects, or to the projects of a group; the path of a group ends with a slash. */
+  /** Limits the figures to these projects, or to the projects of a group; a group's path ends with a slash. */
   readonly group?: ProjectScope | undefined
 }
 
@@ -25,7 +25,7 @@ export function isGroup(scope: string): boolean {
   return scope.endsWith('/')
 }
 
-/** Whether a path is in the scope. If the scope is undefined, all paths are. */
+/** Whether a path is in the scope. If the scope is undefined, every path is. */
 export function isInScope(path: string, scope: ProjectScope | undefined): boolean {
   if (scope === undefined) return true
   if (typeof scope !== 'string') return scope.has(path)
@@ -34,7 +34,9 @@ export function isInScope(path: string, scope: ProjectScope | undefined): boolea
 
 // Builds the SQL condition on the path of a project: one project, all projects of a group, or several projects (`ports/project-scope.ts`).
 
-/** Returns the SQL condition on a project path. `place` adds a parameter. Groups and several projects have no index: their rows are found by time. */
+/**
+ * Returns the SQL condition on a project path. `place` adds a parameter. No index covers groups or several projects: their rows are found by time.
+ */
 export function inScope(column: string, scope: ProjectScope, place: (value: string) => string): string {
   if (typeof scope !== 'string')
     return `${column} IN (${padded([...scope])
@@ -45,8 +47,8 @@ export function inScope(column: string, scope: ProjectScope, place: (value: stri
 }
 
 /**
- * Pads a list of paths to a length that is a power of two, by repeating the last one. Statements are cached by their text, so fewer lengths mean
- * fewer statements. `/` is not a path of a project.
+ * Pads a list of paths to a length that is a power of two, by repeating the last path. Statements are cached by their text, so fewer lengths mean
+ * fewer statements. An empty list is padded with `/`, which is not a project path.
  */
 function padded(paths: readonly string[]): string[] {
   const length = 2 ** Math.ceil(Math.log2(Math.max(1, paths.length)))

@@ -1,10 +1,10 @@
-// The quarantine of deliveries that could not be decoded. They were answered and counted, and are stored, redacted, until an operator has checked
-// them. The code is for both databases.
+// The quarantine for deliveries that could not be decoded. They were acknowledged and counted, and are stored, redacted, until an operator has
+// checked them. The code works with both databases.
 import { bytes, number, optional, record, text, word, type Row } from '../sql/columns.ts'
 import { forRows, each, type Step } from '../sql/steps.ts'
 import { places, type Statements } from '../sql/statements.ts'
 
-/** A delivery for the quarantine. `body` is the part of it that may be stored. */
+/** A delivery to be quarantined. `body` is the part of it that may be stored. */
 export interface Undecodable {
   /** The value of the event header; empty if there was none. */
   readonly event: string
@@ -14,7 +14,7 @@ export interface Undecodable {
   /** The Unix time at which the delivery was received, ms. */
   readonly receivedAt: number
   readonly body: Uint8Array
-  /** The reason why the delivery could not be decoded, as a sentence that ends with a remedy. */
+  /** Why the delivery could not be decoded, as a sentence that ends with a remedy. */
   readonly reason: string
   /** The version of the daemon that could not decode the delivery. */
   readonly version: string
@@ -60,12 +60,12 @@ export function quarantine(sql: Statements) {
     },
     count: async (): Promise<number> =>
       number('count')((await sql.all('SELECT count(*) AS count FROM quarantined_deliveries'))[0] ?? {}),
-    /** Marks deliveries to be decoded again by the daemon: those with these ids, or all. Returns the number of deliveries. */
+    /** Marks the deliveries with these ids, or all of them, so that the daemon decodes them again. Returns the number of deliveries. */
     retry: async (ids: readonly number[] | 'all'): Promise<number> => {
       if (ids === 'all') return sql.change(mark)
       return ids.length === 0 ? 0 : sql.change(`${mark} WHERE id IN (${places(ids)})`, ids)
     },
-    /** Marks the deliveries that another version could not decode, so that they are decoded again. Returns the number of deliveries. */
+    /** Marks the deliveries that another version of the daemon could not decode, so that they are decoded again. Returns the number of deliveries. */
     retryOfOtherVersions: async (version: string): Promise<number> =>
       sql.change(`${mark} WHERE version <> ?1`, [version]),
     /** Returns the deliveries that are to be decoded again, oldest first. */

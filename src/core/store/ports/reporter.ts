@@ -13,8 +13,7 @@ export function reportsBy<Report>(by: Reporter<Report>, reports: readonly Report
 }
 
 /**
- * Groups the reports by their reporters, in the order in which they are written. The order is the same in all transactions, so that there is no
- * deadlock.
+ * Groups the reports by their reporters, in the order in which they are written. The order is the same in all transactions, which prevents deadlocks.
  */
 export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown[]][] {
   const found = new Map<Reporter<unknown>, unknown[]>()
@@ -26,26 +25,26 @@ export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown
   return [...found].sort(([a], [b]) => a.order - b.order)
 }
 
-/** A step of a feature in the line. It is pure, and is called while the run is locked. */
+/** A feature's step in the line. It is pure, and is called while the run is locked. */
 export interface LineStep {
-  /** The step needs the artifacts of jobs, which only the platform's API lists. */
+  /** Set if the step needs the artifacts of jobs, which only the platform's API lists. */
   readonly needsArtifacts?: true
-  /** Called when a run was observed. `known` is the run before the observation; undefined if the run is new. */
+  /** Called after a run was observed. `known` is the run before the observation; undefined if the run is new. */
   readonly onObserved?: ((run: Run, known: Run | undefined) => readonly Reports[]) | undefined
-  /** Called when a snapshot was taken, once for each of its chunks. */
+  /** Called after a snapshot was taken, once for each of its chunks. */
   readonly onSnapshot?: ((chunk: Chunk, of: SnapshotOf) => readonly Reports[]) | undefined
-  /** Called when data about the inside of a job was read. */
+  /** Called after data about the inside of a job was read. */
   readonly onInside?: ((chunk: Chunk, of: InsideOf) => readonly Reports[]) | undefined
-  /** Called when an event arrived that does not belong to a run. */
+  /** Called after the arrival of an event that does not belong to a run. */
   readonly onEvent?: ((event: PlatformEvent, receivedAt: Millis) => readonly Reports[]) | undefined
   /** Returns the attributes that the feature adds to an event. */
   readonly attributesOf?: ((event: PlatformEvent) => PlatformEvent['attributes']) | undefined
-  /** Returns the job with whose span an event is sent. */
+  /** Returns the job whose span is exported together with the event. */
   readonly jobOf?: ((event: PlatformEvent) => JobWait | undefined) | undefined
 }
 
 /**
- * The snapshot that is reported. `run` contains the snapshot, and is the same for all of its chunks. `isSent` is false if no destination takes it.
+ * The snapshot that is reported. `run` includes the snapshot, and is the same for all of its chunks. `isSent` is false if no destination takes it.
  */
 export interface SnapshotOf {
   readonly run: Run
@@ -55,11 +54,11 @@ export interface SnapshotOf {
 /** Whether data about the inside of a job is sent. `isSent` is false if no destination takes it. */
 export type InsideOf = Pick<SnapshotOf, 'isSent'>
 
-/** Accepts reports of conditions about which people may want a notification. If no feature notifies people, the reports are dropped. */
+/** Accepts reports of conditions about which people may want to be notified. If no feature sends notifications, the reports are dropped. */
 export interface Notifier {
   /** Whether anyone wants notifications about this kind of condition. */
   readonly isAbout: (kind: ConditionKind) => boolean
-  /** Returns the reports that a transaction writes; empty if no one wants notifications about them. */
+  /** Returns the reports that a transaction writes; empty if no one wants to be notified about them. */
   readonly reports: (...conditions: readonly (Condition | undefined)[]) => Reports[]
 }
 
@@ -71,10 +70,10 @@ export function joinedNotifiers(all: readonly Notifier[]): Notifier {
   }
 }
 
-// The durations of finished pipelines and jobs, if a feature counts them. Without such a feature no durations are known.
+// The durations of finished pipelines and jobs, if a feature records them. Without such a feature no durations are known.
 
 export interface PastDurations {
-  /** Returns the durations of the last days, for a project's pipelines or for one of its jobs. */
+  /** Returns the recent durations of a project's pipelines, or of one of its jobs. */
   of(
     subject: { readonly instance: string; readonly projectId: number; readonly job?: string | undefined },
     days: number,

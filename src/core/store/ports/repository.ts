@@ -1,17 +1,17 @@
-// Small documents that outlive the process and are shared by replicas and commands. Each kind has a repository. One owner writes it, and all others
-// only read it.
+// Small documents that outlive the process and are shared by replicas and commands. Each kind has a repository. One owner writes to it, and all
+// others only read it.
 import { z } from 'zod'
 import { apiBudget, ownPipelines, polledProject, sweep, watchedHook, refusedEndpoint } from './discovery-documents.ts'
 import { gaugeReading, inventoryState, pointsWithin, recentRuns } from './gauge-documents.ts'
 import { textWithin, type Scope } from './scope.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-// The endpoint to which a destination sends one signal. Pending entries were accepted for that endpoint, and not for another endpoint that gets the
-// name later.
+// The endpoint to which a destination sends one signal. Pending entries were accepted for that endpoint, and not for another endpoint that is later
+// configured under the same name.
 const endpoint = z.object({
   /** A value that distinguishes endpoints. */
   mark: z.string(),
-  /** The endpoint as people may see it; empty for an endpoint that is a secret. */
+  /** The endpoint as shown to people; empty for an endpoint that is a secret. */
   shown: z.string(),
 })
 
@@ -24,19 +24,19 @@ const exportEndpoint = z.object({
 })
 export type ExportEndpoint = z.infer<typeof exportEndpoint>
 
-/** A repository of documents. `Key` are the fields that identify a document. */
+/** A repository of documents. `Key` lists the fields that identify a document. */
 export interface Repository<Document extends object, Key extends keyof Document> {
-  /** Returns a document. It is also undefined if the document is damaged: its owner will write a new one. */
+  /** Returns a document; undefined if there is none, or if it is damaged: its owner will write a new one. */
   get(key: Pick<Document, Key>): Promise<Document | undefined>
-  /** Returns the documents in the order of their keys, without damaged ones. `onDamaged` is called with the name of each damaged one. */
+  /** Returns the documents in key order, without damaged ones. `onDamaged` is called with the name of each damaged one. */
   all(onDamaged?: (name: string) => void): Promise<readonly Document[]>
   put(document: Document): Promise<void>
   remove(key: Pick<Document, Key>): Promise<void>
   /** Deletes expired and damaged documents. `now` is the time on the store's clock. */
   prune(isOver: (document: Document, now: Millis) => boolean): Promise<void>
   /**
-   * Changes one document under a lock. `change` must be pure, because it may be called again. If it returns no document, the document is deleted.
-   * `now` is the time on the store's clock.
+   * Changes one document under a lock. `change` must be pure, because it may be called more than once. If it returns no document, the document is
+   * deleted. `now` is the time on the store's clock.
    */
   change<T>(
     key: Pick<Document, Key>,
@@ -70,12 +70,10 @@ export interface DocumentKind<Document extends object, Key extends keyof Documen
   readonly shown?: ShownTo<Document> | undefined
 }
 
-/** Defines who may see a document. Without it, people who may see only some projects see no document of the kind. */
+/** Defines who may see a document. Without it, people with access to only some projects see no document of this kind. */
 export interface ShownTo<Document> {
   readonly about: (document: Document) => Subject & { readonly instance: string }
-  /**
-   * Returns the part of a document for a reader who may see its subject; undefined if the reader may see nothing of it. Default: the whole document.
-   */
+  /** Returns the part of a document for a reader who may see its subject; undefined if the reader may see none of it. Default: the whole document. */
   readonly within?: (document: Document, scope: Scope) => Document | undefined
 }
 
@@ -95,7 +93,7 @@ type MakeRepository = <Document extends object, Key extends keyof Document>(
   shown?: ShownTo<Document>,
 ) => Repository<Document, Key>
 
-/** All kinds of documents of the core. Times in the kinds that are declared here are on the store's clock unless noted. */
+/** All document kinds of the core. Times in the kinds that are declared here are on the store's clock unless noted. */
 export function repositoriesOf(make: MakeRepository) {
   return {
     /** The state of each polled project. The poller writes it. */
@@ -109,7 +107,7 @@ export function repositoriesOf(make: MakeRepository) {
     sweeps: make('poll/sweep', sweep, ['instance', 'group'], {
       about: ({ instance, group }) => ({ instance, paths: [group] }),
     }),
-    /** The state of the platform's webhooks. The redelivery reader writes it. */
+    /** The state of webhooks on the platform. The redelivery reader writes it. */
     hooks: make('hook', watchedHook, ['instance', 'kind', 'id'], {
       // A group that is configured by its id may be any group, so its path is unknown here.
       about: ({ instance, kind, owner }) => ({
@@ -119,11 +117,11 @@ export function repositoriesOf(make: MakeRepository) {
     }),
     /** The API budget of each token. The API client writes it. */
     budgets: make('budget', apiBudget, ['account']),
-    /** The requests that the platform refused. The job reader writes them. */
+    /** The requests that the platform rejected. The job reader writes them. */
     refusedEndpoints: make('refused', refusedEndpoint, ['instance', 'what', 'project'], {
       about: ({ instance, project, path }) =>
         project > 0 ? { instance, projectId: project, paths: [path] } : { instance, paths: [path ?? ''] },
-      // A refusal without a project concerns all projects, and its message may name any of them.
+      // A rejection without a project concerns all projects, and its message may name any of them.
       within: (one, scope) => {
         if (one.project > 0) return one
         return scope.bounds === 'hidden' ? { ...one, message: textWithin(scope, one.message) } : undefined
@@ -131,14 +129,14 @@ export function repositoriesOf(make: MakeRepository) {
     }),
     /**
      * The metric names in the reports of a project's jobs, in the order in which they were first seen. Users choose these names, and each becomes a
-     * metric, so their number is limited.
+     * metric, so the number of names is limited.
      */
     reportedNames: make(
       'reported-names',
       z.object({ instance: z.string(), project: z.number(), names: z.array(z.string()) }),
       ['instance', 'project'],
     ),
-    /** The readings of gauges. The inventory writes them. */
+    /** The gauge readings. The inventory writes them. */
     gaugeReadings: make('gauges', gaugeReading, ['instance', 'kind', 'of'], {
       about: ({ instance, project, group, of }) =>
         project === undefined
@@ -161,8 +159,8 @@ export function repositoriesOf(make: MakeRepository) {
       },
     }),
     /**
-     * The sessions that were logged out. The pages write them. `digest` is the HMAC of the session's id with the admin token, so that no cookie can
-     * be read from the store.
+     * The sessions that were logged out. The pages write them. `digest` is the HMAC of the session's id, keyed with the admin token, so that no
+     * cookie can be read from the store.
      */
     sessions: make('session', z.object({ digest: z.string(), until: z.number() }), ['digest']),
     /** The endpoint for which the pending entries of a destination and signal are meant. A daemon writes it when it starts to send. */
@@ -170,11 +168,11 @@ export function repositoriesOf(make: MakeRepository) {
     /** The recent series of active runs, in a single document. The metric flush writes it. */
     recentRuns: make('metrics/recent-runs', recentRuns, []),
     /**
-     * The state of an unfinished copy, in a single document. `pipespan store copy` writes it into the source. A daemon that serves the source deletes
-     * it, because the copy cannot be continued then.
+     * The state of an unfinished copy, in a single document. `pipespan store copy` writes it into the source. A daemon that starts on the source
+     * deletes it, because the copy can no longer be resumed.
      */
     copy: make('store-copy', z.object({ holder: z.string() }), []),
-    /** Returns the documents of a feature. */
+    /** Returns a feature's documents. */
     of: <Document extends object, Key extends keyof Document>({
       kind,
       shape,

@@ -1,27 +1,27 @@
-// The text fields of each run in lists of pipelines, with one row for each. A row determines the field in the JSON API and its schema, the filter by
-// it (on the page, in the API and for MCP clients), what the text search finds, and its position in the list. Times, projects and figures are the
+// The text fields of each run in pipeline lists, with one row for each. A row determines the field in the JSON API and its schema, the filter by it
+// (on the page, in the API and for MCP clients), what the text search finds, and its position in the list. Times, projects and figures are the
 // console's own columns (`console/pipelines/run-card.ts`).
 //
 // Without `isIndexed` a filter reads the runs themselves, newest first, and stops after some thousands of them. With `isIndexed` the text is also a
-// column of the table `listed_runs`, which is searched for the whole store. A new indexed column also needs a migration of the schema.
+// column of the table `listed_runs`, so the filter searches the whole store. A new indexed column also needs a schema migration.
 import { knownStatuses } from '../../../model/status.ts'
 import type { PipelineFacts } from '../../../model/observation.ts'
 
 export interface RunColumn {
   /** Returns the text of the field; undefined if it is unknown. */
   readonly of: (facts: PipelineFacts) => string | undefined
-  /** The title in front of the text in the list. Without a title the text is shown elsewhere in the list, or not at all. */
+  /** The label before the text in the list. Without one the text is shown elsewhere in the list, or not at all. */
   readonly title?: string
   readonly filter?: {
     /** The label of the field in the filter form. */
     readonly label: string
     /** The description of the API parameter. */
     readonly description: string
-    /** The values to choose from. If undefined, the user types a value. */
+    /** The values to choose from. If undefined, the user types in a value. */
     readonly options?: readonly string[]
     readonly isIndexed?: true
   }
-  /** Returns the text that the text search finds. It applies only to runs that are written after this function was declared. */
+  /** Returns the text that the text search matches. It applies only to runs that are written after this function was declared. */
   readonly searched?: (facts: PipelineFacts) => string | undefined
 }
 
