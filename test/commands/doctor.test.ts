@@ -128,7 +128,7 @@ function answering(wanted: RegExp, reply: () => RestReply): void {
   platform.misbehave = (request, real) => (wanted.test(request.path) ? reply() : before(request, real))
 }
 
-it('prints a line for each check and exits with 0 if everything is right', async () => {
+it("prints a line for each of the doctor's checks and exits with 0 if everything is right", async () => {
   const { code, text } = await run()
   expect(text).not.toMatch(/^[!✗]/m)
   expect(
@@ -305,14 +305,14 @@ const broken: readonly (readonly [what: string, arrange: () => unknown, ...found
 ]
 
 it.each(broken.map(([what, arrange, ...found]) => ({ what, arrange, found })))(
-  'finds $what',
+  'detects $what in the doctor',
   async ({ arrange, found }) => {
     await arrange()
     await finds(...found)
   },
 )
 
-it('finds a platform that refuses the token', async () => {
+it('detects a platform that refuses the token', async () => {
   answering(/./, restFaults.wrongToken)
   const { code, reported } = await examined()
   expect(code).toBe(2)
@@ -442,7 +442,7 @@ it("requests lists if the platform does not report the token's user", async () =
   expect((await examined()).reported).toMatchObject([{ check: 'platform', level: 'failure' }])
 })
 
-it('finds a hook whose URL has masked parts', async () => {
+it('detects a hook whose URL has masked parts', async () => {
   const masked = { ...hook, url: 'https://pipespan.example.com/{path}', masked: ['path'] }
   hooksOf(platform).hooks.splice(0, Infinity, masked)
   const { reported } = await examined()
@@ -465,7 +465,7 @@ it.each([
   [false, false, {}, 'failure', 'no secret token and no signing token: its deliveries are refused'],
   [false, undefined, {}, 'failure', 'no secret token: its deliveries are refused'],
 ])(
-  'finds a hook with token %j and signing token %j, although the daemon has both (%j)',
+  'detects a hook with token %j and signing token %j, although the daemon has both (%j)',
   async (token, signing, more, level, what) => {
     Object.assign(env, { PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken, ...more })
     const present = { token_present: token, signing_token_present: signing }
@@ -478,7 +478,7 @@ it.each([
   },
 )
 
-it('finds clocks that differ', async () => {
+it('detects that the clocks of the daemon and the platform differ', async () => {
   clockOff = -240_000
   const began = Date.now()
   const { code, reported } = await examined()
@@ -498,7 +498,7 @@ it('reports that nothing is exported if exports are off', async () => {
   expect(text).toContain('- export: Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).')
 })
 
-it('finds a backend that refuses the token', async () => {
+it('detects a backend that refuses the token', async () => {
   receiver.demandToken('another-token')
   env.SERVICE_OBSERVABILITY_TOKEN = 'a-token-of-yesterday'
   const { code, reported } = await examined()
@@ -524,7 +524,7 @@ it('detects an endpoint that is not an OTLP receiver', async () => {
   expect(reported[1]?.what).toMatch(/\/v1\/traces\/v1\/traces\) is not an OTLP\/HTTP receiver: HTTP 404: /)
 })
 
-it('finds an API budget that the platform has paused', async () => {
+it('detects an API budget that the platform has paused', async () => {
   afterwardsAnew()
   const { budgets } = daemon.store.repositories
   await expect.poll(async () => budgets.all()).not.toEqual([])
@@ -538,7 +538,7 @@ it('finds an API budget that the platform has paused', async () => {
   expect(paused?.what).toMatch(/^The platform is rate-limiting for (2\d{3}|3000) s more\.$/)
 })
 
-it('finds job logs that the platform refuses', async () => {
+it('detects that the platform refuses job logs', async () => {
   afterwardsAnew()
   env.PIPESPAN_JOB_SECTIONS = 'failed'
   const { refusedEndpoints } = daemon.store.repositories
@@ -557,7 +557,7 @@ it('finds job logs that the platform refuses', async () => {
   ])
 })
 
-it('finds configured reports that no job has', async () => {
+it('detects configured reports that no job has', async () => {
   afterwardsAnew()
   env.PIPESPAN_REPORTS = 'coverage'
   const finished = async (pipelineId: number, artifactSizes: Record<string, number>): Promise<void> => {

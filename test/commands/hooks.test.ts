@@ -28,7 +28,7 @@ async function ensure(platform: HooksPlatform, args: readonly string[], env: Rec
   return { code, out, err }
 }
 
-describe('pipespan hooks ensure', () => {
+describe('the command `pipespan hooks ensure`', () => {
   it('creates the hook with its events and secret, for a project given by path and for a group', async () => {
     await using platform = await startHooksPlatform({ 'projects/team%2Fshop': [], 'groups/7': [] })
     const { code, out } = await ensure(platform, ['--project', 'team/shop', '--group', '7'])

@@ -66,7 +66,7 @@ async function setup(args: readonly string[], env: Record<string, string> = {}, 
 
 const owner = () => ({ PIPESPAN_SETUP_TOKEN: platformToken, PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey })
 
-describe('pipespan setup', () => {
+describe('the command `pipespan setup`', () => {
   it('prints the plan with its irreversible steps, and does nothing in a dry run', async () => {
     const { code, out } = await setup(['--dry-run'], owner())
     expect(code).toBe(0)
@@ -76,7 +76,7 @@ describe('pipespan setup', () => {
     expect([existsSync(folder), accounts, platform.changes, instance.tokens]).toEqual([false, [], [], []])
   })
 
-  it('changes nothing without a terminal and without --yes', async () => {
+  it('changes nothing if there is neither a terminal nor the option --yes', async () => {
     expect(await setup([], owner())).toMatchObject({ code: 2, out: expect.stringContaining('Use --yes') as string })
     expect(existsSync(folder)).toBe(false)
   })
@@ -329,7 +329,7 @@ describe('pipespan setup', () => {
   })
 })
 
-it('names a missing option if it cannot ask', async () => {
+it('names a missing option if it cannot ask the user for it', async () => {
   expect(await runCommand(['setup', '--platform-url', 'https://git.example.com'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--public-url, --otlp-endpoint, --group or --project') as string,

@@ -37,7 +37,7 @@ function shellLines(scheme: string): string {
   return lines?.split('\n```')[0] ?? ''
 }
 
-describe('pipespan traceparent', () => {
+describe('the command `pipespan traceparent`', () => {
   it.each(['instance', 'platform'])('prints the IDs of the span that is exported for the job (%s)', async ids => {
     const file = path.join(repository, 'test/fixtures/webhooks/pipeline-failed.json')
     const payload = JSON.parse(readFileSync(file, 'utf8')) as {

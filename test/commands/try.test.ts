@@ -71,7 +71,7 @@ function yamlIn(stdout: string): string {
   return block.replaceAll(/^ {2}/gm, '')
 }
 
-describe('pipespan try', () => {
+describe('the command `pipespan try`', () => {
   it('shows finished and running pipelines of a project, exports nothing, and leaves no files', async () => {
     const { api, branch, old } = await platform()
     const { process, temporary, printed } = start([api.url, branch.project.path])
@@ -115,7 +115,7 @@ describe('pipespan try', () => {
     }
   })
 
-  it.each(['SIGTERM', 'SIGHUP'] as const)('ends on %s and leaves no files', async signal => {
+  it.each(['SIGTERM', 'SIGHUP'] as const)('ends `pipespan try` on %s and leaves no files', async signal => {
     const { api } = await platform()
     const { process, temporary, printed } = start([api.url, storefront])
     await printed(/^Found/m)

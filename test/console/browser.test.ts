@@ -109,7 +109,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
   ]
 
   it.each(addresses.map(([name, address, shows]) => ({ name, address, shows })))(
-    'shows $name without errors, accessible, light and dark, wide and narrow',
+    'shows $name accessibly and without errors, light and dark, wide and narrow',
     async ({ address, shows }) => {
       complaints.length = 0
       for (const look of [wide, narrow]) {

@@ -90,7 +90,7 @@ describe.each([
   ['a pipeline', /\/pipelines\/\d+$/, pipelineFields],
   ['jobs', /\/jobs$/, jobFields],
   ['bridges', /\/bridges$/, jobFields],
-] as const)('the answer about %s', (_, paths, fields) => {
+] as const)('an answer about %s that lacks a field', (_, paths, fields) => {
   it.each(fields)(
     'exports a pipeline from an answer without the field %s, and logs the data that it lacks',
     async field => {

@@ -202,7 +202,7 @@ describe('the maintenance of a store', () => {
     let repairs = 0
     const counting = { ...store, bringBack: async () => ((repairs += 1), store.bringBack()) }
     const maintenance = maintained(counting, here, 'time passes')
-    // 180 checks are half an hour.
+    // In half an hour the maintenance checks the clock 180 times.
     await maintenance.checks(180)
     expect(repairs).toBe(1)
     await maintenance.stop()

@@ -49,7 +49,7 @@ function schema(version: number): void {
   raw.close()
 }
 
-describe('pipespan migrate', () => {
+describe('the command `pipespan migrate`', () => {
   it('creates a missing store with the schema of this version', async () => {
     expect(await pipespan('migrate')).toMatchObject({
       code: 0,
@@ -71,7 +71,7 @@ describe('pipespan migrate', () => {
   })
 })
 
-describe('pipespan store backup', () => {
+describe('the command `pipespan store backup`', () => {
   it('writes a complete copy of the store that only its user can read, while a daemon serves the file', async () => {
     const store = openSqlite(file, options)
     await fill(store, 20)
@@ -112,7 +112,7 @@ describe('pipespan store backup', () => {
   })
 })
 
-describe('pipespan store copy', () => {
+describe('the command `pipespan store copy`', () => {
   it('copies the configured store into a new file, and prints the number of rows of each table', async () => {
     const store = openSqlite(file, options)
     await fill(store, 3)
