@@ -8,7 +8,7 @@ export interface TraceContext {
   readonly rootPipelineId: number
   /** Trace ID and parent span from a TRACEPARENT variable, if the configuration allows it. */
   readonly traceparent?: string | undefined
-  /** The bridge that triggered the pipeline. */
+  /** The bridge or job that triggered the pipeline. Its span is the parent. */
   readonly parent?: ParentSpan | undefined
   /** The pipeline that triggered this one, if its span cannot be the parent. The span is linked to it instead. */
   readonly linked?: LinkedPipeline | undefined
