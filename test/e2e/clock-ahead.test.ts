@@ -1,4 +1,4 @@
-// Tests a daemon whose clock was a year ahead and is now correct: nothing is postponed by a year.
+// Tests a daemon whose clock was a year ahead and has been corrected: nothing is delayed by a year.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ describe('a clock that was a year ahead', () => {
     expect(answer.status).toBe(202)
   }
 
-  /** At the start of each test, exports are postponed, and a run is still in its settle delay. */
+  /** When a test starts, exports are deferred, and a run is still in its settle delay. */
   beforeEach(async () => {
     file = path.join(temporaryFolder(), 'off')
     setClock(year)

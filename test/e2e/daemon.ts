@@ -1,5 +1,5 @@
 // Starts the shipped daemon for tests, as a child process on free ports with its own folder. All of its output is kept. The daemon can be stopped by
-// a signal, killed, and started again on the same store. Also runs commands of the program with the same variables.
+// a signal, killed, and restarted on the same store. Also runs the program's commands with the same environment variables.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,12 +20,12 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null
 }
 
-/** Returns the environment of a process: it inherits no variable that would configure Pipespan. */
+/** Returns the environment of a process. It inherits no variable that would configure Pipespan. */
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, HOME: tmpdir(), TZ: 'UTC', NODE_COMPILE_CACHE: compiled, ...env }
 }
 
-/** A process of the program, with its output as text and a promise for its end. */
+/** A process of the program, with its output as text and a promise for its exit. */
 export class ProgramProcess {
   readonly ended: Promise<Ended>
   readonly child: ChildProcess
@@ -35,7 +35,7 @@ export class ProgramProcess {
   /** The index in `stderr` up to which the output was parsed into `#log`. */
   #logEnd = 0
 
-  /** `openFiles` is the maximum number of open files of the process. By default the system's limit applies. */
+  /** `openFiles` limits the number of open files of the process. By default the system's limit applies. */
   constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = [], openFiles?: number) {
     const [command, before] =
       openFiles === undefined
@@ -54,9 +54,9 @@ export class ProgramProcess {
     void this.ended.then(() => process.off('exit', orphaned))
   }
 
-  /** Returns the lines that the process has logged so far. Lines that are not JSON are left out. */
+  /** Returns the lines that the process has logged so far. Lines that are not JSON are skipped. */
   get log(): readonly LogLine[] {
-    // Parsed lines are cached, because this getter is called after each piece of output.
+    // Parsed lines are cached, because this getter is called after each chunk of output.
     const end = this.stderr.lastIndexOf('\n') + 1
     for (const line of this.stderr.slice(this.#logEnd, end).split('\n')) {
       if (line.startsWith('{')) this.#log.push(JSON.parse(line) as LogLine)
@@ -65,7 +65,7 @@ export class ProgramProcess {
     return this.#log
   }
 
-  /** Resolves with the first log line that `holds` matches. Rejects if the process ends, or after `timeout` ms. */
+  /** Resolves with the first log line that `holds` matches. Rejects if the process exits, or after `timeout` ms. */
   async logged(holds: string | ((line: LogLine) => boolean), timeout = 180_000): Promise<LogLine> {
     const isIt = typeof holds === 'string' ? ({ msg }: LogLine) => msg.includes(holds) : holds
     return new Promise((resolve, reject) => {
@@ -109,7 +109,7 @@ export const webhookToken = 'a-token-that-only-tests-know'
 export class Daemon {
   readonly folder: string
   readonly env: NodeJS.ProcessEnv
-  /** The current process of the daemon. Each restart creates a new one. */
+  /** The daemon's current process. Each restart creates a new one. */
   process: ProgramProcess
   /** The output of the daemon's earlier processes. */
   #past = ''
@@ -136,7 +136,7 @@ export class Daemon {
     this.process = new ProgramProcess(['serve'], this.env, nodeArgs, openFiles)
   }
 
-  /** Starts a daemon that is stopped when the test ends, and waits until it is ready. Variables with the value undefined are removed. */
+  /** Starts a daemon and waits until it is ready. It is stopped when the test ends. A variable with the value undefined is removed. */
   static async start(
     env: NodeJS.ProcessEnv = {},
     nodeArgs: readonly string[] = [],
@@ -160,12 +160,12 @@ export class Daemon {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  /** Starts a daemon without waiting for it, for tests in which it must not become ready. */
+  /** Starts a daemon without waiting until it is ready, for tests in which it must not become ready. */
   static launch(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = [], openFiles?: number): Daemon {
     return closeAfterTest(new Daemon(temporaryFolder(), env, nodeArgs, openFiles))
   }
 
-  /** Returns the webhook listener's URL with the base path but without `/webhooks`. */
+  /** Returns the webhook listener's URL, with the base path but without `/webhooks`. */
   get url(): string {
     return this.#url
   }
@@ -188,7 +188,7 @@ export class Daemon {
     return path.join(this.folder, 'store', 'pipespan.db')
   }
 
-  /** Returns the daemon's current memory and its maximum so far, bytes. Works on Linux only. */
+  /** Returns the daemon's current and peak memory in bytes. Linux only. */
   memory(): { now: number; peak: number } {
     const status = readFileSync(`/proc/${this.process.child.pid}/status`, 'utf8')
     const bytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1024
@@ -205,7 +205,7 @@ export class Daemon {
     return this.process.ended
   }
 
-  /** Sends SIGKILL: the process ends at once and writes nothing more. */
+  /** Sends SIGKILL: the process dies at once and writes nothing more. */
   async kill(): Promise<void> {
     this.signal('SIGKILL')
     await this.process.ended
@@ -237,7 +237,7 @@ export class Daemon {
     return this.lives()
   }
 
-  /** Starts a new process on the same store, with these variables changed, and kills it after this many ms, whether it is ready or not. */
+  /** Starts a new process on the same store, with these variables changed, and kills it after this many ms, ready or not. */
   async stillborn(ms: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
     Object.assign(this.env, env)
     await this.#next()
@@ -245,12 +245,12 @@ export class Daemon {
     await this.kill()
   }
 
-  /** Runs another command with the daemon's variables. The daemon may be running. */
+  /** Runs another command with the daemon's environment variables. The daemon may be running. */
   async command(...args: string[]): Promise<Command> {
     return runCommand(args, this.env)
   }
 
-  /** Posts one delivery to the daemon. By default it is a pipeline event. */
+  /** Posts a delivery to the daemon. By default it is a pipeline event. */
   async post(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(this.webhooks, {
       method: 'POST',

@@ -17,7 +17,7 @@ describe('a damaged SQLite file', () => {
   let receiver: OtlpReceiver
   let id = 0
 
-  /** All data is moved to the main file of the store, so that none is in the WAL. */
+  /** All data is checkpointed into the store's main file, so that none is left in the WAL. */
   beforeEach(async () => {
     receiver = closeAfterTest(await OtlpReceiver.start())
     daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1ms' })
@@ -43,7 +43,7 @@ describe('a damaged SQLite file', () => {
   it.each([
     ['the first page', 0, 1],
     ['all other pages', 1, undefined],
-  ])('refuses to start and to run commands if %s of the database file was overwritten', async (_what, from, to) => {
+  ])('refuses to start or run commands if %s of the database file was overwritten', async (_what, from, to) => {
     overwrite(from, to)
     expect(await daemon.revive({})).toBe(false)
     expect(await daemon.process.ended).toEqual({ code: 1, signal: null })
@@ -61,9 +61,9 @@ describe('a damaged SQLite file', () => {
     expect(await post()).toBe(202)
   })
 
-  it('exits if the database file is overwritten while the daemon runs, and acknowledges nothing uncommitted', async () => {
+  it('exits if the database file is overwritten while the daemon runs, and acknowledges no uncommitted delivery', async () => {
     await daemon.restart()
-    // After another connection commits, the daemon reads its cached pages again.
+    // A commit on another connection makes the daemon read its cached pages again.
     const other = new DatabaseSync(daemon.storeFile)
     other.exec("INSERT INTO counters (name, value) VALUES ('foreign', 1)")
     overwrite(1)

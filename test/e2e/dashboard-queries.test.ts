@@ -10,11 +10,11 @@ import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
-/** The rows of the pipeline dashboard that have data if some pipelines have run and one is running now. */
+/** The rows of the pipeline dashboard that have data if some pipelines have run and one is running. */
 const filled = ['Overview', 'Duration and results', 'Jobs', 'Runners']
 
 it.skipIf(!hasPrometheus)(
-  'ships dashboard queries that are all valid, and returns data for those about pipelines, jobs and runners',
+  'ships only valid dashboard queries, with data for those about pipelines, jobs and runners',
   async () => {
     const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
     const house = closeAfterTest(
@@ -41,7 +41,7 @@ it.skipIf(!hasPrometheus)(
     }
     for (const promql of documented()) {
       const count = await prometheus.count(promql)
-      // The excluded queries have no result, because nothing is broken and nothing waits for ten minutes.
+      // The excluded queries have no result, because nothing is broken and nothing has waited for ten minutes.
       if (!/(== 1|> 600)$/.test(promql)) expect(count, promql).toBeGreaterThan(0)
     }
     const [, pipelines] = dashboards.find(([name]) => name === 'pipelines.json')!
@@ -52,7 +52,7 @@ it.skipIf(!hasPrometheus)(
       if (!filled.includes(row)) continue
       for (const { expr = '' } of targets) {
         checked += 1
-        // Queries about errors and failures may have no result, because it is not certain that anything fails.
+        // Queries about errors and failures may have no result, because there may be no failure.
         if (!/errors|failing/i.test(title)) expect(await prometheus.count(promqlOf(expr)), title).toBeGreaterThan(0)
       }
     }
@@ -61,7 +61,7 @@ it.skipIf(!hasPrometheus)(
   30_000,
 )
 
-/** Returns the deliveries of a running pipeline, up to the moment when its last job waits for a runner. */
+/** Returns the deliveries of a running pipeline, up to the point where its last job waits for a runner. */
 function unfinished(): readonly Delivery[] {
   const firstIds = { pipeline: 900_000, job: 9_000_000 }
   const start = Date.now() - 60_000
@@ -71,7 +71,7 @@ function unfinished(): readonly Delivery[] {
   return deliveries.slice(0, waits + 1)
 }
 
-/** Returns the queries on the documentation page about numbers. */
+/** Returns the queries from the documentation page about numbers. */
 function documented(): string[] {
   const text = readFileSync(new URL('../../docs/numbers.md', import.meta.url), 'utf8')
   return [...text.matchAll(/```promql\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n\n'))

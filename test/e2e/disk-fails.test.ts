@@ -1,4 +1,4 @@
-// Tests the shipped daemon on a disk that fails to store written data: no accepted data is lost.
+// Tests the shipped daemon on a disk that fails to sync: no accepted data is lost.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,8 +9,8 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
 /**
- * While the file `sign` exists, syncing files whose names contain `part` fails. SQLite makes its own system calls, so the failing code must be in a
- * library that is loaded before the system's library.
+ * While the file `sign` exists, syncing a file whose name contains `part` fails. SQLite makes system calls directly, so the failing code must be in a
+ * library that is loaded before the system's.
  */
 const failing = (sign: string, part: string): string => `
   #define _GNU_SOURCE
@@ -39,7 +39,7 @@ const syncs = `
   SYNC(fsync)
   SYNC(fdatasync)
 `
-/** Compiles a library that is loaded before the daemon. */
+/** Compiles a library to preload into the daemon. */
 function library(source: string): string {
   const file = path.join(temporaryFolder(), 'failing.so')
   const made = spawnSync('cc', ['-shared', '-fPIC', '-x', 'c', '-o', file, '-', '-ldl'], { input: source })
@@ -50,7 +50,7 @@ function library(source: string): string {
 const hasCompiler = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0
 
 it.runIf(hasCompiler)(
-  'refuses deliveries while the disk fails to sync the store, and accepts them when they are sent again',
+  'rejects deliveries while the disk fails to sync the store, and accepts them when they are resent',
   async () => {
     const sign = path.join(temporaryFolder(), 'fails')
     const LD_PRELOAD = library(failing(sign, '.db') + syncs)

@@ -1,5 +1,5 @@
-// Tests a backend and a platform that repeat, in some encoding, what they were sent. No secret appears in the log, on a page, in a command's output
-// or in the store.
+// Tests a backend and a platform that echo what they receive, in various encodings. No secret appears in the log, on a page, in a command's output or
+// in the store.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -19,10 +19,7 @@ const secrets = {
 const fixtures = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks')
 const fixture = readFileSync(path.join(fixtures, 'pipeline-failed.json'), 'utf8')
 
-/**
- * `said` is the encoded text. `core` is the part from which a person with common tools can decode the secret; by default it is the whole encoded
- * text.
- */
+/** `said` is the encoded text. `core` is the part from which the secret can be decoded with common tools; by default it is the whole encoded text. */
 const encodings: Readonly<Record<string, (text: string) => { said: string; core?: string }>> = {
   plain: text => ({ said: text }),
   percent: text => ({ said: encodeURIComponent(text) }),
@@ -34,7 +31,7 @@ const encodings: Readonly<Record<string, (text: string) => { said: string; core?
   'base64 behind two': text => base64('xy', text),
 }
 
-/** `core` leaves out the first and last characters of the encoding, because they depend on the text before and after the secret. */
+/** `core` omits the first and last characters of the encoding, because they depend on the text around the secret. */
 function base64(before: string, text: string): { said: string; core: string } {
   const said = Buffer.from(`${before}${text}`).toString('base64')
   return { said, core: said.slice(4, -4) }
@@ -45,7 +42,7 @@ function repeated(...texts: readonly string[]): string {
   return JSON.stringify({ message: all.join(' ') })
 }
 
-it('never shows secrets that a backend or a platform repeats, in any encoding', async () => {
+it('never shows secrets that a backend or a platform echoes, in any encoding', async () => {
   const [refusing, ailing, platform] = await Promise.all([
     OtlpReceiver.start(),
     OtlpReceiver.start(),
@@ -92,9 +89,9 @@ it('never shows secrets that a backend or a platform repeats, in any encoding', 
     await daemon.post(fixture.replaceAll('23904', String(id)), { 'x-service-event': 'Pipeline Hook' })
   }
   await post(1)
-  // The condition names a pipeline span, because the daemon sends its own spans to the same backend.
+  // Wait for a pipeline span, because the daemon sends its own spans to the same backend.
   await refusing.until(spans => spans.some(({ name }) => name.startsWith('pipeline: ')))
-  // Until a backend has accepted something, the daemon does not treat its refusals as permanent.
+  // Until a backend has accepted something, the daemon does not treat its rejections as permanent.
   refusing.misbehave(repeats(400))
   await post(2)
   await daemon.process.logged('a dead letter')

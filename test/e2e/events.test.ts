@@ -1,5 +1,5 @@
-// Tests events other than those of pipelines on the shipped daemon. A project's hook and a group's hook both send them, resent and shuffled, while
-// the daemon is killed and the clock is set. Each event is exported once, and events without their own time are exported in order.
+// Tests events other than pipeline events on the shipped daemon. A project's hook and a group's hook both send them, resent and shuffled, while the
+// daemon is killed and the clock is changed. Each event is exported once, and events without a time of their own are exported in order.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { writeFileSync } from 'node:fs'
@@ -15,21 +15,21 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
-/** `stories` is the number of objects whose events have no version. `rounds` is the number of announcements for each token. */
+/** `stories` is the number of objects whose events have no version. `rounds` is the number of announcements per token. */
 const size = isFull
   ? { events: 100_000, stories: 2_000, tokens: 100, rounds: 4, kills: 20 }
   : { events: 150, stories: 15, tokens: 3, rounds: 3, kills: 2 }
 const timeoutMs = isFull ? 3_600_000 : 900_000
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 7
 const minute = 60_000
-/** The maximum memory of each process of the daemon, bytes, however many events there are. */
+/** The maximum memory of each daemon process in bytes, however many events there are. */
 const maxMemory = 512 * 1024 * 1024
 
 interface Sent extends EventBody {
   readonly key: string
 }
 
-/** Sends a delivery until it is acknowledged. If the daemon is killed, its next process accepts the delivery. */
+/** Sends a delivery until it is acknowledged. If the daemon is killed, its next process takes in the delivery. */
 async function send(daemon: Daemon, { event, body, key }: Sent): Promise<void> {
   for (;;) {
     const headers = {
@@ -49,7 +49,7 @@ async function send(daemon: Daemon, { event, body, key }: Sent): Promise<void> {
   }
 }
 
-/** Returns a name that distinguishes a record from all others. If a record is sent again, its time is the same. */
+/** Returns a name that distinguishes a record from all others. A record that is sent again has the same time. */
 function nameOf(record: ReceivedLogRecord): string {
   return JSON.stringify([record.eventName, markOfRecord(record), record.body, record.time])
 }
@@ -60,7 +60,7 @@ describe('export of events', () => {
     async () => {
       const random = new Random(seed)
       const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
-      /** For each mark, the bodies of the received records by their times. */
+      /** The bodies of the received records by mark and time. */
       const arrived = new Map<string, Map<number, string>>()
       const names = new Set<string>()
       let records = 0
@@ -87,7 +87,7 @@ describe('export of events', () => {
           OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
           SERVICE_OBSERVABILITY_EXPORT: 'logs',
           PIPESPAN_EVENTS: 'all',
-          // An event that waits for an unknown job is exported after this deadline. No job of these events is known.
+          // An event that waits for the span of an unknown job is exported after this deadline. No job of these events is known.
           PIPESPAN_ENRICH_DEADLINE: '1s',
         },
         ['--import', path.join(import.meta.dirname, 'set-clock.ts')],
@@ -110,7 +110,7 @@ describe('export of events', () => {
         for (let hook = 0; hook < 2; hook += 1) await send(daemon, { ...one, key: random.uuid() })
       }
       const stories = Array.from({ length: size.stories }, (_, n) => n)
-      /** Sends the announcements of a round, then its stories one after the other. */
+      /** Sends the announcements of a round, followed by its stories one after another. */
       const tellRound = async (round: number): Promise<void> => {
         for (let n = 0; n < size.tokens; n += 1) await throughBoth(announced(n))
         for (const n of stories.filter(one => one % size.rounds === round)) {
@@ -126,7 +126,7 @@ describe('export of events', () => {
         while (sent < due) await sleep(5)
         const at = Math.floor((kill * size.rounds) / (size.kills + 1))
         const isNext = at > Math.floor(((kill - 1) * size.rounds) / (size.kills + 1))
-        // The next announcements must come more than ten minutes later. Within a round, the clock is set back and forth by less than that.
+        // The next announcements must come more than ten minutes later. Within a round, the clock is moved back and forth by less than that.
         if (isNext) await round
         peak = Math.max(peak, daemon.memory().peak)
         await daemon.kill()

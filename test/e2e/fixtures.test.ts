@@ -1,4 +1,4 @@
-// Posts every file with a real payload to the running daemon, and shows it with `pipespan map`.
+// Posts every real payload to the running daemon, and translates it with `pipespan map`.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -41,7 +41,7 @@ const allEnded = (spans: readonly ReceivedSpan[]): boolean => {
 }
 
 describe('every documented webhook', () => {
-  it('answers every documented webhook with 2xx, exports finished pipelines with all their jobs, and ignores repetitions in any order', async () => {
+  it('answers every documented webhook with 2xx, exports finished pipelines with all their jobs, and ignores duplicates in any order', async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
     /** Posts a pipeline with its own id, and waits until it arrives after all others. */
@@ -90,7 +90,7 @@ describe('pipespan map', () => {
     return { code, output, errors }
   }
 
-  it.each(files)('shows how pipespan map translates %s', async file => {
+  it.each(files)('translates %s with pipespan map', async file => {
     const shown = await map(path.join(folder, file))
     expect(shown).toMatchObject({ code: 0, errors: '' })
     const { object_attributes: pipeline } = payloadOf(file)

@@ -1,4 +1,4 @@
-// Tests what happens to pending data if a destination gets another endpoint under the same name. The data is held for the former endpoint until the
+// Tests what happens to pending data when a destination gets another endpoint under the same name. The data is held for the old endpoint until the
 // operator confirms or drops it.
 import { afterAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
@@ -24,9 +24,9 @@ function of(group: string, id: number): string {
 const postgres = await startPostgres()
 afterAll(async () => postgres.dispose())
 
-describe.each(['sqlite', 'postgres'] as const)('held data with the store in %s', engine => {
+describe.each(['sqlite', 'postgres'] as const)('held data in %s', engine => {
   it.each(['SIGHUP', 'a restart'])(
-    'holds pending data when %s exchanges the endpoints of two destinations, and sends no tenant the data of another',
+    "holds pending data when %s swaps the endpoints of two destinations, and sends no tenant another tenant's data",
     async how => {
       const [a, b] = [await startReceiver(), await startReceiver()]
       const file = path.join(temporaryFolder(), 'pipespan.yaml')
@@ -67,11 +67,11 @@ describe.each(['sqlite', 'postgres'] as const)('held data with the store in %s',
       await post('beta', 3)
       await a.until(() => pipelinesAt(a).includes(2))
       await b.until(() => pipelinesAt(b).includes(3))
-      // The operator confirms the data by mistake. It is not sent, because the destination does not take that tenant's project.
+      // The operator confirms the data by mistake. It is still not sent, because the destination does not take that tenant's project.
       expect((await daemon.command('held', 'confirm', 'two')).stdout).toMatch(/^1 pending again/)
       await daemon.process.logged(({ reason }) => String(reason).includes('no longer takes this project'))
       expect([pipelinesAt(a), pipelinesAt(b)]).toEqual([[2], [3]])
-      // The dead letter is sent to the right tenant once its destination takes the project again.
+      // The dead letter is sent to the right tenant once the tenant's destination takes the project again.
       write(entry('one', a, 'alpha'), entry('two', b, 'beta'))
       await apply()
       expect((await daemon.command('dead-letters', 'retry', '--all')).stdout).toMatch(/^1 pending again/)
@@ -80,7 +80,7 @@ describe.each(['sqlite', 'postgres'] as const)('held data with the store in %s',
     },
   )
 
-  it("sends held data when the former endpoint is configured again, and drops it on the operator's command", async () => {
+  it("sends held data when the old endpoint is configured again, and drops it on the operator's command", async () => {
     const [before, after] = [await startReceiver(), await startReceiver()]
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
     const write = ({ url }: OtlpReceiver): void =>

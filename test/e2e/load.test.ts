@@ -1,4 +1,4 @@
-// Tests at scale that order and repetition do not matter: the shipped daemon gets a load that is shuffled and sent twice.
+// Tests at scale that order and duplicates do not matter: the shipped daemon receives a load that is shuffled and sent twice.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -11,11 +11,11 @@ const size = isFull ? { pipelines: 5_000, webhooks: 100_000 } : { pipelines: 60,
 const timeoutMs = 900_000
 
 it(
-  'exports one span per run of a job and one pipeline span per attempt when webhooks are shuffled and duplicated',
+  'exports one span per job run and one pipeline span per attempt when webhooks are shuffled and duplicated',
   async () => {
     const { deliveries, truths } = makeLoad({ seed: 20, ...size })
     const receiver = closeAfterTest(await OtlpReceiver.start())
-    // The settle delay is so short that most snapshots are taken before all webhooks of their pipelines have arrived. This is the hardest case.
+    // The settle delay is so short that most snapshots are taken before all webhooks of their pipelines have arrived. That is the hardest case.
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '200ms' })
     const sender = new ResendingSender({ url: daemon.webhooks, token: webhookToken, concurrency: 32 })
     const began = performance.now()
@@ -25,7 +25,7 @@ it(
     await receiver.until(complete(truths))
     const arrived = performance.now()
     const { peak } = daemon.memory()
-    // When it stops, the daemon takes and sends all due snapshots, so nothing wrong can arrive after the comparison.
+    // On shutdown the daemon takes and sends all due snapshots, so nothing wrong can arrive after the comparison.
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(differences(truths, receiver.spans)).toEqual([])
     if (!isFull) return

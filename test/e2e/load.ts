@@ -1,4 +1,4 @@
-// The load of the larger tests: webhooks of many families of pipelines, each sent twice, in random order.
+// The load of the larger tests: webhooks of many pipeline families, each sent twice, in random order.
 import { generate } from '../support/generate.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import { allScenarios, type ScenarioName } from '../../src/simulator/platform/scenarios.ts'
@@ -30,14 +30,14 @@ export function makeLoad({ seed, pipelines, webhooks, scenarios = allScenarios }
   return { deliveries, truths }
 }
 
-/** Returns every delivery twice: once unchanged and once either as a resend with the same key, or from a second hook with its own key. */
+/** Returns every delivery twice: once unchanged, and once either as a resend with the same key or as sent by a second hook with another key. */
 export function twice(deliveries: readonly Delivery[], seed: number): Delivery[] {
   const random = new Random(seed)
   const copies = deliveries.map(one => (random.chance(0.5) ? one : { ...one, key: random.uuid() }))
   return random.shuffle([...deliveries, ...copies])
 }
 
-/** Prints the figures of a test when it runs in its long form. */
+/** Prints the figures of a test in its long form. */
 export function report(figures: Readonly<Record<string, number | string | boolean | undefined>>): void {
   process.stdout.write(`${JSON.stringify(figures)}\n`)
 }

@@ -1,4 +1,4 @@
-// Tests which code the shipped daemon has loaded when it is ready, because the text and the objects of all loaded code stay in memory.
+// Tests which code the shipped daemon has loaded when it becomes ready, because the source and the objects of all loaded code stay in memory.
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { Daemon } from './daemon.ts'
 import { noteIntl, noteModules } from './loaded-modules.ts'
 import { shippedModules } from '../shipped.ts'
 
-/** Returns the files of the bundle that a daemon has loaded when it is ready. */
+/** Returns the bundle files that a daemon has loaded when it becomes ready. */
 async function loadedFiles(): Promise<string[]> {
   const loaded = noteModules(temporaryFolder())
   await Daemon.start({}, loaded.nodeArgs)
@@ -16,7 +16,7 @@ async function loadedFiles(): Promise<string[]> {
     .map(name => path.join(shippedModules, name))
 }
 
-/** Returns the packages whose code is in a file. In the bundle, each of their modules begins with a comment that has its path. */
+/** Returns the packages whose code is in a file. In the bundle, each of their modules starts with a comment that contains its path. */
 function packagesIn(file: string): string[] {
   const modules = readFileSync(file, 'utf8').matchAll(
     /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/\n]+\/)?[^/\n]+)\//gm,
@@ -33,7 +33,7 @@ describe('code loaded by a ready daemon', () => {
       expect(packages).not.toContain(other)
     expect(files.filter(file => statSync(file).size > 1_400_000)).toEqual([])
   })
-  it('creates no formatter before it is ready, because the first one loads language tables that only pages need', async () => {
+  it('creates no Intl formatter before it is ready, because the first one loads locale data that only pages need', async () => {
     const made = noteIntl(temporaryFolder())
     const daemon = await Daemon.start({}, made.nodeArgs)
     expect(made.names()).toEqual([])

@@ -1,5 +1,4 @@
-// Records which modules a shipped daemon loads, and which other things use its memory. The recording code is loaded into the process before the
-// program.
+// Records which modules a shipped daemon loads, and what else uses its memory. The recording code is preloaded into the process.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { shipped } from '../shipped.ts'
@@ -7,7 +6,7 @@ import { shipped } from '../shipped.ts'
 export interface LoadedModules {
   /** The Node.js arguments that load the recording code into a process. */
   readonly nodeArgs: readonly string[]
-  /** Returns the names of everything that was loaded so far. */
+  /** Returns the names of everything loaded so far. */
   names(): readonly string[]
 }
 
@@ -34,10 +33,7 @@ export function noteModules(folder: string): LoadedModules {
   }
 }
 
-/**
- * Records the names of the formatters and other parts of `Intl` that a process creates, on each of its threads. The names are recorded like those of
- * modules.
- */
+/** Records the names of the formatters and other parts of `Intl` that a process creates, on each of its threads, in the same way as module names. */
 export function noteIntl(folder: string): LoadedModules {
   const file = path.join(folder, 'made-of-intl')
   const preload = `
@@ -56,7 +52,7 @@ export function noteIntl(folder: string): LoadedModules {
   }
 }
 
-/** Returns the file of the bundle that contains this text. */
+/** Returns the bundle file that contains this text. */
 export function moduleWith(text: string): string {
   const folder = path.join(path.dirname(shipped), 'modules')
   const found = readdirSync(folder).filter(

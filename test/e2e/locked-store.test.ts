@@ -1,4 +1,4 @@
-// Tests a store whose SQLite write lock is taken by another process, such as a shell that an operator left open, while the shipped daemon serves it.
+// Tests the shipped daemon while another process, such as a shell that an operator left open, has SQLite's write lock on its store.
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -6,7 +6,7 @@ import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
-it('answers health checks and refuses webhooks while another process locks the database, and continues afterwards', async () => {
+it('answers health checks and rejects webhooks while another process locks the database, and recovers afterwards', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '0s' })
   const other = closeAfterTest(new DatabaseSync(daemon.storeFile))
@@ -25,7 +25,7 @@ it('answers health checks and refuses webhooks while another process locks the d
   }
   expect(await post(2)).toEqual([503, '30'])
   expect(performance.now() - since).toBeLessThan(9_000)
-  // The daemon caches the answer of `/readyz` for some seconds.
+  // The daemon caches the result of `/readyz` for some seconds.
   const ready = async (): Promise<number> => (await fetch(`${daemon.adminUrl}/readyz`)).status
   await expect.poll(ready).toBe(503)
   other.exec('ROLLBACK')

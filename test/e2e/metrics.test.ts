@@ -1,5 +1,5 @@
-// Tests metrics and logs from end to end, with a backend that accepts no metrics, a real Prometheus, and the daemon's own telemetry. `totals.test.ts`
-// tests the totals over restarts and replicas.
+// Tests metrics and logs end to end, with a backend that rejects metrics, a real Prometheus, and the daemon's own telemetry. `totals.test.ts` tests
+// totals across restarts and replicas.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ describe('metrics of one daemon', () => {
   let receiver: OtlpReceiver
   let daemon: Daemon
   let loaded: LoadedModules
-  /** The number of pipelines of acme/shop so far, whose ids begin at 1, and the number of all accepted deliveries. */
+  /** The number of acme/shop pipelines so far, whose ids start at 1, and the number of all accepted deliveries. */
   let [posted, accepted] = [0, 0]
   const postMore = async (count: number): Promise<void> => {
     await post(daemon, posted + 1, posted + count)
@@ -97,7 +97,7 @@ describe('metrics of one daemon', () => {
     expect(newest(receiver, 'platform.cicd.compute.time')).toBe(60)
   })
 
-  it('shows the metrics of projects and of the daemon on loopback without an admin token, each family once', async () => {
+  it('shows project metrics and its own on loopback without an admin token, each metric family once', async () => {
     await postMore(3)
     let text = ''
     const scraped = async (): Promise<string> => (text = await (await fetch(`${daemon.adminUrl}/metrics`)).text())
@@ -108,7 +108,7 @@ describe('metrics of one daemon', () => {
     await expect.poll(scraped).toMatch(count)
     const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
     expect(new Set(types).size).toBe(types.length)
-    // The daemon's own metrics are read in several scrapes, because they do not all change at the same time.
+    // The daemon's own metrics are collected over several scrapes, because they do not all change at the same time.
     for (const own of [
       new RegExp(`^pipespan_webhook_deliveries_total\\{outcome="accepted"\\} ${accepted}$`, 'm'),
       /^pipespan_store_operation_duration_count\{operation="runs.takeIn"\} [1-9]/m,
@@ -119,7 +119,7 @@ describe('metrics of one daemon', () => {
   })
 
   it.skipIf(!hasPrometheus)(
-    'returns correct figures to the queries of a real Prometheus that scrapes the daemon',
+    'provides correct figures to the queries of a real Prometheus that scrapes the daemon',
     async () => {
       const prometheus = await startPrometheus(daemon.adminUrl)
       const total = 'sum(pipeline_status_total{project_path="acme/shop"})'
@@ -130,12 +130,12 @@ describe('metrics of one daemon', () => {
       await postMore(32)
       await prometheus.until(total, posted)
       await prometheus.until('up', 1)
-      // This computes the increase of a counter between two of its samples, without the extrapolation of rate() to the ends of the window.
+      // This computes a counter's increase between two of its samples, without rate()'s extrapolation to the ends of the window.
       await prometheus.until(
         'sum(max_over_time(pipeline_status_total[5m]) - min_over_time(pipeline_status_total[5m]))',
         32,
       )
-      // rate() extrapolates to the ends of its window, so the increase is 32, or more if the scrapes were rarer.
+      // rate() extrapolates to the ends of its window, so the increase is 32, or more if scrapes were less frequent.
       const increase = async (): Promise<number> =>
         (await prometheus.query('sum(rate(pipeline_status_total[5m])) * 300')) ?? 0
       await expect.poll(increase).toBeGreaterThanOrEqual(32)
@@ -160,7 +160,7 @@ describe('metrics of one daemon', () => {
   )
   if (!hasPrometheus) process.stderr.write('Prometheus is not installed: /metrics is not scraped by a real one here.\n')
 
-  it('still sends traces and logs to a backend that refuses cumulative metrics', async () => {
+  it('still sends traces and logs to a backend that rejects cumulative metrics', async () => {
     receiver.misbehave(refusingMetrics)
     await postMore(30)
     const all = accepted
@@ -187,7 +187,7 @@ const pipelines = (all: readonly { attributes: Readonly<Record<string, unknown>>
   new Set(all.map(({ attributes }) => attributes['pipeline.id']).filter(id => id !== undefined)).size
 
 describe('delta metrics', () => {
-  it('counts each pipeline once in delta metrics, with one point for each moment, and still sends traces and logs if a backend refuses them', async () => {
+  it('counts each pipeline once in delta metrics, with one point per moment, and still sends traces and logs if the backend rejects them', async () => {
     const receiver = await startReceiver()
     const daemon = await Daemon.start({
       ...everything,
@@ -207,7 +207,7 @@ describe('delta metrics', () => {
     await post(daemon, 21, 30)
     await receiver.until(spans => pipelines(spans) === 30 && pipelines(receiver.logs) === 30)
     await daemon.process.logged('an export was refused; it is now a dead letter')
-    // Stopping the daemon sends everything that is still pending.
+    // A stopping daemon sends everything that is still pending.
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(counted()).toBe(20)
     expect(new Set(counts().map(metric => metric.kind === 'sum' && metric.temporality))).toEqual(new Set(['delta']))
@@ -217,7 +217,7 @@ describe('delta metrics', () => {
 })
 
 describe("the daemon's telemetry about itself", () => {
-  it('sends its own telemetry to a separate endpoint as the service pipespan, with separate headers, never together with pipelines', async () => {
+  it('sends its own telemetry to a separate endpoint as the service pipespan, with separate headers, and never together with pipelines', async () => {
     const [pipelines, own] = [await startReceiver(), await startReceiver()]
     const loaded = noteModules(temporaryFolder())
     const env = {

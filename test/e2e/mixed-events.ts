@@ -1,5 +1,5 @@
-// Creates events of every shape that hooks send, one at a time: events that their content identifies, in any order, and events without a version, in
-// the order in which they happen. Each event has a mark that distinguishes its record from all others.
+// Creates events of every shape that hooks send, one at a time: events that are identified by their content, in any order, and events without a
+// version, in the order in which they happen. Each event has a mark that distinguishes its record from all others.
 import { eventFile } from '../fixtures/event-files.ts'
 import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
@@ -8,7 +8,7 @@ export interface EventBody {
   readonly body: string
 }
 
-/** Returns the fixture with other values in these fields, such as `object_attributes.id`. */
+/** Returns the fixture with these fields changed, such as `object_attributes.id`. */
 export function payload(name: string, changes: Readonly<Record<string, unknown>>): EventBody {
   const { event, text } = eventFile(name)
   const json = JSON.parse(text) as Record<string, unknown>
@@ -42,7 +42,7 @@ const keyed: readonly (readonly [string, Changes])[] = [
   ['emoji', ofObject],
 ]
 
-/** Returns an event that its content identifies, so its order does not matter. */
+/** Returns an event that is identified by its content, so that its order does not matter. */
 export function mixed(n: number): EventBody {
   const [name, changes] = keyed[n % keyed.length] ?? ['deployment', ofObject]
   return payload(name, changes(n, new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString()))
@@ -51,7 +51,7 @@ export function mixed(n: number): EventBody {
 /** Returns the mark of the event that `mixed` creates. */
 export const markOf = (n: number): string => `u${n}`
 
-/** The events of one object, in the order in which they happen. The platform gives none of these events a time or a version. */
+/** The events of one object, in the order in which they happen. The platform sends all of them without a time or a version. */
 export interface Story {
   readonly mark: string
   readonly reported: readonly EventBody[]
@@ -59,7 +59,7 @@ export interface Story {
   readonly bodies: readonly string[]
 }
 
-/** Returns the story of an object that is changed back and forth: its first event and its third one are equal. */
+/** Returns the story of an object that is changed back and forth: its first and third events are equal. */
 export function story(n: number): Story {
   const mark = `s${n}`
   const alternating = (
@@ -101,7 +101,7 @@ export function story(n: number): Story {
   }
 }
 
-/** Returns the event that announces that a token will expire. Its text is the same each time. */
+/** Returns the event that announces that a token will expire. It is identical each time. */
 export function announced(n: number): EventBody {
   return payload('access_token', { [`${own}.id`]: n + 1, [`${own}.name`]: `t${n}` })
 }

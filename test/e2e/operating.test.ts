@@ -1,4 +1,4 @@
-// Tests operations beside a running daemon: an operator inspects deliveries that could not be decoded, and puts the daemon behind a reverse proxy.
+// Tests how an operator works with a running daemon: inspecting deliveries that could not be decoded, and running the daemon behind a reverse proxy.
 import { createServer, request as httpRequest } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest, listen } from '../support/after-test.ts'
@@ -8,7 +8,7 @@ import { complete, differences } from './truth.ts'
 import { makeLoad } from './load.ts'
 
 describe('pipespan inbox', () => {
-  it('lists, shows and retries deliveries that could not be decoded while the daemon runs', async () => {
+  it('lists, shows and retries deliveries that could not be decoded, while the daemon runs', async () => {
     const daemon = await Daemon.start()
     const listed = async () => {
       const { code, stdout } = await daemon.command('inbox', 'list', '--json')
@@ -46,7 +46,7 @@ describe('pipespan inbox', () => {
   })
 })
 
-describe('daemon behind a reverse proxy', () => {
+describe('a daemon behind a reverse proxy', () => {
   it("serves only the base path and the health checks behind a proxy, and trusts the proxy's headers only if configured", async () => {
     const { deliveries, truths } = makeLoad({ seed: 60, pipelines: 3, webhooks: 0, scenarios: ['small'] })
     const receiver = closeAfterTest(await OtlpReceiver.start())
@@ -77,7 +77,7 @@ async function startProxy(port: string): Promise<string> {
   const server = createServer((incoming, outgoing) => {
     const { method, url: path } = incoming
     const headers = { ...incoming.headers, 'x-forwarded-for': '203.0.113.7' }
-    // Each request uses a new connection, because the daemon might close a kept-alive one meanwhile.
+    // Each request uses a new connection, because the daemon might close a kept-alive one in the meantime.
     const onward = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: false }, answer => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(outgoing)

@@ -1,4 +1,4 @@
-// Tests what another user of the same machine can prepare or read in folders that are writable for everybody.
+// Tests what another user of the same machine can plant or read in world-writable folders.
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/after-test.ts'
 import { unlessErased } from '../support/stored-bytes.ts'
 import { Daemon, run } from './daemon.ts'
 
-it('uses no shared temporary folder, and lets no other user read or lock a file of the store, even in an open folder', async () => {
+it("uses no shared temporary folder, and keeps other users from reading or locking the store's files, even in an open folder", async () => {
   const [folder, TMPDIR] = [temporaryFolder(), temporaryFolder()]
   chmodSync(folder, 0o777)
   const daemon = await Daemon.start({ TMPDIR, PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}` })

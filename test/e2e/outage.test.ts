@@ -1,5 +1,5 @@
-// Tests a long outage of a backend, a slow backend, and a flood of webhooks on the shipped daemon. The amount of accepted data is bounded and
-// reported, all accepted data arrives, and neither receiving nor exporting waits for the other.
+// Tests a long backend outage, a slow backend, and a flood of webhooks on the shipped daemon. The amount of accepted data is bounded and reported,
+// all accepted data arrives, and neither receiving nor exporting blocks the other.
 import { EventEmitter, once } from 'node:events'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -23,7 +23,7 @@ async function post(daemon: Daemon, body: string): Promise<{ status: number; ret
   return { status: answer.status, retryAfter: answer.headers.get('retry-after') }
 }
 
-/** Returns the ids of pipelines in the order in which they arrived, each as often as it arrived. */
+/** Returns the pipeline ids in the order of their arrival, including repeated ones. */
 function pipelines(spans: readonly ReceivedSpan[]): number[] {
   return spans
     .filter(({ attributes }) => attributes['cicd.pipeline.task.run.id'] === undefined)
@@ -35,7 +35,7 @@ async function metric(daemon: Daemon, line: RegExp): Promise<number> {
   return Number(line.exec(text)?.[1])
 }
 
-/** Sends `concurrency` requests at a time until `holds` returns false. */
+/** Keeps `concurrency` requests in flight until `holds` returns false. */
 async function flood(concurrency: number, send: (id: number) => Promise<unknown>, holds: () => boolean, first: number) {
   let id = first
   await Promise.all(
@@ -46,8 +46,8 @@ async function flood(concurrency: number, send: (id: number) => Promise<unknown>
   return id - first
 }
 
-describe('outage of a backend', () => {
-  it('accepts deliveries during an outage until the store is full, then answers 503, and exports everything after the outage', async () => {
+describe('a backend outage', () => {
+  it('accepts deliveries during an outage until the store is full, then answers 503, and exports everything once the outage is over', async () => {
     const { daemon, receiver } = await start({ PIPESPAN_STORE_MAX_SIZE: isFull ? '8MiB' : '4MiB' })
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '1' } } })
     const taken: number[] = []
@@ -66,10 +66,10 @@ describe('outage of a backend', () => {
       expect(status).toBe(503)
       expect(Number(retryAfter)).toBeGreaterThan(0)
     }
-    // The memory grows little, because the content of the store is not in memory.
+    // Memory grows little, because the store's content is not in memory.
     expect(after - before).toBeLessThan(120 * mebibyte)
 
-    // A flood can end before its first batch is refused, so these values are only awaited after the flood.
+    // A flood can end before its first batch is rejected, so these values are only awaited after the flood.
     await expect.poll(async () => metric(daemon, /^pipespan_store_fullness (\S+)/m)).toBeGreaterThanOrEqual(0.9)
     const full = /^pipespan_webhook_deliveries_total{.*reason="full".*} (\d+)/m
     await expect.poll(async () => metric(daemon, full)).toBe(refused.length)
@@ -83,7 +83,7 @@ describe('outage of a backend', () => {
     const all = new Set(taken)
     await receiver.until(() => receiver.counts.spans >= all.size * 3)
     expect(pipelines(receiver.spans).toSorted((a, b) => a - b)).toEqual([...all].sort((a, b) => a - b))
-    // After the backlog is delivered, the store has room for new data.
+    // Once the backlog is delivered, the store has room for new data.
     await expect.poll(async () => (await post(daemon, body(100_000))).status, { interval: 200 }).toBe(202)
     await receiver.until(spans => pipelines(spans).includes(100_000))
   })
@@ -93,8 +93,8 @@ describe('export of a backlog', () => {
   it('exports a backlog from both ends after an outage, so that new pipelines arrive before the backlog is empty', async () => {
     const { daemon, receiver } = await start(patient)
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '1' } } })
-    // The first request after the outage is answered. Later ones are answered only when the new pipelines have arrived too, however slow the machine
-    // is.
+    // The first request after the outage is answered at once. Later ones are answered only when the new pipelines have arrived too, however slow the
+    // machine is.
     const held = new EventEmitter()
     receiver.misbehave({ fault: { kind: 'slow' }, delay: once(held, 'release'), when: () => receiver.counts.spans > 0 })
     const count = isFull ? 1_500 : 600
@@ -120,7 +120,7 @@ describe('export of a backlog', () => {
     expect(new Set(order).size).toBe(order.length)
     const places = fresh.map(id => order.indexOf(id))
     for (const place of places) expect(place).toBeLessThan(order.length * 0.9)
-    // Four requests are sent concurrently, and may arrive in any order. Exports that were refused in the outage are postponed, and arrive last.
+    // Four requests are sent concurrently, and may arrive in any order. Exports that were rejected in the outage are deferred, and arrive last.
     const early = order.slice(0, count / 4).filter(id => id < 900_000)
     expect(early.filter(id => id < count / 3).length).toBeGreaterThan(count / 15)
     expect(early.filter(id => id > (count * 2) / 3).length).toBeGreaterThan(count / 15)
@@ -164,7 +164,7 @@ describe('a flood of webhooks', () => {
     expect(new Set(pipelines(receiver.spans)).size).toBe(sent)
   })
 
-  it('answers all webhooks of a flood while the backend does not answer at all', async () => {
+  it('answers all webhooks of a flood while the backend does not respond at all', async () => {
     const answered = async (count: number, first: number): Promise<number[]> => {
       const statuses: number[] = []
       let left = count

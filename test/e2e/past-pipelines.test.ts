@@ -15,9 +15,9 @@ import { Timeline } from '../../src/simulator/platform/timeline.ts'
 const hour = 3_600_000
 const count = 3_000
 
-describe('thousands of past pipelines that the poller found', () => {
+describe('thousands of past pipelines found by the poller', () => {
   it.each(['SQLite', 'PostgreSQL'])(
-    'exports pipelines from webhooks without delay while thousands of past ones are fetched, on %s',
+    'exports pipelines from webhooks without delay while it fetches thousands of past ones, on %s',
     async store => {
       const state = new PlatformState()
       const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' }))
@@ -39,7 +39,7 @@ describe('thousands of past pipelines that the poller found', () => {
         PIPESPAN_POLL_PROJECTS: 'brightwater/data/reports',
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       })
-      // All past pipelines are in the queue. Their requests take more than half an hour.
+      // All past pipelines are queued. Requesting them takes more than half an hour.
       const lists = () =>
         api.asked.filter(({ path, query }) => path.endsWith('/pipelines') && !query.has('source')).length
       while (lists() < count / 100) await new Promise(resolve => setTimeout(resolve, 50))
@@ -57,7 +57,7 @@ describe('thousands of past pipelines that the poller found', () => {
       // The new pipelines arrive with all their details, and before nearly all past ones.
       expect(sent().some(({ attributes }) => 'platform.cicd.pipeline.run.incomplete' in attributes)).toBe(false)
       expect(pipelines().length).toBeLessThan(count / 10)
-      // Fetching the past pipelines continues meanwhile.
+      // Past pipelines are still being fetched meanwhile.
       await receiver.until(() => pipelines().length > ids.size)
       expect((await daemon.stop()).code).toBe(0)
     },

@@ -1,4 +1,4 @@
-// Tests that a reload reads every option of the new configuration that a start reads, and that no code keeps using the previous configuration.
+// Tests that a reload reads every option that a start reads from the new configuration, and that no code goes on using the previous configuration.
 import { expect, it, vi } from 'vitest'
 import path from 'node:path'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
@@ -12,7 +12,7 @@ import { features } from '../../src/features.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'
 
 /**
- * Options that a reload need not read: those that are used before or beside the reloadable parts, and secrets, which are read at each use. They are
+ * Options that a reload need not read: those that are used before or outside the reloadable parts, and secrets, which are read at each use. They are
  * spelled as in the configuration:
  * `store.maxSize`.
  */
@@ -22,7 +22,7 @@ const others = rowsOf(allOptions(profiles, features)).flatMap(({ path: place, op
     : [place.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())],
 )
 
-/** Returns a proxy of the value that calls `onRead` with the path of every value that is read. */
+/** Returns a proxy of the value that calls `onRead` with the path of each property that is read. */
 function watched<T extends object>(value: T, onRead: (path: string) => void, before = ''): T {
   return new Proxy(value, {
     get: (target, key) => {
@@ -43,7 +43,7 @@ function isPlain(value: unknown): boolean {
 it.each([
   ['one platform', whole],
   ['several platforms', several],
-])('reads all options again at a reload, with %s', async (_, tree: Tree) => {
+])('reads all options again on reload, with %s', async (_, tree: Tree) => {
   const store = `sqlite:${path.join(temporaryFolder(), 'pipespan.db')}`
   const load = (): Config<ProfileName> => {
     const text = yamlOf({
@@ -73,8 +73,7 @@ it.each([
     place => !atReload.has(place) && !others.some(one => place === one || place.startsWith(`${one}.`)),
   )
   expect(missing).toEqual([])
-  // Code that still used the previous configuration would read it at each request. A request that was being answered at the reload may end a moment
-  // later.
+  // Code that still used the previous configuration would read it on each request. A request in progress at the reload may end a moment later.
   await vi.waitFor(async () => {
     reads = new Set()
     const headers = { authorization: 'Bearer an-admin-token-of-tests' }

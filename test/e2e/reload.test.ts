@@ -1,4 +1,4 @@
-// Tests a reload of the configuration: which settings change, which do not, and that no data is lost or sent twice meanwhile.
+// Tests a configuration reload: which settings change, which do not, and that meanwhile no data is lost or sent twice.
 import { afterAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { appendFileSync, writeFileSync } from 'node:fs'
@@ -36,7 +36,7 @@ const postgres = await startPostgres()
 afterAll(async () => postgres.dispose())
 
 describe.each(['sqlite', 'postgres'] as const)('reload with the store in %s', engine => {
-  it('applies changed filters, attributes and destinations at a reload, and loses or repeats nothing meanwhile', async () => {
+  it('applies changed filters, attributes and destinations on reload, and neither loses nor repeats anything meanwhile', async () => {
     const [first, second] = [await startReceiver(), await startReceiver()]
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
     const write = (...lines: string[]): void =>
@@ -91,7 +91,7 @@ describe.each(['sqlite', 'postgres'] as const)('reload with the store in %s', en
   })
 })
 
-it('changes nothing at a reload if the file is wrong or the daemon cannot start with it, and reports why', async () => {
+it('changes nothing on reload if the file is invalid or the daemon cannot start with it, and reports why', async () => {
   const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const good = `destinations: [{ name: a, endpoint: '${backend.url}', token: hunter2-hunter2 }]`
@@ -160,7 +160,7 @@ it('keeps its secrets while the file is being rewritten slowly, and when the fil
   expect(await statuses()).toEqual([401, 401])
 })
 
-it('fills in header templates that are new after a reload, and uses a platform token from then on', async () => {
+it('expands header templates that a reload introduced, and uses a platform token from then on', async () => {
   const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const write = (header: string, more = ''): void =>

@@ -1,5 +1,5 @@
 // Sends deliveries to a daemon that is not killed. A delivery that is not acknowledged, for example because the store could not write in time on a
-// busy machine, is sent again with the same key, like by the platform's resend button.
+// busy machine, is sent again with the same key, as the platform's resend button does.
 import { expect } from 'vitest'
 import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/simulator/platform/sender.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
@@ -23,12 +23,14 @@ export class ResendingSender {
     })
   }
 
-  /** Returns the number of sent requests, including repeated ones. */
+  /** Returns the number of requests sent, including resends. */
   get sent(): number {
     return this.#sender.counts.sent
   }
 
-  /** Resolves when all deliveries are acknowledged. Rejects if one is refused, unless the reason is that the store cannot accept it now. */
+  /**
+   * Resolves when all deliveries are acknowledged. Rejects if the daemon rejects one for any reason other than that the store cannot accept it now.
+   */
   async sendAll(deliveries: Iterable<Delivery>): Promise<void> {
     await this.#sender.sendAll(deliveries)
     expect([200, 202, 503]).toEqual(expect.arrayContaining([...this.#statuses]))

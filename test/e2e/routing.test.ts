@@ -1,4 +1,4 @@
-// Tests several destinations that each take some projects: which data each gets, which data no destination gets, and what happens to pending data
+// Tests several destinations that each take some of the projects: which data each one gets, which data none gets, and what happens to pending data
 // when destinations change.
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
@@ -8,13 +8,13 @@ import { Daemon } from './daemon.ts'
 import { type OtlpReceiver, pipelinesAt, startReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
-/** Returns a finished pipeline of a project whose id belongs to its group. */
+/** Returns the event of a finished pipeline in this project. */
 function ofProject(id: number, projectPath: string, projectId: number): string {
   const event = JSON.parse(pipelineEvent({ id })) as { project: object }
   return JSON.stringify({ ...event, project: { ...event.project, id: projectId, path_with_namespace: projectPath } })
 }
 
-/** A trace must have been refused, because earlier refusals may have been of metrics. */
+/** A trace must have been rejected, because earlier rejections may have been of metrics. */
 const refusedTrace = (_: unknown, { requests }: OtlpReceiver): boolean =>
   requests.some(({ signal, status }) => signal === 'traces' && status === 503)
 
@@ -58,7 +58,7 @@ ${others}`
     const { stdout, code: exit } = await daemon.command('doctor', '--project', project)
     expect([exit, stdout]).toEqual([code, expect.stringMatching(text)])
   }
-  // Data that was pending for a removed destination stays in the store, and the page reports it.
+  // Data that was pending for a removed destination stays in the store, and the page shows that.
   rest.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
   await post(5, 'web/shop', 2)
   await rest.until(refusedTrace)
@@ -78,7 +78,7 @@ ${others}`
   expect(pipelinesAt(rest)).toEqual([2, 5])
 })
 
-it('sends each tenant of one backend only its own projects, selected by the headers', async () => {
+it('sends each tenant of one backend only its own projects, selected by headers', async () => {
   const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(
@@ -98,7 +98,7 @@ destinations:
   )
   const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined }
   const daemon = await Daemon.start({ ...unset, PIPESPAN_CONFIG: file })
-  // Everything is made pending at the same time, so that one lease has the entries of all tenants.
+  // Everything becomes pending at the same time, so that one lease contains the entries of all tenants.
   backend.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
   const projects = ['payments/api', 'web/shop', 'payments/api', 'web/cart', 'other/tool', 'web/shop']
   for (const [index, project] of projects.entries()) {

@@ -1,4 +1,4 @@
-// Runs a command of the program in the test's process, which is faster than a separate process.
+// Runs a command of the program within the test process, which is faster than a separate process.
 import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { runProgram } from '../../src/commands/program.ts'
@@ -10,7 +10,7 @@ export interface Command {
   readonly stderr: string
 }
 
-/** Runs the command until it ends. It inherits no variables that would configure Pipespan. */
+/** Runs the command until it exits. It inherits no variables that would configure Pipespan. */
 export async function runCommand(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},

@@ -1,4 +1,4 @@
-// Tests that secrets do not leak. They are planted in every input that may contain one, and must not appear in a log, an answer, an export, a
+// Tests that secrets do not leak. They are planted in every input that may contain one, and must not appear in a log, a response, an export, a
 // command's output, or the store.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -33,7 +33,7 @@ function withVariable(value: string, change: Record<string, unknown> = {}): stri
   return JSON.stringify({ ...payload, variables })
 }
 
-it('never shows a planted secret in any answer, command or failure, even at log level trace', async () => {
+it('never shows a planted secret in any response, command or failure, even at log level trace', async () => {
   const [receiver, second] = await Promise.all([OtlpReceiver.start(), OtlpReceiver.start()])
   onTestFinished(async () => {
     await Promise.all([receiver.close(), second.close()])
@@ -44,7 +44,7 @@ it('never shows a planted secret in any answer, command or failure, even at log 
     file,
     `destinations:\n  - { name: second, endpoint: "${second.url}", headers: ${headers}, token: ${secrets.secondBearer} }\n`,
   )
-  // The backends refuse every request and repeat its content in their answer.
+  // The backends reject every request and echo its content in their response.
   const echo = {
     message: `${secrets.bearer} ${secrets.header}`,
     headers: { 'retry-after': '1', 'x-key': secrets.header },

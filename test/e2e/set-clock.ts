@@ -1,5 +1,5 @@
-// Changes the wall clock of a running process from outside: a file contains the offset in ms. The code is loaded before the program, in each of its
-// threads (`node --import`). As when an operator sets the clock, monotonic clocks do not change.
+// Changes the wall clock of a running process from outside: a file contains the offset in ms. The code is preloaded in each thread of the program
+// (`node --import`). Monotonic clocks do not change, just as when an operator sets the clock.
 import { readFileSync } from 'node:fs'
 
 const file = process.env.CLOCK_OFF_BY ?? ''

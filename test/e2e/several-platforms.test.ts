@@ -19,7 +19,7 @@ import { Timeline } from '../../src/simulator/platform/timeline.ts'
 
 const minute = 60_000
 
-/** Starts a platform whose pipelines end before the daemon sees them. Both platforms of the test give their pipelines the same ids. */
+/** Starts a platform whose pipelines end before the daemon sees them. Both platforms use the same pipeline ids. */
 async function openPlatform(headerPrefix: string) {
   const state = new PlatformState()
   const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), pushesAreActivity: true }))
@@ -42,7 +42,7 @@ async function openPlatform(headerPrefix: string) {
       timeline.runUntil(now)
       return id
     },
-    /** Sends the last webhook about a pipeline, and resolves to the status of the answer. */
+    /** Sends the last webhook about a pipeline, and resolves to the response status. */
     post: async (webhooks: string, id: number, token: string): Promise<number> => {
       const delivery = deliveries.findLast(({ pipelineId }) => pipelineId === id)!
       const headers = headersOf(delivery, { headerPrefix, instance: api.url, token }, Date.now(), random)
@@ -61,7 +61,7 @@ const postgres = await startPostgres()
 afterAll(async () => postgres.dispose())
 
 it.each(['sqlite', 'postgres'] as const)(
-  'exports from two platforms with three tokens, of which one is revoked, with %s',
+  'exports from two platforms with three tokens, one of them revoked, with %s',
   async engine => {
     const store = engine === 'sqlite' ? {} : { PIPESPAN_STORE_URL: await postgres.newDatabase() }
     const [cloud, onprem] = [await openPlatform('X-Service-'), await openPlatform('X-Gitlab-')]
@@ -140,8 +140,8 @@ enrich_deadline: 2s
       onprem.run(projects.storefront),
     ]
     expect(await cloud.post(daemon.webhooks, late, 'secret-of-cloud')).toBe(202)
-    // Pipelines of the revoked token are exported at the deadline with what their webhooks contain. Pipelines of the other tokens are found and
-    // completed as before.
+    // Pipelines that the revoked token covers are exported at the deadline, with what their webhooks contain. Pipelines of the other tokens are found
+    // and completed as before.
     await Promise.all([exported(late, cloud), exported(next, cloud), exported(third, onprem)])
     const problems = daemon.process.log.filter(({ level, kind }) => level >= 40 && kind === 'unauthorized')
     for (const { msg } of problems) expect(msg).toContain('Check `token` and `token_type`:')

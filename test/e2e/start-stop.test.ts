@@ -1,4 +1,4 @@
-// Tests how the daemon starts, how it stops, and how it reads its secrets again on a signal.
+// Tests how the daemon starts, how it stops, and how it reloads its secrets on a signal.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
@@ -40,14 +40,14 @@ describe('start of the daemon', () => {
     expect((await first.post('{}', { ...pipelineHook, 'x-service-token': '' })).status).toBe(202)
   })
 
-  it('exits with 1 and names the address if the address is in use', async () => {
+  it('exits with 1 and names the address if it is already in use', async () => {
     const taken = new URL(first.url).host
     const second = Daemon.launch({ PIPESPAN_LISTEN: taken })
     expect(await second.process.ended).toEqual({ code: 1, signal: null })
     expect(second.output).toContain(taken)
   })
 
-  it('exits if another daemon serves the store, naming its process and host; a killed daemon blocks no other', async () => {
+  it('exits and names the process and host if another daemon serves the store, but is not blocked by a killed one', async () => {
     const second = await run(['serve'], first.env)
     expect(second.code).toBe(1)
     const message = `process ${first.process.child.pid} on ${hostname()}`
@@ -61,7 +61,7 @@ describe('start of the daemon', () => {
 })
 
 describe('SIGHUP', () => {
-  it('loads a renewed certificate and changed secrets on SIGHUP, logs what needs a restart, and keeps its settings if the file is wrong', async () => {
+  it('loads a renewed certificate and changed secrets on SIGHUP, logs which changes need a restart, and keeps its settings if the file is invalid', async () => {
     const folder = temporaryFolder()
     const [file, token] = [path.join(folder, 'pipespan.yaml'), path.join(folder, 'token')]
     const files = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') }
@@ -81,7 +81,7 @@ describe('SIGHUP', () => {
       PIPESPAN_TLS_KEY_FILE: files.key,
     })
     expect(daemon.url).toMatch(/^https:/)
-    /** Sends a request on a new connection to a server that identifies itself with this certificate. */
+    /** Sends a request on a new connection to a server that must identify itself with this certificate. */
     const ask = async (name: string, url: string, options: Parameters<typeof request>[1] = {}): Promise<number> => {
       const ca = readFileSync(tls(`${name}.cert.pem`))
       const dispatcher = new Agent({ connect: { ca, checkServerIdentity: () => undefined } })
@@ -155,7 +155,7 @@ describe('stop of the daemon', () => {
   )
 
   it.each([[['SIGTERM']], [['SIGHUP', 'SIGINT']]] as const)(
-    'ends the process if it gets a stop signal during the start (%j)',
+    'exits if it gets a stop signal during startup (%j)',
     async signals => {
       const daemon = Daemon.launch()
       await daemon.process.logged('pipespan starts')
@@ -164,7 +164,7 @@ describe('stop of the daemon', () => {
     },
   )
 
-  it('keeps unsettled runs in the store over a restart, exports everything due, and exits with 0 when stopped', async () => {
+  it('keeps unsettled runs in the store across a restart, exports everything due, and exits with 0 when stopped', async () => {
     const { deliveries, truths } = makeLoad({ seed: 51, pipelines: 25, webhooks: 0, scenarios: ['small'] })
     const earlyIds = new Set(truths.slice(0, 5).map(({ id }) => id))
     const isEarly = ({ pipelineId }: Delivery): boolean => earlyIds.has(pipelineId)
@@ -190,7 +190,7 @@ describe('stop of the daemon', () => {
     expect(daemon.process.log.at(-1)?.msg).toBe('stopped')
   })
 
-  it('waits for a slow backend when stopped, survives a SIGHUP meanwhile, and exits at once on a second signal', async () => {
+  it('waits for a slow backend on shutdown, ignores a SIGHUP meanwhile, and exits at once on a second signal', async () => {
     const { deliveries } = makeLoad({ seed: 52, pipelines: 1, webhooks: 0, scenarios: ['small'] })
     const receiver = await startReceiver()
     receiver.misbehave({ fault: { kind: 'hang' } })
@@ -206,7 +206,7 @@ describe('stop of the daemon', () => {
       )
     await expect.poll(answers).toBe(false)
     daemon.signal('SIGHUP')
-    // The second signal must come at least half a second after the first. An earlier one is treated as the same signal, passed on by npm.
+    // The second signal must come at least half a second after the first. An earlier one counts as the same signal, forwarded by npm.
     let ended: { code: number | null; signal: string | null } | undefined
     void daemon.process.ended.then(how => (ended = how))
     const signalled = (): unknown => {
@@ -228,13 +228,13 @@ describe('the command line', () => {
     expect(stdout).toContain(description)
   })
 
-  it('exits with 2 and points to the help after an unknown command or option', async () => {
+  it('exits with 2 and points to the help for an unknown command or option', async () => {
     const ended = await runCommand(['srve'])
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toContain('--help')
   })
 
-  it('prints its version on a Node.js that is too old, and names the required version for any other command', async () => {
+  it('prints its version even on a Node.js that is too old, and names the required Node.js version for any other command', async () => {
     const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.4' } })`
     const old = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`]
     const asked = new ProgramProcess(['--version'], {}, old)

@@ -1,4 +1,4 @@
-// Tests the shipped daemon while the store's file is removed and put back. Meanwhile the daemon is not ready, refuses webhooks, names the remedy, and
+// Tests the shipped daemon while the store's file is removed and put back. Meanwhile the daemon is not ready, rejects webhooks, names the remedy, and
 // exports its pending data. Everything that it acknowledged arrives.
 import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import { expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
-it("is not ready and refuses webhooks while the store's file is missing, and loses nothing that it acknowledged", async () => {
+it("is not ready and rejects webhooks while the store's file is missing, and loses no acknowledged delivery", async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1ms' })
   const file = daemon.storeFile

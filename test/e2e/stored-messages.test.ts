@@ -1,5 +1,4 @@
-// Tests messages that an earlier process stored, perhaps of another version or with another configuration. They are sent byte for byte as they were
-// stored.
+// Tests messages that an earlier process stored, possibly of another version or with another configuration. They are sent byte for byte as stored.
 import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
@@ -8,10 +7,10 @@ import { listen } from '../support/after-test.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
-/** A protobuf field that no version knows yet. Its number is 1000, and it has three bytes. */
+/** A protobuf field that no version knows yet: number 1000, with three bytes. */
 const ofTomorrow = Buffer.from([0xc2, 0x3e, 3, 1, 2, 3])
 
-/** Starts a backend that answers each request with `status`, and stores the uncompressed requests by path. */
+/** Starts a backend that responds to each request with `status`, and stores the decompressed requests by path. */
 async function startBackend(): Promise<{
   status: number
   readonly bodies: Map<string, Buffer[]>

@@ -1,4 +1,4 @@
-// Tests that cumulative totals remain exact over restarts, a kill and several replicas.
+// Tests that cumulative totals remain exact across restarts, a kill and several replicas.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'

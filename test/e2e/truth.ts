@@ -1,4 +1,4 @@
-// Compares the spans that arrived at the backend with what really happened on the simulated platform.
+// Compares the spans that arrived at the backend with what actually happened on the simulated platform.
 import type { PipelineTruth } from '../support/truth.ts'
 import type { ReceivedSpan } from '../support/otlp-decode.ts'
 
@@ -34,9 +34,9 @@ function isLastRun({ attributes, start, end }: ReceivedSpan, job: PipelineTruth[
 }
 
 /**
- * Returns all differences, one sentence each. Every pipeline must have one span for each attempt that has a snapshot, and the last of these must have
- * the pipeline's final status. The last run of every job must have one span, and no run of a job may have two. No span may describe anything that
- * never happened.
+ * Returns all differences, one sentence each. Every pipeline must have one span for each attempt with a snapshot, and the last of these must have the
+ * pipeline's final status. The last run of every job must have one span, and no run of a job may have two. No span may describe anything that never
+ * happened.
  */
 export function differences(truths: readonly PipelineTruth[], spans: readonly ReceivedSpan[]): string[] {
   const wrong: string[] = []
@@ -93,7 +93,7 @@ function isRun(status: unknown): boolean {
 
 /**
  * Returns a condition for `OtlpReceiver.until`: the last end of every pipeline and of each of its jobs has arrived. A job that was observed late
- * arrives separately, after its pipeline, so a test that stops the daemon before that leaves the job in the store. Each span is examined once.
+ * arrives separately, after its pipeline, so if a test stops the daemon before that, the job stays in the store. Each span is examined once.
  */
 export function complete(truths: readonly PipelineTruth[]): (spans: readonly ReceivedSpan[]) => boolean {
   const ended = truths.filter(({ ends }) => ends.length > 0)

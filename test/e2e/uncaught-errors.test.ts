@@ -1,4 +1,4 @@
-// Tests that an error that no code catches does not end the daemon.
+// Tests that an uncaught error does not end the daemon.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
-/** Returns Node.js arguments for code that throws when a file appears. No other code can catch that error. */
+/** Returns Node.js arguments for code that throws when a file appears, where no other code can catch the error. */
 function failing(sign: string): string[] {
   const preload = `
     import { existsSync } from 'node:fs'

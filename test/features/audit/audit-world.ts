@@ -27,16 +27,16 @@ export interface AuditWorld extends AsyncDisposable {
   readonly store: Store
   readonly bench: Bench
   readonly logged: { readonly level: number; readonly msg: string }[]
-  /** Creates an audit event at this time and returns its number. `more` sets other fields of the event. */
+  /** Creates an audit event at this time and returns its number. `more` overrides other fields of the event. */
   happen(at: number, more?: Partial<SimAuditEvent>): number
   poller(options?: Partial<AuditOptions>): AuditPoller
   backfill(
     options: Pick<AuditBackfillOptions, 'range'> & Partial<AuditBackfillOptions>,
   ): ReturnType<typeof auditBackfill>
-  /** Returns the numbers of the events that were put into the outbox since the last call, in order. */
+  /** Returns the numbers of the events added to the outbox since the last call, in order. */
   exported(): Promise<number[]>
   chunks(): Promise<EventChunk[]>
-  /** Returns the length of the period that each request for audit events covered since the last call, ms. */
+  /** Returns, for each request for audit events since the last call, the length of the period that it covered, ms. */
   stretches(): number[]
 }
 

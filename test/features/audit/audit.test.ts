@@ -1,5 +1,5 @@
 // Tests audit events on both databases. Each event is exported once, whatever pages repeat, however late it appears in the list, and whichever
-// process crashes at any time.
+// process crashes, whenever it does.
 import { describe, expect, it } from 'vitest'
 import { day, hour, minute, second, t0 } from '../../flow/world.ts'
 import { keyMemory } from '../../../src/core/store/sql/take-in.ts'
@@ -11,7 +11,7 @@ import { restFaults, restJson } from '../../support/rest-faults.ts'
 const longest = 30 * day
 
 describe.each(bothDatabases())('audit events on %s', (_, bench) => {
-  it('exports each audit event since the look-back once, also late ones, and none again after a week without the daemon', async () => {
+  it('exports each audit event within the look-back once, even late ones, and none again after a week of downtime', async () => {
     await using world = await openAuditWorld(await bench())
     world.happen(t0 - 25 * hour)
     const before = Array.from({ length: 130 }, (_one, n) => world.happen(t0 - day + n * minute))
@@ -34,7 +34,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(await world.exported()).toEqual([after])
   })
 
-  it('continues with audit events after forty days without the daemon, in windows of 30 days, even after a crash between two pages', async () => {
+  it('catches up on audit events after forty days of downtime, in windows of 30 days, even after a crash between two pages', async () => {
     await using world = await openAuditWorld(await bench())
     const first = world.happen(t0 - minute)
     await world.poller().round()
@@ -59,7 +59,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(world.stretches().every(ms => ms <= longest)).toBe(true)
   })
 
-  it('continues a backfill of audit events where it stopped, and finds nothing in a second one, even weeks later', async () => {
+  it('resumes a backfill of audit events where it stopped, and finds nothing in a second one, even weeks later', async () => {
     await using world = await openAuditWorld(await bench())
     const past = Array.from({ length: 260 }, (_one, n) => world.happen(t0 - 40 * day + n * 3.5 * hour))
     await world.poller().round()
@@ -76,7 +76,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
         if ((pages += 1) >= after) stopping.abort(new Error('killed'))
       }
       const call = { priority: 'backfill' as const, signal: stopping.signal }
-      // The pages that were read before the crash may be all pages there are.
+      // The pages that were read before the crash may be all there are.
       await world
         .backfill({ range, call, onProgress })
         .catch((error: unknown) => expect(String(error)).toContain('killed'))
@@ -92,7 +92,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(await world.exported()).toEqual([])
   })
 
-  it('reads new and past audit events of projects by path or id, and exports them once beside those of their group', async () => {
+  it('reads new and past audit events of projects by path or id, and exports them once alongside those of their group', async () => {
     await using world = await openAuditWorld(await bench())
     const entity = { type: 'Project', id: 333, path: 'brightwater/data/reports' } as const
     const old = world.happen(t0 - 3 * day, { entity })
@@ -113,7 +113,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
 })
 
 describe('the reader of audit events', () => {
-  it('tolerates repeated and overlapping pages of audit events, and gives up an endless list until it ends', async () => {
+  it('tolerates repeated and overlapping pages of audit events, and abandons an endless list until it ends', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = Array.from({ length: 12 }, (_one, n) => world.happen(t0 - n * minute))
     const page = async (query: string): Promise<unknown[]> => {
@@ -155,7 +155,7 @@ describe('the reader of audit events', () => {
     expect(await world.exported()).toEqual([...ids.slice(0, 3), more])
   })
 
-  it('restarts the list of audit events if it cannot be continued', async () => {
+  it('restarts the list of audit events if its cursor is rejected', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = Array.from({ length: 130 }, (_one, n) => world.happen(t0 - n * minute))
     let left = 1
@@ -169,7 +169,7 @@ describe('the reader of audit events', () => {
     expect(await world.exported()).toEqual(ids.toSorted((a, b) => a - b))
   })
 
-  it('ignores the time of an audit event from the future, and reads again what a clock that was set back may have hidden', async () => {
+  it('ignores the time of an audit event from the future, and rereads the period that a clock change may have hidden', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     world.happen(t0 + 3 * day)
     await world.poller().round()
@@ -187,7 +187,7 @@ describe('the reader of audit events', () => {
     expect(await world.exported()).toEqual([again])
   })
 
-  it('records a refusal of audit events, asks again a day later, and does not affect other groups', async () => {
+  it('records that audit events were refused, retries a day later, and does not affect other groups', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const id = world.happen(t0 - minute)
     const poller = world.poller({ sources: ['brightwater/mobile', 'brightwater'] })
@@ -249,7 +249,7 @@ describe('failing sources of audit events', () => {
     },
   )
 
-  it('reads other sources of audit events without delay however many fail, and sends few requests if all fail', async () => {
+  it('reads other sources of audit events without delay however many fail, and sends few requests if all do', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const sources = [...Array.from({ length: 8 }, (_one, n) => `g${n}`), good]
     const poller = world.poller({ sources })
@@ -280,7 +280,7 @@ describe('failing sources of audit events', () => {
 
 describe('fields of an audit event', () => {
   it.each(['id', 'author_id', 'entity_id', 'entity_type', 'details', 'created_at'])(
-    'exports an audit event without %s, or logs the name of the field',
+    'exports an audit event without %s, or logs the name of the missing field',
     async field => {
       await using world = await openAuditWorld(await sqliteBench())
       world.happen(t0 - minute)
@@ -295,7 +295,7 @@ describe('fields of an audit event', () => {
     },
   )
 
-  it('exports an audit event as a log record of its project with the documented names, without e-mail address, IP address or secret', async () => {
+  it('exports an audit event as a log record of its project with the documented names, and without email address, IP address or secret', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const target = { target_type: 'Project', target_id: 301, target_details: 'Storefront of amina@brightwater.example' }
     world.happen(t0 - minute, { details: { change: 'token', from: 'glpat-abcdefghij0123456789', to: true, ...target } })
@@ -349,7 +349,7 @@ describe('fields of an audit event', () => {
 })
 
 describe('an endless list of audit events', () => {
-  it('does not let an endless list of audit events delay other sources, continues it in the next round, and ends a backfill with a message', async () => {
+  it('keeps an endless list of audit events from delaying other sources, continues it in the next round, and ends a backfill with a message', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const id = world.happen(world.bench.now() - minute)
     const pages: number[] = []

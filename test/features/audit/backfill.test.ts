@@ -37,7 +37,7 @@ async function run(
   return { code, out, err }
 }
 
-it('exports past audit events, and reports if it may not read those of a group', async () => {
+it('exports past audit events, and reports a group whose audit events the token may not read', async () => {
   const env = await environment({ PIPESPAN_AUDIT: 'brightwater,nobody' })
   const random = new Random(4)
   for (let n = 0; n < 130; n += 1) state.audit.happen(random, Date.now() - (n + 1) * hour)
@@ -57,7 +57,7 @@ it.each([
   [['--since', '1d', '--audit'], 1, 'No audit events are configured.'],
   [['--since', '1d', '--audit', '--group', 'brightwater'], 2, 'PIPESPAN_AUDIT'],
   [['--since', '1d', '--audit', '--mine'], 2, 'omit --project, --group and --mine'],
-])('backfills audit events with the options %j and exits with %i', async (args, code, words) => {
+])('rejects the audit backfill options %j with exit code %i', async (args, code, words) => {
   const result = await run(await environment({}), ...args)
   expect(result.err).toContain(words)
   expect(result.code).toBe(code)

@@ -14,7 +14,7 @@ async function found({ client, store }: AuditWorld, ...audit: string[]): Promise
   return checkAudit({ ...options, audit }, { client, store })
 }
 
-it('reports audit events that the token may not read, or that the platform lacks', async () => {
+it('reports audit events that the token may not read, or that the platform does not have', async () => {
   await using world = await openAuditWorld(await sqliteBench())
   world.state.audit.isOwner = false
   world.api.misbehave = ({ path }) =>
@@ -43,7 +43,7 @@ it('reports audit events that the token may not read, or that the platform lacks
   ])
 })
 
-it('reports how long ago a source of audit events was last read', async () => {
+it('reports when a source of audit events was last read', async () => {
   await using world = await openAuditWorld(await sqliteBench())
   await world.poller().round()
   expect(await found(world, 'instance')).toHaveLength(1)

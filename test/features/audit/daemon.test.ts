@@ -1,5 +1,5 @@
-// Tests audit events on the shipped program. A backfill of forty days is killed again and again beside a daemon that reads new events, some of which
-// appear late in the list. Each event is exported once.
+// Tests audit events on the shipped program. A backfill of forty days is killed again and again, alongside a daemon that reads new events, some of
+// which appear late in the list. Each event is exported once.
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
@@ -39,7 +39,7 @@ it(
     let victim: ProgramProcess | undefined
     const kills = [...size.kills]
     api.misbehave = ({ path, query }) => {
-      // Only the requests of a backfill have an end time: the daemon reads up to now.
+      // Only a backfill's requests have an end time: the daemon reads up to now.
       if (path !== '/audit_events' || !query.has('created_before')) return undefined
       asked += 1
       if (asked >= (kills[0] ?? Infinity) && kills.shift() !== undefined) victim?.child.kill('SIGKILL')

@@ -21,17 +21,17 @@ it.each([
   ['audit: [instance, team]', '`instance` already includes the audit events of all groups and projects.'],
   ["audit: [team, 'project:']", '`project:` names no project.'],
   ['audit: [project:team//shop]', '"team//shop" is neither an ID nor a full path.'],
-])('refuses an invalid list of audit event sources: %s', (yaml, what) => {
+])('rejects an invalid list of audit event sources: %s', (yaml, what) => {
   expect(load(platform + yaml)).toMatchObject({ ok: false, faults: [{ setting: 'audit', what }] })
 })
 
-it('refuses sources of audit events without a token', () => {
+it('rejects audit event sources without a token', () => {
   const what = 'Audit events need a token that can read them.'
   expect(load('audit: instance')).toMatchObject({ ok: false, faults: [{ setting: 'audit', what }] })
   expect(load(`${platform}audit: instance`).ok).toBe(true)
 })
 
-it('assigns each source of audit events to the token with the longest matching group', () => {
+it('assigns each audit event source to the token with the longest matching group', () => {
   const loaded = load(`platforms:
   - name: cloud
     url: https://git.example.com
@@ -50,7 +50,7 @@ it('assigns each source of audit events to the token with the longest matching g
   ])
 })
 
-it('requires the platform that a source of audit events belongs to', () => {
+it('rejects an audit event source whose platform is not configured', () => {
   const several = `platforms:
   - {name: cloud, url: https://git.example.com, token: all, webhook: {token: hook}}
 audit: [team]

@@ -1,4 +1,4 @@
-// Tests the page of audit events and its JSON: both are shown only if an admin token is set, and without hidden projects.
+// Tests the audit events page and its JSON: both are shown only if an admin token is set, and without hidden projects.
 import { z } from 'zod'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext } from '../../console/browser.ts'
@@ -65,7 +65,7 @@ it('lists audit events in pages, newest first, with the time up to which they we
   expect(JSON.stringify(await json('/audit?limit=200'))).not.toMatch(/secret\/vault|@/)
 })
 
-it('shows the page of audit events only with the admin token, and answers 404 if none is configured', async () => {
+it('shows the audit events page only with the admin token, and answers 404 if no token is configured', async () => {
   const page = await fetch(`${house.url}/audit`, bearer)
   const text = await page.text()
   expect(page.status).toBe(200)
@@ -84,7 +84,7 @@ it('shows the page of audit events only with the admin token, and answers 404 if
   await open.close()
 })
 
-it('explains on the page why the configured audit events are not read', async () => {
+it('explains on the page why configured audit events are not read', async () => {
   const { problems } = await json('/audit')
   expect(problems).toEqual([])
   const refusing = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
@@ -105,7 +105,7 @@ it('explains on the page why the configured audit events are not read', async ()
 })
 
 it.skipIf(chromiumPath === undefined)(
-  'shows an accessible page of audit events, light and dark, wide and narrow',
+  'shows an accessible audit events page, light and dark, wide and narrow',
   async () => {
     const browser = await launch()
     const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()

@@ -52,7 +52,7 @@ describe('pipespan backfill', () => {
     return { code, out, err }
   }
 
-  it('exports the pipelines that a backfill finds, and nothing the second time', async () => {
+  it('exports the pipelines that a backfill finds, and nothing on a second run', async () => {
     const exported: unknown[] = []
     receiver.on('received', ({ spans }) => {
       exported.push(...spans.filter(({ kind }) => kind === 'server').map(one => one.attributes['pipeline.id']))
@@ -68,7 +68,7 @@ describe('pipespan backfill', () => {
     expect(JSON.stringify([first, second])).not.toContain(token)
   })
 
-  it('exports nothing in a dry run of a backfill, and prints the numbers of pipelines and requests', async () => {
+  it('exports nothing in a dry run of a backfill, and prints how many pipelines and requests there would be', async () => {
     const { code, out } = await run('--since', '2d', '--project', 'brightwater/data/reports', '--dry-run')
     expect(code).toBe(0)
     expect(out).toMatch(/Nothing was written\. Fetching their details takes about 3 requests/)
@@ -93,7 +93,7 @@ describe('pipespan backfill', () => {
   })
 
   it.each(['SIGINT', 'SIGTERM'])(
-    'prints what a backfill has found if %s stops it while projects are listed',
+    'prints what a backfill has found so far if %s stops it while it lists projects',
     async signal => {
       api.misbehave = ({ path }) => {
         if (path.startsWith('/groups/')) process.emit(signal as 'SIGINT')
@@ -115,7 +115,7 @@ describe('pipespan backfill', () => {
     [['--since', 'yesterday'], 2, 'how long ago'],
     [['--since', '1d', '--until', '2d'], 2, '--until must be later than --since.'],
     [['--since', '1d', '--group', 'nobody'], 1, '404 Group Not Found'],
-  ])('runs a backfill with the options %j and exits with %i', async (args, code, words) => {
+  ])('rejects the backfill options %j with exit code %i', async (args, code, words) => {
     const result = await run(...args)
     expect(result.err).toContain(words)
     expect(result.code).toBe(code)

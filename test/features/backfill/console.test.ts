@@ -1,4 +1,4 @@
-// Tests what the page of sources and the JSON API show about a backfill.
+// Tests what the sources page and the JSON API show about a backfill.
 import { expect, it } from 'vitest'
 import { backfillProgress } from '../../../src/features/backfill/past-pipelines.ts'
 import { closeAfterTest } from '../../support/after-test.ts'

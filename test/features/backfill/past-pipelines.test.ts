@@ -9,7 +9,7 @@ import { pollScopeOf, type PollScope, type PollSettings } from '../../../src/cor
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { restFaults } from '../../support/rest-faults.ts'
 
-/** Opens a simulated company with two past days of pipelines that no webhook has reported. */
+/** Opens a simulated company with pipelines from two past days that no webhook has reported. */
 async function openPast(): Promise<PolledWorld> {
   const world = await openPolledWorld()
   const random = new Random(5)
@@ -48,14 +48,14 @@ function scopeOf(named: Partial<PollSettings>): PollScope {
 }
 
 async function exported(world: PolledWorld): Promise<number[]> {
-  // More time passes here, because waiting for the API budget may take longer than the first step.
+  // More time passes here, because waiting for API budget may take longer than the first step.
   await world.pass(20 * second)
   await world.pass(20 * second)
   return (await world.sent()).map(({ key }) => key.pipelineId)
 }
 
 describe('a backfill', () => {
-  it("exports every pipeline of the backfill's period once, with children, and nothing when the backfill is repeated", async () => {
+  it("exports every pipeline of the backfill's period once, with children, and nothing when it is repeated", async () => {
     await using world = await openPast()
     const all = [...world.lifecycle.state.pipelines.keys()]
     const summary = await run(world)
@@ -84,7 +84,7 @@ describe('a backfill', () => {
     expect(await world.store.repositories.of(backfillProgress).all()).toEqual([])
   })
 
-  it('continues a backfill over the same period after an interruption', async () => {
+  it('resumes an interrupted backfill over the same period', async () => {
     await using world = await openPast()
     const stopping = new AbortController()
     const onProgress: PastPipelinesOptions['onProgress'] = ({ projects }) => {
@@ -103,7 +103,7 @@ describe('a backfill', () => {
     ['goes on just before', 7 * day - 1, false, true],
     ['begins anew', 7 * day, false, false],
     ['begins anew as a dry run', 0, true, false],
-  ])('%s an interrupted backfill a week later', async (_, later, dryRun, resumed) => {
+  ])('resumes an interrupted backfill within a week, except as a dry run: %s', async (_, later, dryRun, resumed) => {
     await using world = await openPast()
     const stopping = new AbortController()
     const onProgress: PastPipelinesOptions['onProgress'] = () => stopping.abort(new Error('stopped'))
@@ -112,7 +112,7 @@ describe('a backfill', () => {
     expect(await run(world, { dryRun, now: () => begun + later })).toMatchObject({ resumed })
   })
 
-  it('skips a project that a backfill may not read, and reports it', async () => {
+  it('skips and reports a project that a backfill may not read', async () => {
     await using world = await openPast()
     world.api.misbehave = ({ path }) => (path.startsWith('/projects/302/') ? restFaults.notFound() : undefined)
     const { failed, found } = await run(world)
@@ -121,7 +121,7 @@ describe('a backfill', () => {
   })
 
   it.each(['missingRole', 'notFound', 'wrongToken'] as const)(
-    'backfills projects by their paths and numbers if the token may read their pipelines but not the projects (%s)',
+    'backfills projects by path and id if the token may read their pipelines but not the projects (%s)',
     async fault => {
       await using world = await openPast()
       world.api.misbehave = ({ path }) =>
@@ -138,7 +138,7 @@ describe('a backfill', () => {
     },
   )
 
-  it('skips a few projects that answer a backfill as if the token or a proxy refused everything, and reads the others', async () => {
+  it('skips a few projects that respond to a backfill as if the token or a proxy rejected everything, and reads the others', async () => {
     await using world = await openPast()
     const page = { status: 403, headers: { 'content-type': 'text/html' }, body: '<html><title>Blocked</title>' }
     world.api.misbehave = ({ path }) =>
@@ -151,7 +151,7 @@ describe('a backfill', () => {
     expect((await world.store.repositories.of(backfillProgress).all())[0]?.after ?? 0).toBe(0)
   })
 
-  it("cuts a backfill's list with too many pages, and reports it, without affecting other lists", async () => {
+  it('truncates and reports a backfill list with too many pages, without affecting other lists', async () => {
     await using world = await openPast()
     world.api.misbehave = ({ path, query }) => {
       if (path !== '/projects/302/pipelines') return undefined
@@ -166,7 +166,7 @@ describe('a backfill', () => {
     expect(requests).toBeLessThan(60)
   })
 
-  it("backfills the pipelines of the token's user in all projects, and the user's projects, each pipeline once", async () => {
+  it("backfills the pipelines of the token's user in all projects, and the user's own projects, each pipeline once", async () => {
     await using world = await openPast()
     world.api.isMember = ({ path }) => path.startsWith('brightwater/shop/')
     const all = [...world.lifecycle.state.pipelines.values()]
@@ -184,7 +184,7 @@ describe('a backfill', () => {
     expect(await exported(world)).toEqual(all.map(({ id }) => id))
   })
 
-  it("limits the list of the user's pipelines to the backfill's period, and does not read it again when it continues", async () => {
+  it("limits the list of the user's pipelines to the backfill's period, and does not read it again on resuming", async () => {
     await using world = await openPast()
     world.api.isMember = () => false
     const range = { since: start + 12 * hour, until: start + 24 * hour }

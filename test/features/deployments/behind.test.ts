@@ -1,4 +1,4 @@
-// Tests how the daemon counts how far an environment is behind the default branch: it asks the platform, only on demand, and only about visible
+// Tests how the daemon counts how many commits an environment is behind the default branch: it requests them only on demand, and only for visible
 // projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
@@ -54,7 +54,7 @@ async function ask(project: { readonly id: number }, environment = 'production')
 const requests = (): number => api.asked.filter(({ path }) => path.endsWith('/repository/commits')).length
 
 describe('how far an environment is behind', () => {
-  it('asks the platform how far an environment is behind only on demand, with one request', async () => {
+  it('requests how many commits an environment is behind only on demand, in one request', async () => {
     expect(ahead).toBeGreaterThan(0)
     const list = await (await fetch(`${house.url}/environments`)).text()
     expect(list).toContain(`/environments/behind/${projects.storefront.id}?environment=production`)
@@ -69,7 +69,7 @@ describe('how far an environment is behind', () => {
   })
 
   it.skipIf(chromiumPath === undefined)(
-    'shows how far an environment is behind on an accessible page, light and dark, wide and narrow',
+    'shows how many commits an environment is behind on an accessible page, light and dark, wide and narrow',
     async () => {
       const browser = await launch()
       const page = await (await openContext(browser)).newPage()
@@ -79,7 +79,7 @@ describe('how far an environment is behind', () => {
     },
   )
 
-  it('does not ask how far behind hidden projects, unknown environments or unknown branches are', async () => {
+  it('sends no request for commits behind for hidden projects, unknown environments or unknown branches', async () => {
     const before = requests()
     expect((await ask(projects.infra)).status).toBe(404)
     expect((await ask(projects.storefront, 'nowhere')).status).toBe(404)
@@ -98,14 +98,14 @@ describe('how far an environment is behind', () => {
     api.misbehave = () => undefined
   })
 
-  it('explains why it cannot show how far an environment is behind if the platform does not answer', async () => {
+  it('explains why it cannot show how far an environment is behind if the platform does not respond', async () => {
     api.misbehave = ({ path }) => (path.endsWith('/commits') ? restFaults.missingScope() : undefined)
     const page = await fetch(`${house.url}/environments/behind/${projects.storefront.id}?environment=production`)
     expect([page.status, await page.text()]).toEqual([200, expect.stringMatching(/platform/)])
     expect(await (await ask(projects.storefront)).json()).toMatchObject({ answer: { as: 'refused' } })
   })
 
-  it('limits the requests for commits behind per minute, and leaves budget for other requests', async () => {
+  it('limits requests for commits behind per minute, and leaves budget for other requests', async () => {
     const commits = async function* () {
       yield { items: [] }
     }

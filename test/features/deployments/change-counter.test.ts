@@ -1,4 +1,4 @@
-// Tests the counts of changes (merge requests): half a year of changes with known truth is counted exactly, in whatever order it is reported.
+// Tests the counting of changes (merge requests): half a year of changes with known truth is counted exactly, whatever the order of the reports.
 import { changeOfEvent, countedStep } from '../../../src/features/deployments/line-step.ts'
 import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
@@ -41,7 +41,7 @@ interface Told {
   readonly body: Record<string, unknown>
 }
 
-/** One simulated change: everything that happened to it, and the expected figures. */
+/** One simulated change: its complete history, and the expected figures. */
 interface Made {
   readonly project: (typeof places)[number]
   readonly observed: readonly Told[]
@@ -85,15 +85,15 @@ function made(id: number, createdAt: number, random: Random): Made {
     emit('merge', next(), 'merged')
     took.merge = since()
     const mergedAt = at
-    // The merge train of the change began shortly before the merge, and perhaps also once earlier.
+    // The change entered a merge train shortly before the merge, and perhaps also once earlier.
     const inTrain = Array.from({ length: random.whole(0, 2) }, () => random.whole(60, 9_000))
     inTrain.forEach((before, n) => {
       const one = pipeline(id * 10 + 5 + n, id, project, mergedAt - before * second)
-      // Only the API reports that a pipeline is in a merge train, mostly after a webhook has reported the pipeline.
+      // Only the API reports that a pipeline belongs to a merge train, mostly after a webhook has reported the pipeline.
       trains.push(one, inTrainOf(one))
     })
     if (inTrain.length > 0 && !isOld) took.train = Math.max(...inTrain)
-    // Some changes are labelled after they were merged.
+    // Some changes are labelled after the merge.
     if (random.chance(0.3)) emit('update', next(), 'merged')
   } else if (end < 0.8) emit('close', next(), 'closed')
   const firstAfter = random.whole(0, 900)
@@ -122,7 +122,7 @@ function pipeline(id: number, iid: number, project: (typeof places)[number], cre
   }
 }
 
-/** Returns what the API's list of jobs adds to a pipeline: that it belongs to a merge train. */
+/** Returns what the API's job list adds to a pipeline: that it belongs to a merge train. */
 function inTrainOf({ key, project }: Observation): Observation {
   return { key, project, origin: 'rest', jobs: [], mergeRequestEvent: 'merge_train' }
 }
@@ -136,7 +136,7 @@ function changeOf({ body }: Told): Reported<Change> | undefined {
   return change && { report: change, countIn }
 }
 
-/** Returns a report with a wrong value. It belongs to a separate project, where nothing is counted, so the other figures stay exact. */
+/** Returns a report with an invalid value. It belongs to a separate project in which nothing is counted, so the other figures stay exact. */
 function mutated({ body }: Told, random: Random): Told {
   const field = random.pick(['iid', 'state', 'action', 'created_at', 'updated_at', 'id', 'merged_at'])
   const odd = random.pick<unknown>([null, '', 'soon', -1, 1e99, {}, [], '0000-00-00', true])
@@ -173,7 +173,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     return all.flatMap(({ series }) => series.filter(one => one.metric === metric)).map(({ amount }) => amount)
   }
 
-  it('counts half a year of changes exactly when they are shuffled, repeated, mutated and counted in two passes', async () => {
+  it('counts half a year of changes exactly when the reports are shuffled, duplicated, mutated and counted in two passes', async () => {
     const random = new Random(7)
     const count = isFull ? 2_000 : 40
     const all = Array.from({ length: count }, (_, n) =>
@@ -244,7 +244,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
   }
   const merged = { state: 'merged' } as const
 
-  it('counts a change with an earlier time that is reported within the deadline, and ignores the time afterwards', async () => {
+  it('accepts an earlier time for a change until its counting deadline, and ignores it afterwards', async () => {
     await report([observed(1, 'open', t0), observed(1, 'approved', t0 + 2 * hour)])
     here.move(countIn - second)
     await counter().drain()
@@ -263,7 +263,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     })
   })
 
-  it('counts a change once if its counter crashed, even if the change was reported again meanwhile', async () => {
+  it('counts a change once after a crash of its counter, even if the change was reported again meanwhile', async () => {
     await report([observed(1, 'merge', t0 + hour, merged)])
     here.move(countIn)
     const [due] = await store.on(storedChanges).due(9)
@@ -280,7 +280,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     expect(again).toBeUndefined()
   })
 
-  it('lists changes from the beginning of an interval up to, but excluding, its end', async () => {
+  it('lists changes from the start of an interval up to, but not including, its end', async () => {
     const kinds = ['open', 'approval', 'merge'] as const
     await report(kinds.map((kind, at) => observed(at + 1, kind, t0 + at * hour)))
     const listed = await store.on(storedChanges).list({ since: t0, until: t0 + 2 * hour, limit: 9 })

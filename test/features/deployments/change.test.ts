@@ -1,4 +1,4 @@
-// Tests how the reports of a change are merged, in any order and with repetitions.
+// Tests how reports of a change are merged, in any order and with duplicates.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { changeOfEvent, countedStep } from '../../../src/features/deployments/line-step.ts'
@@ -49,7 +49,7 @@ const report = fc.oneof(
 )
 
 describe('merging reports of a change', () => {
-  it('merges the reports of a change to the same result in any order and with repetitions', () => {
+  it('merges reports of a change to the same result in any order and with duplicates', () => {
     const same = fc.property(
       fc.array(report, { minLength: 1, maxLength: 6 }),
       fc.infiniteStream(fc.nat()),
@@ -63,7 +63,7 @@ describe('merging reports of a change', () => {
     fc.assert(same, runs(1_000))
   })
 
-  it('keeps the first approval, first pipeline and merge of a change, and its latest state', () => {
+  it("keeps a change's first approval, first pipeline and merge, and its latest state", () => {
     const reports = [
       observed('open', t0, 'wip'),
       observed('approval', t0 + 3_000, 'open'),
@@ -77,13 +77,13 @@ describe('merging reports of a change', () => {
     expect(viewChange(all(...reports))).toMatchObject({
       ...{ state: 'open', createdAt: t0, approvedAt: t0 + 3_000, stateAt: t0 + 7_000, pipeline: { id: 8 } },
     })
-    // A later update, such as a changed label, does not change the time of the merge.
+    // A later update, such as a new label, does not change the merge time.
     const merged = all(observed('update', t0 + 99_000, 'merged'), ...reports, observed('merge', t0 + 8_000, 'merged'))
     expect(viewChange(merged)).toMatchObject({ state: 'merged', mergedAt: t0 + 8_000 })
     expect(viewChange(pipeline(1, t0))).toBeUndefined()
   })
 
-  it('measures the times of a change from its creation, and times to a first event only if its opening was reported', () => {
+  it('measures the times of a change from its creation, and the times to its first events only if its opening was reported', () => {
     const later = [
       observed('approved', t0 + 3_000, 'open'),
       pipeline(8, t0 + 2_000),
@@ -109,7 +109,7 @@ describe('merging reports of a change', () => {
     expect(uncounted(undated, {})).toEqual([])
   })
 
-  it("reads a change from an event with the platform's times, but not from an event without an identity", () => {
+  it("reads a change from an event with the platform's times, but not from an event without an id", () => {
     const own = (of: PlatformEvent): Change | undefined => changeOfEvent(of, t0 + 500)
     expect(own(event('merge', undefined, 'merged'))).toMatchObject({ mergedAt: t0 + 500, stateAt: t0 + 500 })
     const dated = event('merge', t0 + 9_000, 'merged', { times: { createdAt: t0, endedAt: t0 + 8_765 } })
@@ -122,7 +122,7 @@ describe('merging reports of a change', () => {
     expect(own(event('open', t0, 'open', { attributes: { 'vcs.change.state': 'open' } }))).toBeUndefined()
   })
 
-  it('reads a merge request pipeline as a change of the target project, also if it comes from a fork', () => {
+  it('reads a merge request pipeline as a change of the target project, even if it comes from a fork', () => {
     const run = (
       mergeRequest?: { iid: number; targetProjectId?: number },
       createdAt?: number,
@@ -154,7 +154,7 @@ describe('merging reports of a change', () => {
     expect(changeOfRun(run(undefined, t0))).toBeUndefined()
   })
 
-  it('reports a change to its target project as soon as a source names it, and not to the fork again', () => {
+  it('attributes a change to its target project as soon as a source names it, and never to the fork again', () => {
     const { onObserved } = countedStep({ afterEvent: 0, afterSnapshot: 0, change: 0 })
     const run = (origin: 'rest' | 'webhook', mergeRequest: MergeRequest) =>
       observedRun({
@@ -173,7 +173,7 @@ describe('merging reports of a change', () => {
     expect(targets(byRest, both)).toEqual([])
   })
 
-  it('takes the later stage if two reports of a change have the same second', () => {
+  it('prefers the later stage if two reports of a change have the same second', () => {
     const of = (state: 'open' | 'closed', at: number): Change => ({ ...base, event: observedChange({ state }, at) })
     expect(viewChange(all(of('closed', t0 + 100), of('open', t0 + 900)))?.state).toBe('closed')
     expect(viewChange(all(of('closed', t0), of('open', t0 + 1_000)))?.state).toBe('open')

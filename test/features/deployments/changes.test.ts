@@ -76,7 +76,7 @@ describe('changes', () => {
     expect((await fetch(`${house.url}/api/changes?span=never`)).status).toBe(400)
   })
 
-  it('shows the time of changes in the merge train, on the page only if a merge train was used', async () => {
+  it('shows the time that changes spent in the merge train, on the page only if a merge train was used', async () => {
     const [page, none] = await Promise.all(
       ['?span=7d', '?span=24h'].map(async query => (await fetch(`${house.url}/changes${query}`)).text()),
     )
@@ -86,7 +86,7 @@ describe('changes', () => {
     expect((sorted as { changes: { iid: number }[] }).changes[0]?.iid).toBe(1)
   })
 
-  it('shows that changes are unknown if no event was received', async () => {
+  it('shows changes as unknown if no event was received', async () => {
     expect(await (await fetch(`${house.url}/changes?project=acme/none`)).text()).toContain('No change is known')
   })
 })

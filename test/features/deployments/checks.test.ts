@@ -11,7 +11,7 @@ import { report, spanOf } from './reported.ts'
 
 const of = { instance, project: { id: 301, path: 'acme/shop' } }
 
-it('reports selected deployments, changes and incidents that no webhook reports', async () => {
+it('reports deployments, changes and incidents that are selected but not sent by any webhook', async () => {
   const world = openWorld()
   const { store } = world
   const check = async (...events: string[]): Promise<string[]> => {

@@ -1,4 +1,4 @@
-// Tests the counts of deployments: a year of deployments with known truth is counted exactly, in whatever order it is reported.
+// Tests the counting of deployments: a year of deployments with known truth is counted exactly, whatever the order of the reports.
 import {
   deployments as storedDeployments,
   deploymentReporter,
@@ -30,7 +30,7 @@ import type {
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
-/** The time between two deployments of an environment. In the long form there are three a day. */
+/** The time between two deployments of an environment. In the long form there are about three a day. */
 const apart = isFull ? { from: 2 * hour, to: 14 * hour } : { from: 3 * day, to: 15 * day }
 
 interface Made {
@@ -53,7 +53,7 @@ interface Asked {
   readonly ranges: string[]
   requests: number
   fail: PlatformError | undefined
-  /** A promise that the platform's answers wait for. */
+  /** A promise that delays the platform's responses. */
   until: Promise<void> | undefined
 }
 
@@ -117,7 +117,7 @@ interface Truth {
   last: number
 }
 
-/** Computes the expected figures independently of the counter, in one pass over the deployments in their order. */
+/** Computes the expected figures independently of the counter, in one pass over the deployments in order. */
 function truthOf(made: readonly Made[], environment: string): Truth {
   const truth: Truth = { count: 0, durations: 0, rollbacks: 0, recoveries: [], leadTimes: [], requests: 0, last: 0 }
   const seen = new Set<number>()
@@ -152,7 +152,7 @@ function truthOf(made: readonly Made[], environment: string): Truth {
   return truth
 }
 
-/** Returns the reports of one deployment: its webhook events, its job, or both. Some reports are repeated. */
+/** Returns the reports of one deployment: its webhook events, its job, or both. Some reports are duplicated. */
 function reports(one: Made, random: Random): Deployment[] {
   const event = (status: string, at: number): Deployment => ({
     ...{ instance, project, jobId: one.id * 10, deploymentId: one.id },
@@ -219,7 +219,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
   const report = async (...deployments: readonly Deployment[]): Promise<void> =>
     reportAll(store, deploymentReporter, deployments, countIn)
 
-  /** Returns the totals of a metric in an environment: the value, or the count and the sum of a histogram. */
+  /** Returns a metric's totals in an environment: the value, or a histogram's count and sum. */
   async function total(metric: string, environment: string, more = '') {
     const { projects } = await store.totals.read(10)
     const series = projects
@@ -247,7 +247,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     }),
   })
 
-  it('counts a year of shuffled and repeated deployments exactly, with one request for each that may have new commits', async () => {
+  it('counts a year of shuffled and duplicated deployments exactly, with one request for each that may have new commits', async () => {
     const random = new Random(21)
     const made = year(random)
     const observed = random.shuffle(made.flatMap(one => reports(one, random)))
@@ -292,13 +292,13 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     const observed = random.shuffle(made.flatMap(one => reports(one, random)))
     for (let at = 0; at < observed.length; at += 500) await report(...observed.slice(at, at + 500))
     here.move(countIn)
-    // A SQLite file may be served by only one process.
+    // An SQLite file may be served by only one process.
     const other = name === 'PostgreSQL' ? await here.open() : store
     const counters = [counterOn(), counterOn('commit', true, other.on(storedDeployments))]
     const { promise: both, resolve: areBoth } = Promise.withResolvers<undefined>()
     asked.until = both.then(() => undefined)
     const drained = Promise.all(counters.map(async counter => counter.drain()))
-    // One counter sends at most four requests at a time, so more than four show that both are counting. No request is answered before that.
+    // One counter has at most four requests in flight, so more than four show that both are counting. No request is answered before that.
     await expect.poll(() => asked.requests).toBeGreaterThan(4)
     areBoth(undefined)
     await drained
@@ -330,7 +330,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(counter.counters).toMatchObject({ counted: 3, passedOver: 0 })
     expect(errors).toMatchObject([{ deployment: 4, msg: 'a deployment could not be counted' }])
     expect(await total('platform.deployment.count', 'staging')).toMatchObject([{ by: 3 }])
-    // After the row is repaired, the deployment is counted when its lease has expired.
+    // Once the row is repaired, the deployment is counted when its lease expires.
     const whole = JSON.stringify(event(4, 'success', t0 + 4, { environment: 'staging' }))
     await here.sql(`UPDATE deployments SET content = '${whole}' WHERE deployment_id = 4`)
     here.move(hour)
@@ -352,7 +352,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
       await expect.poll(() => asked.requests).toBe(4)
       await report(...many.map(id => event(100 + id, 'success', t0 + id * minute, { environment: 'staging' })))
       here.move(countIn)
-      // The 50 deployments to staging are counted, and the first one to production: it has no previous deployment, so it needs no commits.
+      // The 50 staging deployments are counted, and the first one to production: it has no previous deployment, so it needs no commits.
       await expect.poll(() => counter.counters.counted).toBe(51)
       expect(asked.requests).toBe(4)
       answer()
@@ -378,12 +378,12 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     ])
   })
 
-  it('exports a deployment whose row has the id of a deleted row', async () => {
+  it('exports a deployment whose row reuses the id of a deleted row', async () => {
     const job = { status: 'failed', span: spanOf(10, 1) }
     await report({ instance, project, jobId: 10, job }, event(1, 'success', t0))
     here.move(countIn)
     await counterOn().drain()
-    // This event belongs to the job's deployment, so the two rows are joined into the first one.
+    // This event belongs to the job's deployment, so the two rows are merged into the first one.
     await report({ ...event(1, 'success', t0), jobId: 10 })
     await report(event(2, 'success', t0 + minute))
     here.move(countIn)
@@ -392,14 +392,14 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect((await store.outbox.lease(delta, 10, minute)).items).toHaveLength(2)
   })
 
-  it('counts the lead times of commits that a deployment brings back after a rollback', async () => {
+  it('counts the lead times of commits that are deployed again after a rollback', async () => {
     const counter = counterOn()
     const revisions = [10, 13, 10, 13, 15]
     await report(...revisions.map((revision, n) => event(n + 1, 'success', t0 + n * hour, { revision })))
     here.move(countIn)
     await counter.drain()
     const between = (from: number, to: number) => `${sha(from)}..${sha(to)}`
-    // The ranges are sorted, because several are requested at the same time.
+    // The ranges are sorted, because several are requested concurrently.
     expect(asked.ranges.sort()).toEqual([between(10, 13), between(10, 13), between(13, 10), between(13, 15)])
     const [leadTimes] = await total('platform.deployment.lead_time', 'production')
     expect(leadTimes).toMatchObject({ count: 3 + 0 + 3 + 2 })
@@ -407,7 +407,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     await counter.stop()
   })
 
-  it('counts a deployment without comparison if a later one was counted before its report', async () => {
+  it('counts a deployment that is reported after a later one was counted, without comparing their commits', async () => {
     await report(event(1, 'failed', t0), event(3, 'success', t0 + 2 * hour))
     here.move(countIn)
     await counterOn().drain()
@@ -441,7 +441,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     })
   })
 
-  it('delays counting a deployment while the platform does not answer, then counts it without commits', async () => {
+  it('defers counting a deployment while the platform does not respond, then counts it without commits', async () => {
     const down = new PlatformError({ kind: 'unavailable', what: 'It is down.', remedy: 'Wait.' })
     asked.fail = down
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
@@ -478,7 +478,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(count).toMatchObject({ by: 2 })
   })
 
-  it('counts deployments without requests if no API is configured', async () => {
+  it('counts deployments without any request if no API is configured', async () => {
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
     here.move(countIn)
     const counter = counterOn('commit', false)
@@ -487,7 +487,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(await total('platform.deployment.lead_time', 'production')).toEqual([])
   })
 
-  it('deletes old deployments except the current one of each environment', async () => {
+  it("deletes old deployments, except each environment's current one", async () => {
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour), event(3, 'failed', t0 + 2 * hour))
     expect(await store.on(storedDeployments).prune(t0 + day, 10)).toBe(0)
     here.move(countIn)

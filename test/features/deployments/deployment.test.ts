@@ -1,4 +1,4 @@
-// Tests how the reports of a deployment are merged: their order and their repetition do not matter.
+// Tests how reports of a deployment are merged: neither order nor duplicates matter.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { observedEvent, mergeDeployment, viewDeployment } from '../../../src/features/deployments/model/deployment.ts'
@@ -37,7 +37,7 @@ const report = fc.oneof(
 )
 
 describe('merging reports of a deployment', () => {
-  it('merges the reports of a deployment to the same result in any order and with repetitions', () => {
+  it('merges reports of a deployment to the same result in any order and with duplicates', () => {
     const same = fc.property(
       fc.array(report, { minLength: 1, maxLength: 6 }),
       fc.infiniteStream(fc.nat()),
@@ -51,7 +51,7 @@ describe('merging reports of a deployment', () => {
     fc.assert(same, runs(1_000))
   })
 
-  it('takes the result of a deployment from its event, and the time from its job if both agree', () => {
+  it("takes a deployment's result from its event, and its time from its job if the job agrees", () => {
     const both = all(observed('success', t0 + 5_000), job('success', t0 + 5_432, { startedAt: t0 + 1_000 }))
     expect(viewDeployment(both)).toMatchObject({ outcome: 'succeeded', startedAt: t0 + 1_000, finishedAt: t0 + 5_432 })
     const apart = all(observed('failed', t0 + 5_000), job('success', t0 + 5_432))
@@ -65,7 +65,7 @@ describe('merging reports of a deployment', () => {
     expect(viewDeployment(all(job('failed', t0), observed('failed', t0)))).toMatchObject({ outcome: 'failed' })
   })
 
-  it('reads a deployment from an event, but not from an event without an identity', () => {
+  it('reads a deployment from an event, but not from an event without an id', () => {
     const event = (attributes: Record<string, string>, more: Partial<PlatformEvent> = {}): PlatformEvent => ({
       ...{ instance: base.instance, kind: 'deployment', name: 'platform.deployment', severity: 'info', body: '' },
       ...{ attributes, object: 'o', content: 'c', project: base.project, ...more },

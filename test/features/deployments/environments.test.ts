@@ -84,7 +84,7 @@ describe('environments', () => {
     expect(page).toContain('Lead time is the median')
   })
 
-  it('shows which environments are production by the configured patterns', async () => {
+  it('shows which environments are production according to the configured patterns', async () => {
     const { on, views } = house.daemon.store
     const [deployments, incidents] = [on(storedDeployments), on(storedIncidents)]
     const parts = { deployments, incidents, views, countBehind: undefined, isProduction: productionBy(['staging']) }
@@ -166,7 +166,7 @@ describe('environments', () => {
     expect(page).not.toContain('vault')
   })
 
-  it('leaves the key metrics of deployments undefined if their facts are unknown', () => {
+  it('leaves a key metric of deployments undefined if its data is missing', () => {
     expect(fourKeys([], 30)).toEqual({
       deployments: 0,
       failed: 0,

@@ -1,5 +1,5 @@
-// Tests the counts of incidents. Each opening and each duration is counted once, in whatever order and however often it is reported. Incidents that
-// no webhook reports are found by polling the platform.
+// Tests the counting of incidents. Each opening and each duration is counted once, whatever the order and number of reports. Incidents that no
+// webhook reports are found by polling the platform.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { incidents as storedIncidents, incidentReporter } from '../../../src/features/deployments/sql/incidents.ts'
 import { countIn, countingOn, report as reportAll } from './reported.ts'
@@ -93,7 +93,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
       const opened = issue(one, 'opened', one.openedAt)
       if (one.closedAt === undefined) return [opened, opened]
       const closed = issue(one, 'closed', one.closedAt, { closedAt: one.closedAt })
-      // A later event about the incident does not change the time of its close.
+      // A later event about the incident does not change its closing time.
       return [opened, opened, closed, closed, issue(one, 'closed', one.closedAt + minute)]
     })
     const shuffled = random.shuffle(reported)
@@ -176,7 +176,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     expect(await store.on(storedIncidents).open({ limit: 10 })).toEqual([])
   })
 
-  it('polls only changed issues, with one request a round, to find ends of incidents that no webhook reported', async () => {
+  it('polls only changed issues, with one request per round, to find incidents that ended without a webhook', async () => {
     const changed = new Map<number, ListedIncident>()
     const change = (iid: number, at: number, closedAt?: number): void => {
       const state = closedAt === undefined ? 'opened' : 'closed'
@@ -204,7 +204,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
       clock: { now: () => here.now(), sleep: async () => undefined },
     })
     await report(issue({ iid: 1, severity: 'high', openedAt: t0 - hour }, 'opened', t0 - hour))
-    // More than one page of incidents has the same time, and further ones follow.
+    // More than one page of incidents has the same time, followed by further incidents.
     for (let iid = 1; iid <= 250; iid += 1) change(iid, iid <= 150 ? t0 : t0 + iid * 1_000)
     await poller.round()
     expect(poller.counters.incidentRequests).toBe(asked.length)
@@ -265,7 +265,7 @@ it('does not end an incident that is reopened within the grace period', () => {
   expect(viewIncident(issue(one, 'opened', t0 + hour)).closedAt).toBeUndefined()
 })
 
-it('ends an incident on an issue event of another type, and ignores an issue event without a type', () => {
+it('ends an incident when an event gives the issue another type, and ignores an issue event without a type', () => {
   const event = (type?: string): PlatformEvent => ({
     ...{ instance, project, kind: 'issue', name: 'platform.issue', at: t0, severity: 'info', body: '' },
     ...{ object: '1', content: '1', key: '1' },

@@ -1,4 +1,4 @@
-// Tests the metrics of known changes, with attributes that the operator drops or adds.
+// Tests the metrics of known changes when the operator drops or adds attributes.
 import { expect, it } from 'vitest'
 import { changesData } from '../../../src/features/deployments/metrics.ts'
 import { eventChunk } from '../../../src/model/event.ts'
@@ -9,14 +9,14 @@ import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 const project = { id: 1, path: 'acme/shop' }
 const known = { key: { instance, projectId: 1 }, project, profile: 'generic', since: 1 }
 
-it('sums the changes of all states if the state attribute is dropped', () => {
+it('sums changes over all states if the state attribute is dropped', () => {
   const states = { open: 2, wip: 1, merged: 4 }
   const settings = telemetrySettings({ profiles, drop: ['vcs.change.state'] })
   const found = changesData({ ...known, states, open: [] }, 9, settings)
   expect(found.flatMap(({ points }) => points.map(({ value }) => value))).toEqual([7])
 })
 
-it('adds the attributes of rules for merge requests to the gauges and the counters of changes', () => {
+it('adds the attributes from merge request rules to the gauges and counters of changes', () => {
   const rule = { set: { lane: 'review' }, branches: ['merge_request'], metrics: true } as const
   const none = { projects: {}, sources: {}, jobs: {} }
   const settings = telemetrySettings({ profiles, attributeRules: [{ ...none, ...rule }] })

@@ -25,12 +25,12 @@ it.each([
   [['tier: production'], ['eu']],
   [['tier:'], []],
   [['live-us/*'], ['live-us/.green']],
-])('selects with PIPESPAN_PRODUCTION=%j the production environments %j', (patterns, selected) => {
+])('with PIPESPAN_PRODUCTION=%j, selects the production environments %j', (patterns, selected) => {
   const isProduction = productionBy(patterns)
   expect(environments.filter(isProduction).map(({ environment }) => environment)).toEqual(selected)
 })
 
-it('adds to each deployment event with an environment whether it is production, as configured', () => {
+it('marks each deployment event with an environment as production or not, as configured', () => {
   const added = (attributes: PlatformEvent['attributes'], patterns?: string[], kind = 'deployment'): unknown => {
     const event = {
       instance: '',

@@ -1,4 +1,4 @@
-// Tests that counting a deployment is quick, however many deployments its environment has.
+// Tests that counting a deployment is fast, however many deployments its environment has.
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import path from 'node:path'
@@ -29,12 +29,12 @@ it('compares a deployment without reading all deployments of its environment', a
     step = steps.next(db.prepare(sql).all(...values))
   }
   db.close()
-  // The deployments are searched in the order of their ends with the index alone, and one row is read by its id.
+  // Deployments are searched by end time using only the index, and one row is read by id.
   const narrow =
     /rowid=\?|COVERING INDEX deployments_of_environment \(instance=\? AND project_id=\? AND environment=\? AND .*finished_at/
   const searches = plans.filter(detail => detail.startsWith('SEARCH deployments'))
   expect(searches).toHaveLength(7)
-  // However many deployments ended at the same time, the index finds the ones before by their id.
+  // However many deployments ended at the same time, the index finds the preceding ones by id.
   expect(searches.filter(detail => detail.includes('finished_at=? AND id<?'))).toHaveLength(1)
   expect(searches.filter(detail => !narrow.test(detail))).toEqual([])
   expect(

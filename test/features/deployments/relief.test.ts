@@ -33,7 +33,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, deploymentId, event }
     await report(store, deploymentReporter, [deployment], minute)
   }
-  /** Reports a deployment as the snapshot of its pipeline does. */
+  /** Reports a deployment as its pipeline's snapshot does. */
   async function deployByJob(jobId: number): Promise<void> {
     const job = { status: 'success', finishedAt: here.now(), environment: 'jobs', span: spanOf(jobId, jobId) }
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, jobId, job }
@@ -50,7 +50,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
   }
   const runs = async (): Promise<number> => (await store.runs.count()).runs
 
-  it('shortens all retention times of a nearly full store in proportion until it has room', async () => {
+  it('shortens all retention periods of a nearly full store proportionally until it has room', async () => {
     for (let tenth = 1; tenth <= 10; tenth += 1) {
       await deploy(tenth)
       if (tenth < 10) here.move(10 * day)
@@ -63,7 +63,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
     const fullness = async (): Promise<number> => (10 + (await runs()) + (await deployments()).length) / 30
     const steps = createSteps(async () => true, clock)
     const early = await relieve({ fullness, kept: keptInStore(store, times, steps), now: here.now() })
-    // A run that is one day old and a deployment that is ten days old have both used a tenth of their retention time.
+    // A one-day-old run and a ten-day-old deployment have both used a tenth of their retention period.
     expect(early).toEqual(
       new Map([
         ['runs', 4],
@@ -111,7 +111,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
       await full.close()
     }
     // Nothing was reported about deployment 1 for 101 days; 2 and 3 were followed by later deployments; 6 never ended. 20 was followed by a later
-    // one, and its pipeline will not report it again, while that of 7 may. 9 will be compared with 4 and 5.
+    // one, and its pipeline will not report it again, while the pipeline of 7 may. 9 will be compared with 4 and 5.
     expect(await deployments()).toEqual([4, 5, 7, 8, 9, 21])
   })
 })

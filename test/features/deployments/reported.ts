@@ -18,7 +18,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 /** The step that extracts deployments, changes and incidents from observations. */
 export const counted = countedStep({ afterEvent: 0, afterSnapshot: rules.deadline })
 
-/** Returns an event of the deployment that a job of the pipeline made. */
+/** Returns an event of the deployment made by a job of the pipeline. */
 export function deploymentEvent(
   id: number,
   status: string,
@@ -40,7 +40,7 @@ export function deploymentEvent(
   })
 }
 
-/** Returns the span of a job, as its snapshot reports it. */
+/** Returns a job's span, as its snapshot reports it. */
 export function spanOf(jobId: number, pipelineId = 7): JobSpan {
   const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: pipelineId } as const
   return { trace, pipelineId, jobId, kind: 'job' }

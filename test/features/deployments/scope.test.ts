@@ -31,7 +31,7 @@ const choice = fc.record({
   bounds: fc.constantFrom('own' as const, 'hidden' as const),
 })
 
-/** Writes the reports that the scope sees, one after the other. */
+/** Writes the reports that the scope sees, one after another. */
 async function fill(store: Store, things: readonly Thing[], { sees }: Scope): Promise<void> {
   for (const [index, { project, kind }] of things.entries()) {
     const of = { instance, project: { id: project + 1, path: paths[project]! } }
@@ -49,7 +49,7 @@ async function fill(store: Store, things: readonly Thing[], { sees }: Scope): Pr
 
 const period = { since: t0 - day, until: t0 + day }
 
-/** Returns everything that can be read, without the ids of rows. */
+/** Returns everything that can be read, without row ids. */
 async function readAll({ on }: Pick<Reads, 'on'>): Promise<unknown> {
   const [deployments, incidents, changes] = [on(deploymentReads), on(incidentReads), on(changeReads)]
   const states = await changes.states()
@@ -72,7 +72,7 @@ describe.each(bothDatabases())('a scope on %s', (_name, bench) => {
     }
   }
 
-  it('shows in a scope of deployments exactly what a store with only these projects shows', async () => {
+  it('shows a scope the same deployments as a store that contains only its projects', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(thing, { minLength: 3, maxLength: 20 }),
@@ -94,7 +94,7 @@ describe.each(bothDatabases())('a scope on %s', (_name, bench) => {
     )
   })
 
-  it('hides the deployments of a project that moves out of a scope', async () => {
+  it('hides the deployments of a project that moves out of the scope', async () => {
     await within(bench, async store => {
       const { on } = store.reads({ bounds: 'hidden', sees: ({ path }) => !path.startsWith('secret/') })
       const listed = async (): Promise<number> => (await on(deploymentReads).list({ ...period, limit: 5 })).length

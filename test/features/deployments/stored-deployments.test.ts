@@ -91,7 +91,7 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     return items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? [] : chunk))
   }
 
-  it("delays a deployment event until the snapshot with its job, then exports it at once with the job's span", async () => {
+  it("holds a deployment event back until its job is in a snapshot, then exports it at once with the job's span", async () => {
     await take(deploymentEvent(1, 'running', t0 + 20 * second))
     expect(await due()).toEqual([])
     await take(deploymentEvent(1, 'success', t0 + 50 * second))
@@ -103,7 +103,7 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     expect(found[0]?.job?.trace).toEqual((await pipelines())[0]?.trace)
   })
 
-  it('adds the id of an already reported deployment to the snapshot of its job', async () => {
+  it("adds the id of a deployment that was already reported to its job's snapshot", async () => {
     await take(deploymentEvent(1, 'success', t0 + 50 * second))
     await endPipeline(10, 20)
     const [chunk] = await pipelines()
@@ -114,13 +114,13 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     expect((await store.runs.get({ instance, pipelineId: 7 }))?.run.jobs.size).toBe(2)
   })
 
-  it("adds the job's span at once to a deployment event that arrives after the snapshot", async () => {
+  it("immediately adds the job's span to a deployment event that arrives after the snapshot", async () => {
     await endPipeline(10)
     await take(deploymentEvent(1, 'success', t0 + 50 * second))
     expect(await due()).toMatchObject([{ job: { jobId: 10, pipelineId: 7 } }])
   })
 
-  it('exports a deployment event without a span if its job is not known in time, also when the event is repeated', async () => {
+  it('exports a deployment event without a span if its job does not become known in time, even when the event is repeated', async () => {
     await take(deploymentEvent(1, 'success', t0 + 50 * second), deploymentEvent(2, 'success', t0, null))
     expect(await due()).toHaveLength(1)
     here.move(2 * minute)
@@ -133,7 +133,7 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     expect(again[0]?.job).toBeUndefined()
   })
 
-  it('releases the deployments that a crashed process had leased at once, if only one process may serve the store', async () => {
+  it('releases the deployments leased by a crashed process at once, if only one process may serve the store', async () => {
     await take(deploymentEvent(1, 'success', t0 + 50 * second))
     here.move(3 * minute)
     expect(await store.on(storedDeployments).take(10, minute)).toEqual([])
@@ -150,7 +150,7 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     expect(await store.on(storedDeployments).take(10, minute)).toEqual([])
   })
 
-  it('counts due deployments together or not at all, earliest due first', async () => {
+  it('counts all due deployments in one transaction or none, the earliest due first', async () => {
     for (const id of [3, 1, 2]) {
       await take(deploymentEvent(id, 'success', t0 + id * second))
       here.move(second)
@@ -183,7 +183,7 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
     '{}',
     `{"instance":"${instance}","project":null}`,
     `{"instance":"${instance}","project":{"id":3},"event":{"fakts":{}}}`,
-  ])('exports the events and the pipeline of a deployment whose row is damaged (%s)', async content => {
+  ])("exports a deployment's events and pipeline even if its row is damaged (%s)", async content => {
     await take(deploymentEvent(1, 'running', t0))
     await here.sql(`UPDATE deployments SET content = '${content}'`)
     await take(deploymentEvent(1, 'success', t0 + 50 * second))
@@ -195,12 +195,12 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
 
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
 
-it('makes a report of a deployment wait while another replica counts the deployment, without making it due again', async () => {
+it('lets a deployment report wait while another replica counts the deployment, without making it due again', async () => {
   const url = await newDatabase()
   let now = t0
   const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })
   const pool = new pg.Pool({ connectionString: url })
-  /** Reports a deployment as the snapshot of its pipeline does. */
+  /** Reports a deployment as its pipeline's snapshot does. */
   const report = async (pipelineId: number, at: number): Promise<void> => {
     const facts = observedEvent({ status: 'success', at, environment: 'staging' })
     const deployment = { instance, project, deploymentId: 1, event: facts }

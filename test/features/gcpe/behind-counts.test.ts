@@ -1,4 +1,4 @@
-// Tests the counts of commits behind for callers that do not wait.
+// Tests counts of commits behind for callers that do not wait for them.
 import { expect, it } from 'vitest'
 import { createBehindCounts } from '../../../src/features/gcpe/behind-counts.ts'
 import { createCountBehind } from '../../../src/features/deployments/count-behind.ts'
@@ -20,14 +20,14 @@ function counts(answer: (of: BehindOf) => CountedBehind | Error) {
 }
 const refused: CountedBehind = { as: 'refused', what: 'HTTP 404', remedy: '' }
 
-it('requests the commits between two revisions once, one pair after the other, and returns what is known', async () => {
+it('requests the commits between two revisions once, one pair at a time, and returns the known counts', async () => {
   const { read, asked } = counts(({ revision }) => ({ as: 'counted', commits: revision.length, isAll: true }))
   expect([read('a'), read('a'), read('bb')]).toEqual([undefined, undefined, undefined])
   await expect.poll(() => read('bb')).toBe(2)
   expect([read('a'), asked]).toEqual([1, ['a…main', 'bb…main']])
 })
 
-it('repeats a refused request for commits behind after ten minutes', async () => {
+it('retries a refused request for commits behind after ten minutes', async () => {
   let answer: CountedBehind = refused
   const { read, asked, clock } = counts(() => answer)
   read('a')

@@ -3,7 +3,7 @@
 
 const states = ['created', 'waiting_for_resource', 'preparing', 'pending', 'skipped', 'manual', 'scheduled']
 
-/** Returns a query with a number for each status. The number of the first status that the newest pipeline or job has is the result. */
+/** Returns a query with a number for each status. The result is the number of the first status that the newest pipeline or job has. */
 function ofStates(selected: (status: string) => string, by: string): string {
   const numbered = ['running', 'failed', 'canceled', ...states].map((status, at) => [status, at + 2] as const)
   return numbered.map(([status, value]) => `(max(${selected(status)}) by (${by}) * ${value}) > 0`).join(' or\n')
@@ -78,7 +78,7 @@ function ofEnvironments(): string[] {
   ]
 }
 
-/** The queries for the dashboards' variables: Grafana asks for the values of a label. */
+/** The queries for the dashboards' variables: Grafana requests the values of a label. */
 const variables = ['gitlab_ci_pipeline_id', 'gitlab_ci_pipeline_job_id', 'gitlab_ci_environment_information']
 
 export const gcpeQueries: readonly string[] = [

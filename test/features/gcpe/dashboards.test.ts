@@ -1,4 +1,4 @@
-// Tests dashboards for gitlab-ci-pipelines-exporter: a real Prometheus scrapes the daemon, and each query of the dashboards returns data.
+// Tests the dashboards for gitlab-ci-pipelines-exporter: a real Prometheus scrapes the daemon, and each dashboard query returns data.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { gcpeOthers, gcpeQueries } from './dashboard-queries.ts'
@@ -7,7 +7,7 @@ import { openHouse } from '../../console/house.ts'
 import { withTests } from '../../console/read-insides.ts'
 
 it.skipIf(!hasPrometheus)(
-  'returns data for every query of the published dashboards of gitlab-ci-pipelines-exporter',
+  "returns data for every query of gitlab-ci-pipelines-exporter's published dashboards",
   async () => {
     const house = closeAfterTest(
       await openHouse({

@@ -32,7 +32,7 @@ describe.each(bothDatabases())('the newest pipelines and deployments on %s', (_n
     await store.runs.transact(mergeObservations([observed], 'webhook', rules))
   }
 
-  it('lists runs in the order in which they were added, one page at a time', async () => {
+  it('lists runs in insertion order, one page at a time', async () => {
     for (const id of [1, 3, 2]) await observe(id, 'running', { ref: `ref-${id}`, source: 'push' })
     const first = await latest.after(0, 2)
     expect(first).toMatchObject([
@@ -54,7 +54,7 @@ describe.each(bothDatabases())('the newest pipelines and deployments on %s', (_n
     expect(await latest.versions([])).toEqual(new Map())
   })
 
-  it('loads runs with their jobs by the ids of their rows', async () => {
+  it('loads runs with their jobs by row id', async () => {
     await observe(7, 'failed')
     const [listed] = await latest.after(0, 1)
     const { run } = (await latest.byId([listed!.id, 99])).get(listed!.id)!
@@ -62,7 +62,7 @@ describe.each(bothDatabases())('the newest pipelines and deployments on %s', (_n
     expect(await latest.testTotals(listed!.id, 10)).toEqual([])
   })
 
-  it('returns the totals of the test reports of a run, without its other chunks', async () => {
+  it("returns the totals of a run's test reports without its other chunks", async () => {
     await observe(7, 'failed', { sha: 'a' })
     let chunk: Chunk | undefined
     await store.runs.transact([snapshotWork(7, one => ({ chunk: (chunk = one), to: [exportQueue] }))])
@@ -88,7 +88,7 @@ describe.each(bothDatabases())('the newest pipelines and deployments on %s', (_n
     expect(await latest.versions([listed!.id])).not.toEqual(before)
   })
 
-  it('lists deployments in the order in which they were added, and loads them', async () => {
+  it('lists deployments in insertion order, and loads them', async () => {
     const reports = [1, 2].map(id => deploymentOfEvent(deploymentEvent(id, 'success', at(id)), here.now())!)
     const deployments = reports.map(report => ({ report, countIn: 1_000 }))
     await store.runs.transact([], { reports: reportsBy(deploymentReporter, deployments) })

@@ -39,7 +39,7 @@ async function observe(
   await world.observe(event(status, { createdAt: at(id), finishedAt: at(id + 100) }, jobs, facts, id))
 }
 
-/** Returns the values of a metric by the values of one of its labels. */
+/** Returns a metric's values, by the value of one of its labels. */
 function valuesOf(lines: readonly string[], metric: string, label: string): Record<string, number> {
   const own = lines.filter(line => line.startsWith(`${metric}{`))
   return Object.fromEntries(
@@ -99,7 +99,7 @@ describe('gcpe metrics of pipelines', () => {
     expect((await scrape()).join('\n')).not.toContain('secret')
   })
 
-  it('counts pipelines by source, once each, beginning with the first scrape of a process', async () => {
+  it("counts pipelines by source, once each, starting with the process's first scrape", async () => {
     await observe(1, 'success')
     const scrape = scraper()
     const runs = async (): Promise<object> => valuesOf(await scrape(), 'gitlab_ci_pipeline_run_count', 'source')
@@ -112,7 +112,7 @@ describe('gcpe metrics of pipelines', () => {
     expect(await scrape()).toContain('# TYPE gitlab_ci_pipeline_run_count counter')
   })
 
-  it('counts pipelines once if two scrapes run at the same time', async () => {
+  it('counts each pipeline once if two scrapes run concurrently', async () => {
     await world.store.runs.transact(
       Array.from({ length: 1_100 }, (_, at) =>
         mergeObservations([event('success', {}, [], {}, at + 1)], 'webhook', rules),
@@ -130,7 +130,7 @@ describe('gcpe metrics of pipelines', () => {
     expect(valuesOf(lines, 'gitlab_ci_pipeline_id', 'ref')).toEqual({ 'ref-5': 5, 'ref-4': 4 })
   })
 
-  it('shows what changed since the last scrape, and nothing of a deleted run', async () => {
+  it('shows changes since the last scrape, and drops deleted runs', async () => {
     const scrape = scraper()
     await observe(1, 'running')
     expect(valuesOf(await scrape(), 'gitlab_ci_pipeline_status', 'status')).toEqual({ running: 1 })
@@ -172,7 +172,7 @@ describe('gcpe metrics of jobs', () => {
     })
   })
 
-  it('counts each newer job that ran, and limits the series of jobs per project', async () => {
+  it('counts each newer job that ran, and limits the job series per project', async () => {
     const scrape = scraper({ maxSeries: 2 })
     const jobs = (id: number, status: string): ObservedJob[] =>
       ['a', 'b', 'c'].map((name, at) => job(id * 10 + at, name, status, { created: id }))
@@ -185,7 +185,7 @@ describe('gcpe metrics of jobs', () => {
     expect(await runs()).toEqual({ a: 1, b: 1 })
   })
 
-  it('keeps the count of a job with another runner, trigger or failure, and begins a new count for other tags', async () => {
+  it("continues a job's count when its runner, trigger or failure changes, and starts a new count for other tags", async () => {
     const scrape = scraper()
     const runs = async (): Promise<object> => valuesOf(await scrape(), 'gitlab_ci_pipeline_job_run_count', 'job_name')
     const counts: unknown[] = []
@@ -287,7 +287,7 @@ describe('gcpe metrics of environments', () => {
   })
 })
 
-it("keeps the exporter's names of counters, and declares them as type unknown in OpenMetrics", async () => {
+it("keeps the exporter's counter names, and declares them as type unknown in OpenMetrics", async () => {
   const families = createGcpeFamilies(10)
   families.add(gcpeRunMetrics, { project: 'acme/shop', kind: 'branch', ref: 'main', source: 'push', runs: 3 })
   const labels = 'project="acme/shop",topics="",kind="branch",ref="main",source="push",variables=""'

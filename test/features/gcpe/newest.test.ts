@@ -1,4 +1,4 @@
-// Tests that rows are counted once each, although they are committed out of order.
+// Tests that each row is counted once, although rows are committed out of order.
 import { expect, it } from 'vitest'
 import fc from 'fast-check'
 import { createNewest } from '../../../src/features/gcpe/newest.ts'
@@ -18,7 +18,7 @@ const step = fc.oneof(
   fc.constant('refresh' as const),
 )
 
-it('counts every row that is added after the first refresh once, and returns the newest row of each name', async () => {
+it('counts every row added after the first refresh once, and returns the newest row of each name', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async steps => {
       let rows: Row[] = [{ id: 1, owner: 'a', name: 'a', counted: 'a' }]

@@ -1,4 +1,4 @@
-// Generates docs/GCPE.md from the table of the metrics.
+// Generates docs/GCPE.md from the metrics table.
 import * as gcpe from '../../../src/features/gcpe/table.ts'
 import { code, table } from '../../../scripts/docs/markdown.ts'
 import { maxNames } from '../../../src/features/gcpe/newest.ts'

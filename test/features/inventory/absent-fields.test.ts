@@ -1,5 +1,5 @@
-// Tests answers for the inventory without fields that the platform may leave out, one field at a time. The record is still exported, or the log names
-// the field.
+// Tests inventory responses without the fields that the platform may omit, one field at a time. The record is still exported, or the log names the
+// field.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { openInventoryWorld } from './world.ts'
@@ -9,7 +9,7 @@ const shop = 'brightwater/shop/storefront'
 const infra = 'brightwater/platform/infrastructure'
 
 /**
- * For each kind of inventory: the owner that is read, the answers whose fields are removed, these fields, and the metric that has a point for each
+ * For each kind of inventory: the owner to read, the responses whose fields are removed, these fields, and the metric that has a point for each
  * record.
  */
 const kinds = [

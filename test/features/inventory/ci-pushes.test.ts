@@ -1,4 +1,4 @@
-// Tests what a push that may have changed a CI configuration changes in the store, on both databases.
+// Tests how a push that may have changed a CI configuration changes the store, on both databases.
 import { expect, it } from 'vitest'
 import { bothDatabases } from '../../core/store/benches.ts'
 import { ciPushes } from '../../../src/features/inventory/ci-pushes.ts'

@@ -1,4 +1,4 @@
-// Tests what `pipespan doctor` and `pipespan config check` report about the inventory: how many requests it costs, whether queries work, and what the
+// Tests what `pipespan doctor` and `pipespan config check` report about the inventory: how many requests it takes, whether queries work, and what the
 // platform refuses.
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -30,7 +30,7 @@ it("prints the inventory's requests per hour in config check", async () => {
   expect((await check(lists)).out).toContain('nothing is requested without PIPESPAN_PLATFORM_URL')
 })
 
-it("tries queries in config check --online, and prints the platform's message about a failing one", async () => {
+it("runs queries in config check --online, and prints the platform's message about a failing one", async () => {
   const good = '  - { metric: open, query: "type = MergeRequest and state = opened" }\n'
   const bad = '  - { metric: wrong, query: nonsense }\n'
   expect(await check(`${platform()}queries:\n${good}`, true)).toMatchObject({
@@ -56,7 +56,7 @@ it.each([
   expect([code, err]).toEqual([2, expect.stringContaining(words)])
 })
 
-it('lists in the doctor what the platform answers, what it refuses with a remedy, and what was not requested yet', async () => {
+it('lists in the doctor what the platform provides, what it refuses with a remedy, and what has not been requested yet', async () => {
   const shop = 'brightwater/shop/storefront'
   world.answers(/\/enablement$/, { message: '403 Forbidden' }, 403)
   const asked = { feature_flags: [shop], dependency_firewall: [shop] }
@@ -80,7 +80,7 @@ async function doctorOn(lists: string) {
   return checkInventory(options, { store: world.store, client: { asking: () => world.ask } })
 }
 
-it('requests the state of the dependency firewall in the doctor, and does not repeat an earlier refusal', async () => {
+it("requests the dependency firewall's current state in the doctor, instead of repeating an earlier refusal", async () => {
   const [shop, other, far] = [
     'brightwater/shop/storefront',
     'brightwater/data/reports',
@@ -113,14 +113,14 @@ it.each([
   [403, '{"error":"insufficient_scope"}', /could not be asked: The token's scope does not suffice/],
   [401, '{"message":"401 Unauthorized"}', /could not be asked: The platform does not accept the token/],
   [503, 'down', /could not be asked: The platform cannot answer/],
-])("explains in the doctor the policy store's answer %i %s", async (status, body, words) => {
+])("explains the policy store's response %i %s in the doctor", async (status, body, words) => {
   world.api.misbehave = ({ path }) =>
     path.endsWith('/triggers') ? { status, headers: { 'content-type': 'application/json' }, body } : undefined
   const found = await doctorOn('{ agents: [x] }')
   expect(found.at(-1)).toMatchObject({ level: 'skipped', what: expect.stringMatching(words) as string })
 })
 
-it('reports in the doctor since when the daemon has sent no inventory requests, and how much is left out', async () => {
+it('reports in the doctor since when the daemon has sent no inventory requests, and how much is omitted', async () => {
   const shop = 'brightwater/shop/storefront'
   const key = { instance: world.api.url, kind: 'feature_flags', of: shop }
   const nextAt = world.now() - 3_600_000

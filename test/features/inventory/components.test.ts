@@ -1,4 +1,4 @@
-// Tests the page of components: which versions projects use, which projects are behind, and how versions are ordered.
+// Tests the components page: which versions projects use, which projects are behind, and how versions are ordered.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { openHouse, type House } from '../../console/house.ts'
@@ -37,7 +37,7 @@ afterAll(async () => house.close())
 const components = async (query = ''): Promise<Components> =>
   (await fetch(`${house.url}/api/components${query}`)).json() as Promise<Components>
 
-it('shows which versions of components are in use, and which projects are behind', async () => {
+it('shows which component versions are in use, and which projects are behind', async () => {
   const { components: found, projects } = await components()
   expect(projects).toBe(3)
   expect(found[0]).toMatchObject({ name: 'git.example.com/ci/scan', newest: '2.0.1', behind: ['pay/api'] })
@@ -64,12 +64,12 @@ describe('order of component versions', () => {
     [['1.0.0-rc.1', '1.0.0'], '1.0.0', ['1.0.0-rc.1']],
     [['main', '~latest', 'a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f6a7b8c9d0', ''], undefined, []],
     [['main', '1.0.0'], '1.0.0', []],
-  ])('finds among the component versions %j the newest one: %s', (versions, newest, lower) => {
+  ])('among the component versions %j, finds the newest: %s', (versions, newest, lower) => {
     const order = newestOf(versions)
     expect([order.newest, versions.filter(order.isLower)]).toEqual([newest, lower])
   })
 
-  it('never reports the newest version as lower than itself', () => {
+  it('never orders the newest version below itself', () => {
     const version = fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3)).map(parts => parts.join('.'))
     fc.assert(
       fc.property(fc.array(version, { minLength: 1, maxLength: 6 }), versions => {

@@ -8,7 +8,7 @@ import { OtlpReceiver } from '../../support/otlp-receiver.ts'
 import { PlatformState } from '../../../src/simulator/platform/state.ts'
 import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
 
-it('exports the inventory gauges, and continues after a kill without new requests', async () => {
+it('exports the inventory gauges, and continues after a kill without repeating requests', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
   const env = {

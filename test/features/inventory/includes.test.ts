@@ -1,4 +1,4 @@
-// Tests the collector of CI includes, and after which pushes it asks again.
+// Tests the CI includes collector, and which pushes make it request the includes again.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { openInventoryWorld, type InventoryWorld } from './world.ts'
@@ -9,7 +9,7 @@ let world: InventoryWorld
 beforeEach(async () => {
   world = closeAfterTest(await openInventoryWorld())
 })
-describe('the collector of includes', () => {
+describe('the includes collector', () => {
   it('reports included components, templates and files of other projects once each, with one request a week', async () => {
     const inventory = world.inventory({ includes: ['brightwater/shop/storefront'] })
     await inventory.turn()
@@ -25,7 +25,7 @@ describe('the collector of includes', () => {
     expect(world.asked().filter(path => path.endsWith('/ci/lint'))).toEqual([])
   })
 
-  it('accepts a project without a CI file, and an answer with unexpected items', async () => {
+  it('accepts a project without a CI file, and a response with unexpected items', async () => {
     world.answers(/\/ci\/lint$/, {
       valid: false,
       errors: ['none'],
@@ -71,7 +71,7 @@ describe('the collector of includes', () => {
     [{ type: 'local', location: '/x.yml' }, undefined],
     [{ type: 'later', location: 'x' }, undefined],
     [{ type: 'template' }, undefined],
-  ])('reads the include %j', (wire, read) => {
+  ])('decodes the include %j', (wire, read) => {
     expect(readInclude(wire)).toEqual(read)
   })
 })
@@ -84,7 +84,7 @@ describe('pushes that may change the CI configuration', () => {
       ...more,
     })
 
-  it('asks for includes after a push to the default branch that changed the CI file or another YAML file', () => {
+  it('requests includes after a push to the default branch that changed the CI file or another YAML file', () => {
     expect(push(['.gitlab-ci.yml'])).toBe(true)
     expect(push(['ci/build.yaml'])).toBe(true)
     expect(push(['ci/pipeline'], {}, { ci_config_path: 'ci/pipeline@group/other' })).toBe(true)
@@ -93,7 +93,7 @@ describe('pushes that may change the CI configuration', () => {
     expect(push(['.gitlab-ci.yml'], {}, { default_branch: null })).toBe(false)
   })
 
-  it('asks for includes after a push whose list of files is not complete', () => {
+  it('requests includes after a push with an incomplete list of files', () => {
     expect(push(['README.md'], { total_commits_count: 21 })).toBe(true)
     expect(push([], { commits: undefined })).toBe(true)
     expect(push(['README.md'], { commits: [null] })).toBe(false)

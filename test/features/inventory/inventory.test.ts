@@ -26,7 +26,7 @@ beforeEach(async () => {
   world = closeAfterTest(await openInventoryWorld())
 })
 
-describe('the collectors of the inventory', () => {
+describe('the inventory collectors', () => {
   it('counts cluster agents and reports when each was last seen', async () => {
     await world.inventory({ agents: [infra] }).turn()
     expect(await world.found()).toEqual({
@@ -36,11 +36,11 @@ describe('the collectors of the inventory', () => {
       'platform.agent.token.count staging': 1,
       'platform.agent.token.last_used staging': { since: world.now() - 3 * hour },
     })
-    // One request looks up the project. The round itself sends one request, one for each agent, and one for each token.
+    // One request looks up the project. The round itself sends one request for the list, one per agent, and one per token.
     expect(world.asked()).toHaveLength(1 + 1 + 2 + 2)
   })
 
-  it('reports for each feature flag whether it is on, by scope, and its age', async () => {
+  it('reports for each feature flag whether it is on, by scope, and how old it is', async () => {
     await world.inventory({ feature_flags: [shop] }).turn()
     expect(await world.found()).toMatchObject({
       'platform.feature_flag.active new_checkout production': 1,
@@ -49,7 +49,7 @@ describe('the collectors of the inventory', () => {
     })
   })
 
-  it('reports the share of users of a feature flag: the largest of several strategies, and 0 for a list of users', async () => {
+  it("reports a feature flag's percentage of users: the largest of several strategies, and 0 for a user list", async () => {
     const of = (name: string, parameters: object, ...scopes: string[]) => ({
       ...{ name, parameters, scopes: scopes.map(environment_scope => ({ environment_scope })) },
     })
@@ -112,7 +112,7 @@ describe('the collectors of the inventory', () => {
     })
   })
 
-  it('cuts a feature flag with 200,000 scopes at the documented maximum, and logs once how many were omitted', async () => {
+  it('truncates a feature flag with 200,000 scopes at the documented maximum, and logs once how many were omitted', async () => {
     const scopes = Array.from({ length: 200_000 }, (_, n) => ({ environment_scope: `e${n}` }))
     const flags = [
       { name: 'wide', active: true, strategies: [{ name: 'default', scopes }] },
@@ -136,7 +136,7 @@ describe('the collectors of the inventory', () => {
     expect((await world.store.repositories.inventoryStates.all())[0]?.omitted).toBe(0)
   })
 
-  it('exports at most 10,000 points of one inventory item', async () => {
+  it('exports at most 10,000 points per inventory item', async () => {
     const many: Thing = {
       ...{ kind: 'many', of: 'all', every: minute, atLeast: 1 },
       collect: async () => ({
@@ -148,7 +148,7 @@ describe('the collectors of the inventory', () => {
     expect((await world.store.repositories.inventoryStates.all())[0]?.omitted).toBe(3)
   })
 
-  it('reads at most a thousand items of an inventory list, and logs once how many are omitted', async () => {
+  it('reads at most a thousand items of an inventory list, and logs once how many were omitted', async () => {
     const all = Array.from({ length: 1_500 }, (_, at) => ({ id: at + 1, title: `m${at}`, due_date: '2026-07-01' }))
     world.api.misbehave = ({ path, query }) => {
       const to = Number(query.get('page') ?? 1) * 100
@@ -166,7 +166,7 @@ describe('the collectors of the inventory', () => {
     expect(state?.omitted).toBe(500)
   })
 
-  it('continues if an agent is deleted or a token is revoked while agents are read', async () => {
+  it('continues if an agent is deleted or a token is revoked while agents are being read', async () => {
     world.api.misbehave = ({ path }) =>
       path.endsWith('/cluster_agents/5/tokens') || path.endsWith('/tokens/60')
         ? restJson({ message: '404 Not found' }, 404)
@@ -222,7 +222,7 @@ describe('the collectors of the inventory', () => {
     })
     const [first] = world.api.inventory.components
     const rest = world.api.inventory.components.slice(1)
-    // The bill of materials changes and changes back. Both are reported, with different keys.
+    // The bill of materials changes and then changes back. Both changes are reported, with different keys.
     world.api.inventory.components = ['pkg:npm/fastify@5.2.0', ...rest]
     await world.pass(inventory, day + hour)
     world.api.inventory.components = [first ?? '', ...rest]
@@ -233,7 +233,7 @@ describe('the collectors of the inventory', () => {
 })
 
 describe('reading a bill of materials', () => {
-  it('continues to wait for a requested bill of materials after a restart, without a second request', async () => {
+  it('keeps waiting for a requested bill of materials after a restart, without a second request', async () => {
     await world.inventory({ dependencies: [shop] }).turn()
     const before = world.asked()
     await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
@@ -242,7 +242,7 @@ describe('reading a bill of materials', () => {
     expect(world.events).toHaveLength(1)
   })
 
-  it('reads a bill of materials whose state has no body, and whose file is on another host, without sending the token there', async () => {
+  it('reads a bill of materials whose status response has no body and whose file is on another host, without sending the token there', async () => {
     const tokens: unknown[] = []
     const storage = createServer((request, response) => {
       tokens.push(request.headers['private-token'])
@@ -278,7 +278,7 @@ describe('reading a bill of materials', () => {
     expect(world.events).toEqual([])
   })
 
-  it('gives up a bill of materials until the next day if it is never ready, and logs that', async () => {
+  it('gives up on a bill of materials until the next day if it never becomes ready, and logs that', async () => {
     world.answers(/^\/dependency_list_exports\/\d+$/, { id: 1, has_finished: false }, 202)
     await world.pass(world.inventory({ dependencies: [shop] }), hour)
     const asked = world.asked().filter(path => path.includes('dependency_list_exports'))
@@ -298,7 +298,7 @@ describe('reading a bill of materials', () => {
     expect(world.warnings).toEqual([])
   })
 
-  it('requests a bill of materials at most twice a day if it is always gone, and reports that in the log and on the page', async () => {
+  it('requests a bill of materials at most twice a day if it keeps disappearing, and reports that in the log and on the page', async () => {
     world.api.misbehave = ({ path }) => (path.endsWith('/download') ? restFaults.notFound('Not found') : undefined)
     const inventory = world.inventory({ dependencies: [shop] })
     await world.pass(inventory, hour)
@@ -332,7 +332,7 @@ describe('reading a bill of materials', () => {
   })
 })
 
-describe('the rounds of the inventory', () => {
+describe('inventory rounds', () => {
   it('redacts many points in steps that do not block the event loop', async () => {
     const points = Array.from({ length: 10_000 }, (_, n) => ({ metric: 'm', attributes: { name: `a${n}` }, value: n }))
     const cleaning = cleanCollected({ points }, createTextRedaction([]))
@@ -340,7 +340,7 @@ describe('the rounds of the inventory', () => {
     expect(await cleaning).toEqual({ points, events: undefined })
   })
 
-  it('sends exactly the documented inventory requests for many projects, a group and a query', async () => {
+  it('sends exactly the documented number of inventory requests for many projects, a group and a query', async () => {
     const many = isFull ? 50 : 12
     const projects = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n + 1))
     world.api.misbehave = ({ path }) => {
@@ -370,14 +370,14 @@ describe('the rounds of the inventory', () => {
       })
     const things = thingsOf(many)
     const inventory = world.inventory(things)
-    // Daily requests are sent in the first two minutes: each project and the group is looked up, and each bill of materials is requested.
+    // Daily requests are sent in the first two minutes: every project and the group is looked up, and every bill of materials is requested.
     await world.pass(inventory, 2 * minute)
     const first = world.asked()
     expect(first.filter(path => /^\/(projects|groups)\/[^/]+$/.test(path))).toHaveLength(many + 1 + 1)
     expect(first.filter(path => path.includes('dependency_list_exports'))).toHaveLength(many * 3)
     await world.pass(inventory, hour)
-    // Agents are read in 12 rounds, each with two requests per agent: one for its tokens and one for the token. The table lists the other requests.
-    // Daily and weekly requests were sent before.
+    // Agents are read in 12 rounds, each with two requests per agent: one to list its tokens and one for the token itself. The table lists the other
+    // requests. Daily and weekly requests were sent before.
     const rare = (many + 1) / 24 + (many * 3) / 24 + many / (7 * 24)
     const agentRequests = many * 12 * 2
     const hourly = requestsAnHour(things) - rare + agentRequests
@@ -386,7 +386,7 @@ describe('the rounds of the inventory', () => {
     expect(inventoryReference()).toContain(`${Math.ceil(requestsAnHour(thingsOf(50)))} requests per hour`)
   })
 
-  it('reads the inventory on one of two replicas, and on the other after the first has stopped', async () => {
+  it('reads the inventory on only one of two replicas, and on the other once the first has stopped', async () => {
     const [one, other] = [world.inventory({ agents: [infra] }), world.inventory({ agents: [infra] })]
     await one.turn()
     world.asked()
@@ -399,7 +399,7 @@ describe('the rounds of the inventory', () => {
     expect(world.asked().length).toBeGreaterThan(0)
   })
 
-  it('is not delayed in reading the inventory by a clock that was ahead', async () => {
+  it('reads the inventory without delay even if a due time was stored while a clock was ahead', async () => {
     const { inventoryStates } = world.store.repositories
     const ahead = { instance: world.api.url, kind: 'agents', of: infra, failures: 0, nextAt: world.now() + 90 * day }
     await inventoryStates.put(ahead)
@@ -423,7 +423,7 @@ describe('refused inventory requests', () => {
     [404, { message: '404 Project Not Found' }],
     [422, { message: 'not enforced' }],
   ])(
-    'logs a permanent refusal of an inventory request once, and repeats the request once a day: %i',
+    'logs a permanent refusal of an inventory request once, and retries the request once a day: %i',
     async (status, body) => {
       world.answers(/feature_flags$/, body, status)
       // In one of the cases, agents are also read all day, to show that other requests continue.
@@ -440,7 +440,7 @@ describe('refused inventory requests', () => {
     },
   )
 
-  it.each([503, 429])('repeats an inventory request soon, at growing intervals, after a temporary %i', async status => {
+  it.each([503, 429])('retries an inventory request with exponential backoff after a temporary %i', async status => {
     world.answers(/feature_flags$/, {}, status)
     const inventory = world.inventory({ feature_flags: [shop] })
     await world.pass(inventory, 6 * hour)
@@ -452,17 +452,17 @@ describe('refused inventory requests', () => {
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
   })
 
-  it('repeats a refused inventory request at once after a restart, because the cause may be fixed', async () => {
+  it('retries a refused inventory request at once after a restart, because the cause may be fixed', async () => {
     world.answers(/feature_flags$/, {}, 403)
     await world.inventory({ feature_flags: [shop] }).turn()
     world.api.misbehave = () => undefined
     const again = world.inventory({ feature_flags: [shop] })
-    // The lease of the previous daemon expires meanwhile.
+    // The previous daemon's lease expires meanwhile.
     await world.pass(again, 2 * minute)
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
   })
 
-  it("reads the dependency firewall's answer null as off, not as a refusal", async () => {
+  it('treats a null from the dependency firewall as off, not as a refusal', async () => {
     world.answers(/\/enablement$/, { enabled: null })
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect(await world.found()).toEqual({ 'platform.dependency_firewall.enabled': 0 })
@@ -474,15 +474,18 @@ describe('refused inventory requests', () => {
     [{ message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ enabled: false, message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ other: 1 }, undefined, /404/],
-  ])('recognises a refusal about the dependency firewall by the keys of the answer: %j', async (body, value, words) => {
-    world.answers(/\/enablement$/, body, 404)
-    await world.inventory({ dependency_firewall: [shop] }).turn()
-    expect((await world.found())['platform.dependency_firewall.enabled']).toBe(value)
-    const [state] = await world.store.repositories.inventoryStates.all()
-    expect(state?.refusal?.message ?? 'answered').toMatch(words)
-  })
+  ])(
+    'recognises a refusal about the dependency firewall by the keys of the response: %j',
+    async (body, value, words) => {
+      world.answers(/\/enablement$/, body, 404)
+      await world.inventory({ dependency_firewall: [shop] }).turn()
+      expect((await world.found())['platform.dependency_firewall.enabled']).toBe(value)
+      const [state] = await world.store.repositories.inventoryStates.all()
+      expect(state?.refusal?.message ?? 'answered').toMatch(words)
+    },
+  )
 
-  it('drops only the fields of an inventory answer that have a wrong type', async () => {
+  it('drops only the fields of an inventory response that have the wrong type', async () => {
     const flags = [{ name: 'one', active: 'yes', created_at: 7, strategies: 'none', more: {} }]
     world.answers(/feature_flags$/, flags)
     await world.inventory({ feature_flags: [shop] }).turn()

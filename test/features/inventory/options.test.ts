@@ -1,4 +1,4 @@
-// Tests how the inventory is divided between tokens, and queries whose platform does not exist.
+// Tests how the inventory is divided among tokens, and queries whose platform does not exist.
 import { expect, it } from 'vitest'
 import { fileWith } from '../../daemon/configuration/given.ts'
 import { inventory } from '../../../src/features/inventory/feature.ts'
@@ -16,7 +16,7 @@ const platforms = `platforms:
     inventory: { runners: [org, org/team], agents: [org/team/app] }
 `
 
-it('assigns each list and query of the inventory to the token with the longest matching group', () => {
+it('assigns each inventory list and query to the token with the longest matching group', () => {
   const loaded = load(`${platforms}queries:
   - { metric: open, query: a, platform: cloud, project: org/team/app }
   - { metric: all, query: a, platform: cloud }
@@ -35,7 +35,7 @@ it('assigns each list and query of the inventory to the token with the longest m
 it.each([
   [`${platforms}queries: [{ metric: a, query: b }]`, 'The query names no platform.'],
   [`${platforms}queries: [{ metric: a, query: b, platform: sky }]`, 'There is no platform sky.'],
-])('refuses a query without a platform that exists: %#', (yaml, what) => {
+])('rejects a query whose platform is missing or does not exist: %#', (yaml, what) => {
   const loaded = load(yaml)
   expect(loaded.ok ? [] : loaded.faults.map(fault => fault.what)).toEqual([what])
 })

@@ -1,4 +1,4 @@
-// Tests configured queries: the text that is sent, the points that are made of the answer, and the pauses if the platform cannot answer.
+// Tests configured queries: the text that is sent, the points that are created from the response, and the delays if the platform cannot respond.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { parse } from 'yaml'
@@ -41,13 +41,13 @@ describe('configured queries', () => {
     })
   })
 
-  it('exports one point for a query that counts', async () => {
+  it('exports one point for a counting query', async () => {
     expect(await askQuery(count, world.ask)).toEqual({
       points: [{ metric: 'platform.vcs.change.open', attributes: { team: 'shop' }, value: 23 }],
     })
   })
 
-  it("exports one point for each row of a query's answer, distinguished by its fields", async () => {
+  it("exports one point for each row of a query's result, distinguished by its fields", async () => {
     expect(await askQuery(medians, world.ask)).toEqual({
       points: [
         { metric: 'build.p50', attributes: { 'platform.query.ref': 'main' }, value: 412 },
@@ -60,7 +60,7 @@ describe('configured queries', () => {
     ['no row has its value', [{ ref: 'a' }], 'p50'],
     ['no row has a number for its value', [{ ref: 'a', p50: 'fast' }], 'p50'],
     ['there are no rows at all', undefined, 'data.nodes'],
-  ])("refuses a query's answer and names the missing field if %s", async (_, nodes, named) => {
+  ])("rejects a query's result and names the missing field if %s", async (_, nodes, named) => {
     const fields = [{ key: 'ref', label: 'Ref' }, { key: 'medianDuration' }]
     world.api.misbehave = () => restJson({ success: true, data: { count: 1, nodes }, fields })
     const error: unknown = await askQuery(medians, world.ask).catch((caught: unknown) => caught)
@@ -69,7 +69,7 @@ describe('configured queries', () => {
     expect(world.warnings).toEqual([expect.stringContaining(named)])
   })
 
-  it('refuses the answer to a counting query if it has no count, and names the missing field', async () => {
+  it('rejects the result of a counting query if it has no count, and names the missing field', async () => {
     world.api.misbehave = () => restJson({ success: true, data: { nodes: [] }, fields: [] })
     await expect(askQuery(count, world.ask)).rejects.toThrow('no usable data.count')
   })
@@ -82,7 +82,7 @@ describe('configured queries', () => {
     expect(world.warnings).toEqual([expect.stringContaining('has no usable ref')])
   })
 
-  it("reads a field under the key that the query's answer gives it, and accepts empty values and an empty list of rows", async () => {
+  it("reads a field under the key that the query's result declares for it, and accepts empty values and an empty list of rows", async () => {
     const fields = [{ field: 'p50', key: 'medianDuration', name: 'p50' }, { key: 'ref' }]
     const nodes = [
       { ref: 'main', medianDuration: 7 },
@@ -98,7 +98,7 @@ describe('configured queries', () => {
     }
   })
 
-  it('requests the next page of a query with the cursor of the previous one', async () => {
+  it('requests the next page of a query with the cursor of the previous page', async () => {
     const pages = [
       { nodes: [{ ref: 'a', p50: 1 }], pageInfo: { hasNextPage: true, endCursor: 'next' } },
       {
@@ -116,7 +116,7 @@ describe('configured queries', () => {
     expect(page).toBe(2)
   })
 
-  it("reports how many rows of a query's answer are omitted beyond the maximum", async () => {
+  it("reports how many rows of a query's result exceed the maximum and are omitted", async () => {
     const nodes = Array.from({ length: 100 }, (_, n) => ({ ref: `r${n}`, p50: n }))
     const data = { count: 2_500, nodes, pageInfo: { hasNextPage: true, endCursor: 'next' } }
     world.api.misbehave = () => restJson({ success: true, data })
@@ -131,27 +131,27 @@ describe('configured queries', () => {
     ['an object without a name', { id: 9 }, undefined],
     ['a list', [1], undefined],
     ['null', null, undefined],
-  ])('makes an attribute of a query field that is %s, with its text as the value', async (_, ref, text) => {
+  ])('exports a query field that is %s as an attribute, with its text as the value', async (_, ref, text) => {
     world.api.misbehave = () => restJson({ success: true, data: { nodes: [{ ref, p50: 1 }] } })
     const { points } = await askQuery(medians, world.ask)
     expect(points[0]?.attributes).toEqual(text === undefined ? {} : { 'platform.query.ref': text })
   })
 
-  it("repeats a query that the platform rejects the next day, and logs the platform's message", async () => {
+  it("retries a query that the platform rejects on the next day, and logs the platform's message", async () => {
     const wrong = { ...count, query: 'nonsense' }
     await expect(askQuery(wrong, world.ask)).rejects.toThrow(/Unexpected end of query.*queries/s)
     await world.pass(world.inventory([thing(wrong)]), 2 * hour)
-    // The test sent one request above, and the daemon the other one.
+    // The test sent one of the two requests above, and the daemon the other.
     expect(world.asked().filter(path => path === '/glql')).toHaveLength(2)
     expect(world.warnings).toHaveLength(1)
   })
 
-  it('treats a query as failed if the field success of its answer is null', async () => {
+  it('treats a query as failed if `success` is null in its response', async () => {
     world.api.misbehave = () => ({ status: 200, headers: {}, body: '{"success":null,"data":{"count":3}}' })
     await expect(askQuery(count, world.ask)).rejects.toThrow(/does not understand the query/)
   })
 
-  it("doubles a query's pause after each timeout, without delaying other queries", async () => {
+  it("doubles a query's interval after each timeout, without delaying other queries", async () => {
     let asked = 0
     const slow: Thing = {
       ...thing(count),

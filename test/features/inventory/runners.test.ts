@@ -20,8 +20,8 @@ const runner = (id: number, more: object = {}) => ({
   ...more,
 })
 
-describe('the collector of runners', () => {
-  it('counts the runners of a group by state, and reports the version, tags and last contact of each', async () => {
+describe('the runners collector', () => {
+  it("counts a group's runners by state, and reports the version, tags and last contact of each", async () => {
     await world.inventory({ runners: [group] }).turn()
     expect(await world.found()).toEqual({
       'cicd.worker.count available group_type': 1,
@@ -42,7 +42,7 @@ describe('the collector of runners', () => {
       'platform.cicd.worker.last_contact 33 gpu-1': { since: world.now() - 20_000 },
       'platform.cicd.worker.last_contact 34 macos-1': { since: world.now() - 5 * 3_600_000 },
     })
-    // The requests are a lookup as a project, a lookup as a group, the list of runners, and one for each runner.
+    // The requests are a lookup as a project, a lookup as a group, the list of runners, and one per runner.
     expect(world.asked()).toHaveLength(2 + 1 + 4)
   })
 
@@ -54,7 +54,7 @@ describe('the collector of runners', () => {
     expect([reading?.project, reading?.group]).toEqual([undefined, undefined])
   })
 
-  it('requests the running jobs of a runner if the platform does not report whether it is busy', async () => {
+  it("requests a runner's running jobs if the platform does not report whether it is busy", async () => {
     world.api.misbehave = ({ path }) => {
       if (path.endsWith('/projects/101/runners') || /\/projects\/\d+\/runners$/.test(path))
         return restJson([runner(1), runner(2), runner(3, { status: 'stale' }), runner(4, { paused: true })])

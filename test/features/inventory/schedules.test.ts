@@ -1,4 +1,4 @@
-// Tests the collector of pipeline schedules: its gauges, and the events that it reports once.
+// Tests the pipeline schedules collector: its gauges, and the events that it reports once.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -13,7 +13,7 @@ beforeEach(async () => {
   world = closeAfterTest(await openInventoryWorld())
 })
 
-/** Returns a platform with one schedule, which the test changes. */
+/** Returns a platform with one schedule, which the test modifies. */
 function schedule() {
   const one = {
     ...{ id: 7, description: 'nightly', ref: 'main', cron: '0 * * * *', cron_timezone: 'UTC', active: true },
@@ -29,7 +29,7 @@ function schedule() {
   return one
 }
 
-describe('the collector of schedules', () => {
+describe('the schedules collector', () => {
   it('reports the number of schedules, when each is due, and how its last pipeline ended', async () => {
     await world.inventory({ schedules: [shop] }).turn()
     expect(await world.found()).toMatchObject({
@@ -42,7 +42,7 @@ describe('the collector of schedules', () => {
     })
   })
 
-  it("reports once that a schedule's due time passed without a pipeline", async () => {
+  it('reports once that a schedule was due but started no pipeline', async () => {
     const one = schedule()
     const inventory = world.inventory({ schedules: [shop] })
     await world.pass(inventory, 40 * minute)
@@ -80,7 +80,7 @@ describe('the collector of schedules', () => {
     expect(world.events).toEqual([])
   })
 
-  it("reports a schedule's blocked owner once for each time that the account is blocked", async () => {
+  it("reports that a schedule's owner is blocked once per block", async () => {
     const one = schedule()
     one.next_run_at = new Date(world.now() + 5 * day).toISOString()
     const inventory = world.inventory({ schedules: [shop] })

@@ -1,4 +1,4 @@
-// Tests what the page of sources shows about the inventory.
+// Tests what the sources page shows about the inventory.
 import { expect, it } from 'vitest'
 import { html } from '../../../src/console/layout/html.ts'
 import { inventoryCard, inventoryLines } from '../../../src/console/sources/inventory.ts'
@@ -20,7 +20,7 @@ function words(card: ReturnType<typeof inventoryCard>): string {
     .replace(/\s+/g, ' ')
 }
 
-it('shows answered and refused inventory items with a remedy, without hidden projects by id or path', async () => {
+it('shows inventory items that were read, and refused ones with a remedy, without hidden projects by id or path', async () => {
   await using world = await openInventoryWorld()
   world.answers(/\/enablement$/, { message: '403 Forbidden' }, 403)
   await world.inventory({ feature_flags: [shop, '320'], dependency_firewall: [shop] }).turn()

@@ -29,15 +29,15 @@ export interface InventoryWorld extends AsyncDisposable {
   readonly warnings: string[]
   readonly events: { readonly event: CollectedEvent; readonly key: string }[]
   now(): number
-  /** Makes the platform answer requests whose path matches with this body. All other requests are answered as usual. */
+  /** Makes the platform respond with this body to requests whose path matches. All other requests get the usual response. */
   answers(path: RegExp, body: unknown, status?: number): void
-  /** Creates an inventory of the configured items, or of the test's own ones. */
+  /** Creates an inventory of the configured items, or of items that the test defines. */
   inventory(configured: Readonly<Record<string, readonly string[]>> | readonly Thing[]): ThingReader
   /** Runs the inventory's turns until this time has passed. */
   pass(inventory: ThingReader, ms: number): Promise<void>
   /** Returns the latest values of the gauges, by metric and attributes. */
   found(): Promise<Record<string, unknown>>
-  /** Returns the paths that were requested since the last call. */
+  /** Returns the paths requested since the last call. */
   asked(): string[]
 }
 

@@ -1,4 +1,4 @@
-// Tests how sections, log lines and own spans of a job are exported as spans and log records.
+// Tests how a job's sections, log lines and own spans are exported as spans and log records.
 import { describe, expect, it } from 'vitest'
 import { insideTelemetry } from '../../../src/features/job-insides/telemetry/insides.ts'
 import { plainAttributes } from '../../../src/core/telemetry/otlp/attribute.ts'
@@ -13,11 +13,11 @@ const settings = telemetrySettings({ profiles, insides: insideTelemetry })
 const [chunk] = stories.success!
 const t0 = chunk!.pipeline.start
 const job: InsideJob = { ...{ id: 1, kind: 'job', name: 'unit' }, start: t0, end: t0 + 9 }
-/** These times are before 1970, beyond what 64 bits of nanoseconds can express, and not a number. */
+/** Times that are before 1970, do not fit in 64 bits as nanoseconds, or are not a number. */
 const impossible = [-1, 1e16, NaN]
 
-describe('telemetry of the inside of a job', () => {
-  it('drops sections, own spans and log lines of a job that have an impossible time', () => {
+describe('telemetry from inside a job', () => {
+  it("drops a job's sections, own spans and log lines that have an impossible time", () => {
     const section = (name: string, start: number, end: number): Section => ({
       ...{ ordinal: 1, name, kind: 'script', clock: 'line', start, end },
     })

@@ -1,4 +1,4 @@
-// Tests job logs on the pages of a whole daemon with a platform: they are redacted, fetched on demand, and shown only with the admin token.
+// Tests job logs on the pages of a complete daemon with a platform: they are redacted, fetched on demand, and shown only with the admin token.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../../platform/rest/platform-server.ts'
 import { apiRoutes } from '../../../src/console/api/api.ts'
@@ -101,7 +101,7 @@ describe('job logs on the pages', () => {
     expect(text).toMatch(/<details class="log-section" *>\s*<summary>\s*(get_sources|Getting source)/)
   })
 
-  it('shows the last log lines of the failed section on the page of a failed job', async () => {
+  it("shows the last log lines of the failed section on a failed job's page", async () => {
     trace(log)
     const text = await read('/pipelines/3/7/jobs/70')
     const end = text.slice(text.indexOf('End of the log'), text.indexOf('id="facts"'))
@@ -111,7 +111,7 @@ describe('job logs on the pages', () => {
     expect(text.indexOf('It failed')).toBeLessThan(text.indexOf('End of the log'))
   })
 
-  it('leaves the log out of the page of its job if the platform refuses it or the log shows variables', async () => {
+  it("omits the log from a job's page if the platform refuses it or the log shows variables", async () => {
     for (const [body, status] of [
       ['{}', 403],
       [`CI_DEBUG_TRACE="true"\n${log}`, 200],
@@ -135,7 +135,7 @@ describe('job logs on the pages', () => {
     ['that is gone', () => trace('{}', 404), 'Open on the platform'],
     ['that is empty', () => trace(''), 'The log is empty.'],
     ['that shows variables', () => trace(`CI_DEBUG_TRACE="true"\n${log}`), 'The log is not shown'],
-  ])("explains a job's log %s", async (_, say, description) => {
+  ])('explains on the page of a job log %s why nothing is shown', async (_, say, description) => {
     say()
     const answered = await ask(page)
     expect(answered.status).toBe(200)
@@ -166,7 +166,7 @@ describe('job logs on the pages', () => {
       return value
     }
 
-    it('returns the same log lines as JSON, without their colours', async () => {
+    it('returns the log lines as JSON, without colours', async () => {
       trace(log)
       const before = traces()
       const { lines = [], ...rest } = await asJson(json)
@@ -184,7 +184,7 @@ describe('job logs on the pages', () => {
       expect(await asJson(`${json}?find=nowhere`)).toMatchObject({ found: 0, lines: [] })
     })
 
-    it("returns the omitted part of a job's log and the reason as JSON", async () => {
+    it("reports in the JSON which part of a job's log is omitted and why", async () => {
       trace(`CI_DEBUG_TRACE="true"\n${log}`)
       expect(await asJson(json)).toEqual({ as: 'traced' })
       const asked = traces()
@@ -194,7 +194,7 @@ describe('job logs on the pages', () => {
       expect(await asJson(json)).toMatchObject({ as: 'refused' })
     })
 
-    it("limits a job's log as JSON like on the page", async () => {
+    it("limits a job's log in JSON as on the page", async () => {
       trace(`${'a line that goes on\n'.repeat(200_000)}${log}`)
       const { lines = [], missing } = await asJson(json)
       expect(JSON.stringify(lines).length).toBeLessThan(12 * 2 ** 20)
@@ -202,7 +202,7 @@ describe('job logs on the pages', () => {
       expect(await asJson(`${json}?find=goes+on`)).toMatchObject({ lines: { length: 1_000 } })
     })
 
-    it("returns no job log as JSON without the token or for a hidden project, and follows the API's schema", async () => {
+    it("returns no job log as JSON without the token or for a hidden project, and conforms to the API's schema", async () => {
       const before = traces()
       expect((await fetch(house.url + json)).status).toBe(401)
       expect((await ask('/api/pipelines/301/8/jobs/80/log')).status).toBe(404)
@@ -213,12 +213,12 @@ describe('job logs on the pages', () => {
     })
   })
 
-  it("does not fetch a job's log again for an open page", async () => {
+  it("does not fetch a job's log again while its page is open", async () => {
     expect(await read(page)).not.toContain('id="live"')
   })
 })
 
-it.skipIf(chromiumPath === undefined)("opens a job's log in a browser from the page of the job", async () => {
+it.skipIf(chromiumPath === undefined)("opens a job's log from the job's page in a browser", async () => {
   trace(log)
   const browser = await launch()
   try {

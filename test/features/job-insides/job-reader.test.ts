@@ -20,7 +20,7 @@ const erase = '\r\u001b[0K'
 const settings = telemetrySettings({ profiles, insides: insideTelemetry })
 const day = 24 * 60 * minute
 
-/** The log of a job that began one second after its pipeline and failed after 50 seconds. */
+/** The log of a job that started one second after its pipeline and failed after 50 seconds. */
 const log = [
   `section_start:${t0 / 1000 + 5}:get_sources${erase}Getting source from Git repository`,
   `section_end:${t0 / 1000 + 8}:get_sources${erase}section_start:${t0 / 1000 + 8}:step_script${erase}Executing "step_script" stage`,
@@ -32,10 +32,10 @@ const log = [
   '',
 ].join('\n')
 
-describe('reading the logs of jobs', () => {
+describe('reading job logs', () => {
   let world: JobWorld
   let reader: JobReader
-  /** If set, this replaces the real function that reads a log. */
+  /** If set, replaces the real function that reads a log. */
   let reading: JobReading | undefined
   let readLog: JobReading
 
@@ -60,7 +60,7 @@ describe('reading the logs of jobs', () => {
   const failed = (id: number): ObservedJob =>
     job(id, `test ${id}`, 'failed', { started: 1, finished: 50 }, { failureReason: 'script_failure' })
 
-  it("sends one log request for each selected job, and exports the sections as spans below the job's span", async () => {
+  it("sends one log request per selected job, and exports the sections as spans below the job's span", async () => {
     await begin([failed(1), job(2, 'build', 'success', { started: 1, finished: 50 })], ['failed'])
     expect(world.platform.asked.map(({ path }) => path)).toEqual(['/api/v4/projects/3/jobs/1/trace'])
     const inside = await world.sent('traces')
@@ -95,7 +95,7 @@ describe('reading the logs of jobs', () => {
     expect(new Set(lines.map(({ spanId }) => spanId)).size).toBe(4)
   })
 
-  it('reads a log that looks unfinished once more, and then accepts it as it is', async () => {
+  it('reads a log that looks unfinished once more, then accepts it as it is', async () => {
     world.platform.reply = answer(200, log.slice(0, 300))
     await begin([failed(1)], ['failed'])
     expect(reader.counters).toMatchObject({ early: 1, read: 0 })
@@ -107,7 +107,7 @@ describe('reading the logs of jobs', () => {
     expect(world.platform.asked).toHaveLength(2)
   })
 
-  it('skips the log of one job if it is gone, and asks a project that refuses logs once a day', async () => {
+  it("skips a single job's log if it is gone, and retries a project that refuses logs once a day", async () => {
     world.platform.reply = answer(404, '{"message":"404 Not Found"}')
     await begin([failed(1), failed(2), failed(3), failed(4)], ['failed'])
     expect(world.platform.asked).toHaveLength(4)
@@ -116,7 +116,7 @@ describe('reading the logs of jobs', () => {
     await world.finish(later, { reads: { sections: ['failed'] }, pipelineId: 8 })
     await reader.drain()
     const refused = world.platform.asked.length - 4
-    // Only the requests that were sent at the same time are refused, not all of them.
+    // Only the requests that were in flight at the first refusal are refused, not all requests.
     expect(refused).toBeGreaterThanOrEqual(3)
     expect(refused).toBeLessThan(8)
     expect(reader.counters.withheld).toBe(8 - refused)
@@ -130,7 +130,7 @@ describe('reading the logs of jobs', () => {
     expect(await world.store.repositories.refusedEndpoints.all()).toEqual([])
   })
 
-  it("gives up a log after some tries if Pipespan's own code fails, without affecting other jobs", async () => {
+  it("gives up on a log after some attempts if Pipespan's own code fails, without affecting other jobs", async () => {
     reading = async (...given) => {
       if (given[1].id === 1) throw new RangeError('Maximum call stack size exceeded')
       return readLog(...given)
@@ -145,7 +145,7 @@ describe('reading the logs of jobs', () => {
     expect(await world.queue.count()).toMatchObject({ due: 0, later: 0 })
   })
 
-  it("follows a log's redirect to a storage without sending the token, and retries if the storage refuses", async () => {
+  it("follows a log's redirect to object storage without sending the token, and retries if the storage refuses", async () => {
     await using storage = await startPlatform(answer(403, 'Request has expired'))
     world.platform.reply = (_, response) =>
       response.writeHead(302, { location: `${storage.url}/log?signature=1` }).end()

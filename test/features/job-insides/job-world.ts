@@ -1,5 +1,5 @@
-// Provides a platform that answers over HTTP and a store on real SQLite. Job logs and reports are read between the two under a clock that the test
-// moves.
+// Provides a platform that responds over HTTP and a store on real SQLite. Job logs and reports are read from the platform into the store under a
+// clock that the test moves.
 import { gzipSync } from 'node:zlib'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
 import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
@@ -24,7 +24,7 @@ const needlessReadings = Object.fromEntries(
   jobReadables.map(what => [what, async () => ({ as: 'needless' as const })]),
 ) as unknown as Record<JobReadable, JobReading>
 
-/** Answers with this file, compressed as the platform stores it. */
+/** Responds with this file, compressed as the platform stores it. */
 export const packed =
   (text: string): Reply =>
   (_, response) =>
@@ -33,7 +33,7 @@ export const packed =
 const nothing: JobReadRules = { sections: [], lines: [], tests: false, reports: [], spans: false, project: () => true }
 
 interface FinishOptions {
-  /** The rules for what is read. By default, nothing is read. */
+  /** The rules for which logs and reports are read. By default, none are. */
   readonly reads: Partial<JobReadRules>
   readonly pipelineId?: number | undefined
   readonly facts?: Partial<PipelineFacts> | undefined

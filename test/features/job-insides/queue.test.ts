@@ -27,7 +27,7 @@ const hour = 60 * minute
 const traces: ExportQueue = { destination: 'default', signal: 'traces' }
 const key = { instance, pipelineId: 7 }
 
-/** Takes the snapshot of the run's next attempt, and adds the log of each of its jobs to the queue. */
+/** Takes the snapshot of the run's next attempt, and queues the log of each of its jobs. */
 function taking(): RunWork {
   const work = snapshotWork(7, chunk => ({ chunk, to: [traces] }))
   return {
@@ -86,7 +86,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
       .sort(([a], [b]) => a - b)
   }
 
-  it('leases each job read to one worker, with the chunk of the job, and to the next worker if it was not finished', async () => {
+  it("leases each job read, with the job's chunk, to one worker, and to another if the first does not finish it", async () => {
     const [first] = await take(1)
     expect(first).toMatchObject({ jobId: 1, what: 'log', tries: 0, chunk: { key, attempt: 1, number: 1 } })
     expect(await take()).toMatchObject([{ jobId: 2 }])
@@ -95,7 +95,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect((await take()).map(({ jobId }) => jobId)).toEqual([1, 2])
   })
 
-  it('releases the job reads that a crashed process had leased at the start, if only one process may serve the store', async () => {
+  it('releases the job reads leased by a crashed process at start, if only one process may serve the store', async () => {
     expect(await take()).toHaveLength(2)
     await store.reclaim()
     expect(await take()).toHaveLength(name === 'SQLite' ? 2 : 0)
@@ -120,7 +120,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect((await store.runs.get(key))?.run.jobs.size).toBe(2)
   })
 
-  it('calls features that report on a job read in any case, with whether a destination takes its chunk', async () => {
+  it('lets features report on every job read, and tells them whether a destination takes its chunk', async () => {
     const [first, second] = await take()
     const told: boolean[] = []
     const reports: InsideOutlets['reports'] = (_, { isSent }) => {
@@ -136,7 +136,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect((await numbers()).filter(([, kind]) => kind === 'job')).toHaveLength(1)
   })
 
-  it('returns the tests of a job from its newest chunks', async () => {
+  it("returns a job's tests from its newest chunks", async () => {
     const [read] = await take(1)
     if (read === undefined) throw new Error('nothing to read')
     await apply(read)
@@ -169,7 +169,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     ])
   })
 
-  it('respects deferrals of job reads, counts tries, and removes dropped entries', async () => {
+  it('defers job reads as requested, counts attempts, and removes dropped entries', async () => {
     const [one, two] = (await take()).toSorted((a, b) => a.jobId - b.jobId)
     if (one === undefined || two === undefined) throw new Error('nothing to read')
     await queue.defer(one, 5_000, true)
@@ -188,7 +188,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
         jobReadStep({ sections: [], lines: [], tests: true, reports: ['coverage'], spans: false, project: () => true }),
       ],
     }
-    /** Applies an answer of the platform that lists these artifacts of a job. */
+    /** Applies a platform response that lists these artifacts of a job. */
     const answered = async (artifactSizes: Record<string, number>, finished = 50, id = 1): Promise<unknown> => {
       const one = job(id, `build ${id}`, 'failed', { started: finished - 45, finished }, { artifactSizes })
       return store.runs.transact([
@@ -207,7 +207,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
       for (const read of await take()) await apply(read)
     })
 
-    it('reads each report that is listed after the snapshot once, with the chunk of its job', async () => {
+    it("reads each report that is listed after the snapshot once, with the job's chunk", async () => {
       await answered({ junit: 900, cobertura: 80 })
       const both = [
         [1, 'tests', 1, 1],
@@ -243,7 +243,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
       expect(await asks(9)).toEqual([])
     })
 
-    it('does not read a late report if the chunk of its job was deleted', async () => {
+    it("does not read a late report if its job's chunk was deleted", async () => {
       const { token, items } = await store.outbox.lease(traces, 100, minute)
       const done = items.map(({ id }) => ({ id, as: 'delivered' as const }))
       await store.outbox.settle(token, done)

@@ -1,5 +1,5 @@
-// Tests how job logs are read: for which jobs, how much of each log, and what each line becomes. The logs come over HTTP from a platform that answers
-// with any log.
+// Tests how job logs are read: for which jobs, how much of each log, and what each line is exported as. The logs are served over HTTP by a platform
+// that returns arbitrary logs.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLogReading } from '../../../src/features/job-insides/read-log.ts'
 import { insideCounters } from '../../../src/features/job-insides/counts.ts'
@@ -45,7 +45,7 @@ const asked: JobRead = {
 
 type Options = Partial<LogReadingOptions & InsideRules>
 
-describe('reading one log', () => {
+describe('reading a single log', () => {
   let platform: PlatformServer
   let close: () => Promise<void>
   let client: RestClient
@@ -78,7 +78,7 @@ describe('reading one log', () => {
   const linesOf = async (log: string, options: Options = {}): Promise<readonly LogLine[]> =>
     (await insides(log, options)).flatMap(({ lines = [] }) => lines)
 
-  it('exports the beginning and the end of a long log, and a record of how much is missing between them', async () => {
+  it('exports the beginning and the end of a long log, with a record of how much is missing in between', async () => {
     const linesMax = 64 * 1024
     const lines = await linesOf(Array.from({ length: 5_000 }, (_, at) => `${at} ${'x'.repeat(100)}\n`).join(''), {
       linesMax,
@@ -97,7 +97,7 @@ describe('reading one log', () => {
     expect(lines.at(-1)?.number).toBe(5_000)
   })
 
-  it('exports log lines of at most 16 KiB, and cuts longer ones between characters', async () => {
+  it('exports log lines of at most 16 KiB, and truncates longer ones between characters', async () => {
     const [line] = await linesOf(`${'é'.repeat(30_000)}\n`)
     expect(Buffer.byteLength(line?.text ?? '')).toBeLessThanOrEqual(16 * 1024)
     expect(Buffer.byteLength(line?.text ?? '')).toBeGreaterThan(16 * 1024 - 4)
@@ -111,7 +111,7 @@ describe('reading one log', () => {
     expect([await read('success'), await read('failed'), await read('canceled')]).toEqual(['early', 'early', 'read'])
   })
 
-  it("exports no lines of a log that shows the job's variables, but still its sections as spans", async () => {
+  it("exports no lines of a log that shows the job's variables, but still exports its sections as spans", async () => {
     const log = `section_start:${t0 / 1_000}:step_script${erase}\nexport CI_JOB_ID=1\nexport CI_JOB_TOKEN=x\nexport CI_COMMIT_SHA=y\nsecret\n`
     const reading = readingOf({ sections: ['all'] })
     platform.reply = answer(200, log)
@@ -121,7 +121,7 @@ describe('reading one log', () => {
     expect(reading.counters).toMatchObject({ cutLogs: { debug_trace: 1 }, lines: { true: 0 } })
   })
 
-  it('exports no log lines of a pipeline with debug trace, and does not fetch a log for its lines alone', async () => {
+  it('exports no log lines of a pipeline with debug trace, and does not fetch a log only for its lines', async () => {
     const traced = {
       ...chunk,
       pipeline: { ...chunk.pipeline, facts: { ...chunk.pipeline.facts, isDebugTraced: true } },
@@ -149,7 +149,7 @@ describe('reading one log', () => {
   })
 })
 
-describe('choice of jobs whose logs are read', () => {
+describe('selection of jobs whose logs are read', () => {
   const read = (rules: Partial<JobReadRules>, more: Partial<JobSnapshot> = {}): unknown => {
     const of = { run: {} as Run, isSent: true }
     const step = jobReadStep({ ...nothing, ...rules })
@@ -168,7 +168,7 @@ describe('choice of jobs whose logs are read', () => {
   })
 })
 
-it('treats a job as slow if it took longer than 95 % of at least twenty runs within thirty days', async () => {
+it('treats a job as slow if it took longer than 95 % of its runs within thirty days, given at least twenty', async () => {
   const asked: unknown[] = []
   let runs = 19
   const of: PastDurations['of'] = async (...question) => {

@@ -1,4 +1,4 @@
-// Generates the part of docs/ATTRIBUTES.md about the insides of jobs from the tables of their attributes.
+// Generates the section of docs/ATTRIBUTES.md on job insides from their attribute tables.
 import { code } from '../../../scripts/docs/markdown.ts'
 import {
   dotenvAttributes,

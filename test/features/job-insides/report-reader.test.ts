@@ -1,4 +1,4 @@
-// Tests job reports other than test reports, with a real platform's answers over HTTP and a real store: which ones are requested, and that each is
+// Tests job reports other than test reports, with real platform responses over HTTP and a real store: which ones are requested, and that each is
 // exported once.
 import { insideTelemetry } from '../../../src/features/job-insides/telemetry/insides.ts'
 import { gzipSync } from 'node:zlib'
@@ -38,7 +38,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 const settings = telemetrySettings({ profiles, insides: insideTelemetry, drop: ['*.SECRET_*'] })
 const day = 24 * 60 * minute
 
-describe('job reports other than test reports, and own spans of jobs', () => {
+describe("job reports other than test reports, and jobs' own spans", () => {
   let world: JobWorld
   let platform: PlatformServer
   let store: Store
@@ -46,7 +46,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
   let reports: ReturnType<typeof createReportReading>
   let counters: InsideCounters
   let faults: string[] = []
-  /** The platform's answers for job reports, by type. */
+  /** The platform's responses for job reports, by type. */
   let artifacts: Partial<Record<ReportType, Reply>> = {}
   /** The files in the archive of a job's artifacts, by path. */
   let files: Record<string, Reply> = {}
@@ -115,7 +115,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
       ])
   }
 
-  it('sends one request for each report of a job, and none for a job without reports', async () => {
+  it('sends one request per report of a job, and none for a job without reports', async () => {
     artifacts = { metrics: packed('size 1'), dotenv: packed('VERSION=1') }
     await finish([withReports(1, 'metrics', 'dotenv', 'lsif'), withReports(2), job(3, 'x', 'success', { finished: 9 })])
     expect(platform.asked.map(({ path, query }) => [path, String(query)]).sort()).toEqual([
@@ -127,7 +127,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     expect(reader.counters).toMatchObject({ read: 2, refused: 0 })
   })
 
-  it('exports metrics reports as gauges with their own names, by job, ref and label', async () => {
+  it('exports metrics reports as gauges named as in the report, by job, ref and label', async () => {
     artifacts = {
       metrics: packed('bundle:size{part="app",owner="ACME-12"} 5\nbundle:size{part="vendor"} 7\np95 0.5\ncoverage 3'),
     }
@@ -172,7 +172,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     expect(ofOne).toContainEqual(['platform.report.m_1_0', { 'otel.metric.overflow': true }, 1])
   })
 
-  it('exports a dotenv report as one record of the job with the allowed keys, without secrets', async () => {
+  it('exports a dotenv report as one record of the job, with the allowed keys and without secrets', async () => {
     artifacts = {
       dotenv: packed('VERSION=1.2\nIMAGE=x:ACME-77\nDB_PASSWORD=correct-horse-9\nUNNAMED=leaves not\nSECRET_ID=7'),
     }
@@ -187,7 +187,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
       'platform.report.dotenv.IMAGE': 'x:[REDACTED]',
       'platform.report.dotenv.DB_PASSWORD': '[REDACTED]',
     })
-    // The count includes SECRET_ID, although no attribute may have that name.
+    // SECRET_ID is counted, although no attribute may have that name.
     expect(counters.values).toEqual({ true: 4, false: 0 })
     expect(Buffer.from(bytes).toString()).not.toContain('leaves not')
     expect(JSON.stringify(await store.totals.read(10))).not.toContain('leaves not')
@@ -221,7 +221,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     expect(reader.counters).toMatchObject({ read: 4, empty: 1 })
   })
 
-  it('counts reports that cannot be read with the reason, without affecting other reports', async () => {
+  it('counts unreadable reports by reason, without affecting other reports', async () => {
     artifacts = {
       metrics: answer(200, 'PK\u0003\u0004 an archive'),
       dotenv: answer(200, '\u0000\u0001\u0002\u0003 no gzip'),
@@ -234,14 +234,14 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     expect(faults.map(one => one.split(':')[0]).sort()).toEqual(['entities', 'not_gzip', 'not_xml', 'truncated'])
     expect(await series()).toHaveLength(1)
     const { refusedEndpoints } = store.repositories
-    // For metrics, the platform only serves archives, so that type is refused for all jobs. The expired scan was refused for this job alone.
+    // For metrics, the platform serves only archives, so that type is refused for all jobs. The expired scan was refused only for this job.
     const refused = (await refusedEndpoints.all()).filter(({ since }) => since !== undefined)
     expect(refused.map(({ what, project }) => [what, project])).toEqual([['metrics', 0]])
     expect(reader.counters).toMatchObject({ read: 1, empty: 4, refused: 2, failed: 0 })
     expect([...(counters.reports.get('jacoco') ?? [])]).toEqual([['not_xml', 1]])
   })
 
-  it('requests reports of a type that the platform does not know again after a day', async () => {
+  it('requests reports of a type unknown to the platform again after a day', async () => {
     artifacts = { sarif: answer(400, '{"error":"file_type does not have a valid value"}') }
     await finish([withReports(1, 'sarif')])
     await finish([withReports(2, 'sarif')], 8)
@@ -270,7 +270,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(one => one.spans))
   }
 
-  it("exports a job's own spans below the job's span, with their own ids", async () => {
+  it("exports a job's own spans below the job's span, with their original ids", async () => {
     const attributes = [
       { key: 'cicd.pipeline.task.run.id', value: { stringValue: 'mine' } },
       { key: 'owner', value: { stringValue: 'ACME-12' } },
@@ -333,7 +333,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     expect(await sentSpans()).toEqual([])
   })
 
-  it('counts invalid or excess own spans of a job without affecting the others', async () => {
+  it("counts a job's invalid or excess own spans without affecting the others", async () => {
     files = {
       'telemetry/a b.otlp.json': answer(
         200,
@@ -357,7 +357,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     expect(await sentSpans()).toHaveLength(1_000)
   })
 
-  it('refuses own spans of a job that imitate spans of this or another pipeline', async () => {
+  it('rejects own spans of a job that imitate spans of this or another pipeline', async () => {
     const of = { key: { instance: world.client.instance, pipelineId: 7 }, attempt: 1 }
     const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 7 } as const
     const taken = [1, 2].map(id => jobSpanId({ ...of, trace }, { id, kind: 'job' }))
@@ -399,7 +399,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     expect(own).toMatchObject({ droppedAttributesCount: claims.length })
   })
 
-  it('stops at a limit when it reads own spans that are built to cost time and memory', async () => {
+  it('limits the reading of own spans that are crafted to cost time and memory', async () => {
     const list = (item: string, times: number): string => Array<string>(times).fill(item).join(',')
     const spanWith = (id: string, more: string): string => `${JSON.stringify(span(id)).slice(0, -1)},${more}}`
     const file = (own: string): string => `{"resourceSpans":[{"scopeSpans":[{"spans":[${own}]}]}]}`
@@ -433,7 +433,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     expect(longKey?.attributes).toHaveLength(1)
   })
 
-  it('exports no own spans of a job if the file is missing, invalid, too large or of another format', async () => {
+  it('exports no own spans of a job if the file is missing, invalid, too large or in another format', async () => {
     files = { 'more.otlp.jsonl': answer(200, 'no JSON at all') }
     await finish([withReports(1)], 7, true)
     files = {
@@ -446,7 +446,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     expect(await sentSpans()).toEqual([])
   })
 
-  it('reads a report after the next start and counts it once if the daemon stops while it reads the report', async () => {
+  it('rereads a report after a restart and counts it once if the daemon stopped while reading it', async () => {
     const { promise: isAsked, resolve: asked } = Promise.withResolvers<undefined>()
     artifacts = {
       codequality: (_, response) => {
@@ -474,7 +474,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
     artifacts = { cobertura: coverageOf(size) }
     const before = liveMemory()
     const live: number[] = []
-    // The number of measurements is limited. After other test files have run in this process each one is slow, and would leave no time for the
+    // The number of measurements is limited: after other test files have run in this process, each one is slow, and they would leave no time for the
     // reading itself.
     const watch = setInterval(() => live.length < 5 && live.push(liveMemory()), 200)
     await finish([withReports(1, 'cobertura')])
@@ -485,7 +485,7 @@ describe('job reports other than test reports, and own spans of jobs', () => {
   })
 })
 
-/** Answers with a coverage report of this size. It consists of gzip members with one part of the report each, so that it is generated quickly. */
+/** Responds with a coverage report of this size. Each gzip member contains one part of the report, so that it is generated quickly. */
 function coverageOf(size: number): Reply {
   const line = '<line number="1" hits="1" condition="a long text, as some reports have"/>'
   const part = gzipSync(line.repeat(10_000))

@@ -27,11 +27,11 @@ describe('configuration of job logs and reports', () => {
       'reports: [dotenv]',
       'Dotenv reports are enabled, but no key is allowed to be exported.',
     ],
-  ])('refuses a configuration of job logs and reports: %s', (_, yaml, what) => {
+  ])('rejects a configuration of job logs and reports: %s', (_, yaml, what) => {
     expect(faults(given, yaml)).toEqual([expect.stringContaining(what)])
   })
 
-  it('refuses projects whose platform is not configured, and names the platform', () => {
+  it('rejects projects whose platform is not configured, and names the platform', () => {
     const two = "platforms: [{ name: cloud, url: 'https://git.example.com', webhook: { token: one-secret } }]"
     expect(faults({}, `${two}\njob: { projects: ['cloud:org/**', 'clout:org/**'] }`)).toEqual([
       expect.stringContaining('“clout:org/**” is for the platform clout, which is not configured.'),

@@ -1,4 +1,4 @@
-// Reads the test results in a store, without a scope.
+// Reads the stored test results without a scope.
 import { testMemory, type TestMemory } from '../../../src/features/job-insides/test-memory.ts'
 import { testReads, type TestReads } from '../../../src/features/job-insides/test-reads.ts'
 import { unbounded } from '../../../src/core/store/sql/reading.ts'

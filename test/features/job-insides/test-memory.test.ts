@@ -73,7 +73,7 @@ describe.each([
     expect(await names({ passed: [2, 3], failed: [1] })).toEqual(['test 1'])
   })
 
-  it('counts the flaky tests that were found on each day', async () => {
+  it('counts the flaky tests found on each day', async () => {
     const day = 24 * 3_600_000
     const [first, project] = [Math.floor(now / day) * day, `acme/shop-${projectId}`]
     const since = first - 2 * day
@@ -91,7 +91,7 @@ describe.each([
     expect(await tests.flakyDays({ project: new Set(), since })).toEqual([])
   })
 
-  it('reports a flaky test once for each revision', async () => {
+  it('reports a flaky test once per revision', async () => {
     await record({ failed: [1] })
     expect(await names({ passed: [1] })).toEqual(['test 1'])
     expect(await names({ failed: [1] })).toEqual([])
@@ -129,7 +129,7 @@ describe.each([
     expect(figures.map(({ times }) => times)).toEqual([1, 1])
   })
 
-  it('reports a flaky test once if two reports are read at the same time', async () => {
+  it('reports a flaky test once if two reports are read concurrently', async () => {
     const found = await Promise.all([
       record({ failed: [1] }),
       record({ passed: [1] }),
@@ -157,7 +157,7 @@ describe.each([
     expect(await tests.figures('slow', { ...of, since: now + 1 })).toEqual([])
   })
 
-  it('counts each job that failed with flaky tests once, however many of its tests are flaky', async () => {
+  it('counts each job that failed because of flaky tests once, however many of its tests are flaky', async () => {
     const project = `acme/shop-${projectId}`
     const time = async (more: object = {}) => tests.flakyTime({ project, since: 0, ...more })
     await record({ failed: [1, 2, 3] }, { lostMs: 40_000 })
@@ -168,7 +168,7 @@ describe.each([
     expect(await time()).toEqual([{ project, jobs: 2, lostMs: 47_000 }])
     const figures = await tests.figures('flaky', { project, since: 0, limit: 10 })
     expect(figures.map(({ costMs }) => costMs)).toEqual([47_000, 40_000, 40_000])
-    // These are a job of another revision, and a job that failed for another reason.
+    // One job has another revision, and one failed for another reason.
     await record({ failed: [1] }, { lostMs: 500, revision: 'def' })
     await record({ passed: [1], flaky: [4] }, { lostMs: 900, revision: 'def' })
     expect(await time()).toEqual([{ project, jobs: 3, lostMs: 47_500 }])
@@ -190,7 +190,7 @@ describe.each([
     expect((await tests.figures('flaky', { ...of, limit: 9 })).map(({ costMs }) => costMs)).toEqual([31_000, 31_000])
   })
 
-  it('sums the time of the jobs that failed with flaky tests exactly, whatever fails and passes when', async () => {
+  it('sums the time of the jobs that failed with flaky tests exactly, whichever tests fail and pass, and when', async () => {
     const outcome = fc.record({
       failed: fc.subarray([1, 2, 3, 4]),
       revision: fc.constantFrom('abc', 'def'),
@@ -235,7 +235,7 @@ describe.each([
     expect(await dates('failed', now)).toEqual([now])
   })
 
-  it('deletes test results after their retention time', async () => {
+  it('deletes test results after their retention period', async () => {
     await record({ failed: [1] })
     await record({ passed: [1] })
     now += 1_000
@@ -266,7 +266,7 @@ describe.each([
     expect(left.map(({ name }) => name)).not.toContain('test 0')
     expect(left.map(({ name }) => name)).toContain('test 11')
     expect(await tests.figures('failed', { ...of, project: `acme/shop-${kept}` })).toHaveLength(1)
-    // The cost of flaky tests is kept: of test 5001, and of the tests 0, 5 and 10, which also passed.
+    // The costs of flaky tests are kept: of test 5001, and of tests 0, 5 and 10, which also passed.
     expect(left.map(({ name }) => name)).not.toContain('test 5001')
     expect(await tests.flakyTime({ since: 0, project: `acme/shop-${projectId}` })).toMatchObject([{ jobs: 4 }])
   })

@@ -1,5 +1,4 @@
-// Tests the test reports of jobs, with a real platform's answers over HTTP and a real store: which reports are requested, and that each is exported
-// once.
+// Tests jobs' test reports, with real platform responses over HTTP and a real store: which reports are requested, and that each is exported once.
 import { insideTelemetry } from '../../../src/features/job-insides/telemetry/insides.ts'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
@@ -30,7 +29,7 @@ const settings = telemetrySettings({ profiles, insides: insideTelemetry, eventNa
 
 const passing = pytest.replace(/<failure.*?<\/failure>/s, '')
 
-describe('test reports of jobs', () => {
+describe("jobs' test reports", () => {
   let world: JobWorld
   let platform: PlatformServer
   let store: Store
@@ -104,7 +103,7 @@ describe('test reports of jobs', () => {
       { failureReason: 'script_failure', artifactSizes: { junit: 900 }, ...more },
     )
 
-  /** Makes the platform answer with its own report, and refuse artifacts. */
+  /** Makes the platform serve its own report, and refuse artifacts. */
   function offersOnly(report: unknown, status: number, refusal: unknown = { message: '404 Not Found' }): void {
     const headers = { 'content-type': 'application/json' }
     platform.reply = (asked, response) =>
@@ -114,7 +113,7 @@ describe('test reports of jobs', () => {
       )
   }
 
-  it('sends one request for each job with a test report, and none for other jobs', async () => {
+  it('sends one request per job with a test report, and none for other jobs', async () => {
     await finish([
       tested(1),
       job(2, 'lint', 'success', { finished: 9 }, { artifactSizes: { trace: 5 } }),
@@ -129,7 +128,7 @@ describe('test reports of jobs', () => {
     expect(counters.testReports).toEqual(new Map([['none', 1]]))
   })
 
-  it('exports one event for a test report and one for each failed test, with the span of the job', async () => {
+  it("exports one event per test report and one per failed test, with the job's span", async () => {
     await finish([tested(1)])
     const all = await records()
     expect(all.map(({ eventName, severityNumber }) => [eventName, severityNumber])).toEqual([
@@ -169,7 +168,7 @@ describe('test reports of jobs', () => {
     ])
   })
 
-  it('reports a test once as flaky if it failed in one job and passed in another on the same code', async () => {
+  it('reports a test as flaky once if it failed in one job and passed in another on the same code', async () => {
     await finish([tested(1)])
     await records()
     platform.reply = packed(passing)
@@ -202,7 +201,7 @@ describe('test reports of jobs', () => {
     expect(flaky.map(({ attributes }) => attributes['test.case.name'])).toEqual(names)
   })
 
-  it('charges a test only with the time of the jobs that failed because of it', async () => {
+  it('attributes to a test only the time of the jobs that failed because of it', async () => {
     const cost = async (question: 'failed' | 'flaky') =>
       (await testsOf(store).figures(question, { since: 0, limit: 10 })).map(({ name, times, costMs }) => [
         ...[name.split('.').at(-1), times, costMs],
@@ -224,7 +223,7 @@ describe('test reports of jobs', () => {
     expect(await cost('flaky')).toEqual([['test_discount', 1, 49_001]])
   })
 
-  it('exports spans of test suites and cases within the span of their job, if configured', async () => {
+  it("exports spans of test suites and cases within their job's span, if configured", async () => {
     begin('cases')
     const at = new Date(t0 + 5_000).toISOString().slice(0, 19)
     const own = `<testsuites><testsuite name="timed" timestamp="${at}" time="2"><testcase name="a" time="1"/></testsuite>`
@@ -244,7 +243,7 @@ describe('test reports of jobs', () => {
     expect(all[2]?.parentSpanId).toBe(all[0]?.parentSpanId)
   })
 
-  it("estimates the times of tests within the script's section if the job's sections are read", async () => {
+  it("estimates test times within the script's section if the job's sections are read", async () => {
     begin('suites', true)
     const other =
       '<testsuites><testsuite name="untimed" time="3"><testcase name="b" time="3"/></testsuite></testsuites>'
@@ -258,7 +257,7 @@ describe('test reports of jobs', () => {
     expect(suite).toMatchObject({ name: 'untimed', start: t0 + 10_000, end: t0 + 13_000, estimated: true })
   })
 
-  it('exports tests without secrets and e-mail addresses in any text', async () => {
+  it('removes secrets and email addresses from all exported test texts', async () => {
     begin('cases')
     const token = 'glpat-abcdefghij0123456789'
     const words = `ACME-4711 ${token} jane@example.com`
@@ -293,7 +292,7 @@ describe('test reports of jobs', () => {
       })
       const report = { test_suites: [suite('unit', 'failed'), suite('e2e', 'success')] }
       offersOnly(report, 400, { [key]: 'file_type does not have a valid value' })
-      // Each job has its own chunk. Still, the suite is exported with the first parallel job that has a report.
+      // Each job has its own chunk, but the suite is exported only with the first parallel job that has a report.
       const parallel = [1, 2, 3].map(id => tested(id, { name: `unit ${id}/3`, ...(id === 1 && { artifactSizes: {} }) }))
       await finish([...parallel, tested(4, { name: 'e2e' })], 7, { chunkSize: 1 })
       expect(replaced).toEqual([expect.stringContaining('400')])
@@ -313,7 +312,7 @@ describe('test reports of jobs', () => {
     },
   )
 
-  it("reports that the platform's own test report declares more failures than it contains", async () => {
+  it("reports that the platform's own test report declares more failures than it lists", async () => {
     const suite = (failed_count: number) => ({
       ...{ name: 'unit', total_time: 1, failed_count, error_count: 1 },
       test_cases: [
@@ -332,7 +331,7 @@ describe('test reports of jobs', () => {
     expect(Object.fromEntries(faults)).toEqual({ 1: 'mismatch', 2: undefined })
   })
 
-  it('drops and counts test times of more than ten times the duration of their job', async () => {
+  it('drops and counts test times that exceed ten times the duration of their job', async () => {
     const suites = [
       '<testsuite name="a day" time="86400"><testcase name="p" time="2"/><testcase name="q" time="1"/></testsuite>',
       '<testsuite name="parallel" time="490"><testcase name="r" time="1"/></testsuite>',
@@ -361,21 +360,21 @@ describe('test reports of jobs', () => {
     ])
   })
 
-  it('accepts any test time if parallel jobs share the report', async () => {
+  it('accepts any test time if parallel jobs share a report', async () => {
     const cases = [{ status: 'success', name: 'p', execution_time: 1 }]
     offersOnly({ test_suites: ['unit', 'e2e'].map(name => ({ name, total_time: 900, test_cases: cases })) }, 400)
     await finish([tested(2, { name: 'unit 1/40' }), tested(3, { name: 'unit 2/40' }), tested(4, { name: 'e2e' })])
     expect([counters.testReports.get('none'), counters.droppedTimes]).toEqual([2, 1])
   })
 
-  it("reads tests from the platform's own report if the artifacts answer 404, and logs that once", async () => {
+  it("reads tests from the platform's own report if artifact requests return 404, and logs that once", async () => {
     const names = Array.from({ length: 12 }, (_, n) => `unit-${String.fromCharCode(97 + n)}`)
     const cases = [{ status: 'success', name: 'adds', classname: 'Cart', execution_time: 1 }]
     offersOnly({ test_suites: names.map(name => ({ name, total_time: 1, test_cases: cases })) }, 404)
     await finish(names.map((name, n) => tested(n + 1, { name })))
     expect((await records()).map(one => one.eventName)).toEqual(names.map(() => 'platform.test.report'))
     const askedFor = (last: string) => platform.asked.filter(({ path }) => path.endsWith(last)).length
-    // Four jobs are read at the same time. After three refusals in a row, no further artifact is requested.
+    // Four jobs are read concurrently. After three refusals in a row, no more artifacts are requested.
     expect(askedFor('/artifacts')).toBeLessThan(8)
     expect(askedFor('/test_report')).toBe(1)
     expect(replaced).toEqual([expect.stringContaining('404')])
@@ -388,7 +387,7 @@ describe('test reports of jobs', () => {
     expect(reader.counters).toMatchObject({ read: 13, refused: 0 })
   })
 
-  it('exports no tests for a job whose artifact is gone, and still requests those of other jobs', async () => {
+  it('exports no tests for a job whose artifact is gone, and still requests the artifacts of other jobs', async () => {
     offersOnly({ test_suites: [] }, 404)
     for (const pipelineId of [7, 8, 9, 10]) await finish([tested(pipelineId)], pipelineId)
     expect(platform.asked.filter(({ path }) => path.endsWith('/artifacts'))).toHaveLength(4)
@@ -396,7 +395,7 @@ describe('test reports of jobs', () => {
     expect([await records(), replaced]).toEqual([[], []])
   })
 
-  it('counts and compares tests with equal names separately, with a span for each', async () => {
+  it('counts and compares tests with the same name separately, with a span for each', async () => {
     begin('cases')
     const suite = (...all: readonly string[]) =>
       `<testsuite name="s">${all.map(one => `<testcase classname="C" name="x">${one}</testcase>`).join('')}</testsuite>`
@@ -444,7 +443,7 @@ describe('test reports of jobs', () => {
     expect(await world.queue.count()).toMatchObject({ due: 0, later: 0 })
   })
 
-  it('fetches test reports from another storage without sending the token', async () => {
+  it('fetches test reports from external storage without sending the token', async () => {
     await using storage = await startPlatform(packed(pytest))
     platform.reply = (_, response) => response.writeHead(302, { location: `${storage.url}/junit?signature=1` }).end()
     await finish([tested(1)])
@@ -459,7 +458,7 @@ describe('test reports of jobs', () => {
     expect((await records()).map(one => one.attributes['platform.test.report.fault'])).toEqual(['too_large'])
   })
 
-  it('splits the tests of a job into chunks that each fit one request, and counts them with the first', async () => {
+  it("splits a job's tests into chunks that each fit one request, and counts them with the first chunk", async () => {
     const cases = Array.from(
       { length: 100 },
       (_, n) =>

@@ -1,4 +1,4 @@
-// Tests what the pages and the API show about tests: the failed tests of a job, and the flaky, failing and slow tests of projects.
+// Tests what the pages and the API show about tests: a job's failed tests, and the flaky, failing and slow tests of projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { flakyTests } from '../../../src/features/job-insides/pages/test-figures.ts'
 import { failedTestsIn } from '../../../src/features/job-insides/failed-tests.ts'
@@ -41,14 +41,14 @@ beforeAll(async () => {
 })
 afterAll(async () => house.close())
 
-/** Returns the reads of the pages, without a scope. */
+/** Returns the pages' read access without a scope. */
 const parts = (): Pick<PagesParts, 'on'> => ({ on: make => house.daemon.store.on(sql => make(unbounded(sql))) })
 
 const read = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
 const ask = async (path: string): Promise<unknown> => (await fetch(`${house.url}/api${path}`)).json()
 
-describe('tests of a job on the pages', () => {
-  it('shows failed tests on the page of their job, with messages and stack traces', async () => {
+describe("a job's tests on the pages", () => {
+  it("shows failed tests on their job's page, with messages and stack traces", async () => {
     const page = await read(job)
     expect(page).toMatch(/<strong>12 tests<\/strong> in\s+42 s: 1 failed, 1 ended in an error, 1 skipped/)
     expect(page).toContain('adds &lt;b&gt;up&lt;/b&gt;')
@@ -61,7 +61,7 @@ describe('tests of a job on the pages', () => {
     expect(page).toContain('failed and passed on the same revision')
   })
 
-  it('returns the tests of a job from the API', async () => {
+  it("returns a job's tests from the API", async () => {
     expect(await ask(job)).toMatchObject({
       tests: {
         totals: { total: 12 },
@@ -75,7 +75,7 @@ describe('tests of a job on the pages', () => {
     })
   })
 
-  it('counts failed tests in the verdicts about a job and its pipeline', async () => {
+  it('states the number of failed tests in the verdicts on a job and its pipeline', async () => {
     const sentence = 'failed: 2 of 12 tests'
     expect(await ask(job)).toMatchObject({ verdict: { outcome: 'failed', sentence } })
     expect(await read(job)).toContain('<p class="verdict">Failed: 2 of 12 tests.</p>')
@@ -140,8 +140,8 @@ describe('tests of a job on the pages', () => {
   })
 })
 
-describe('pages of tests that cost time', () => {
-  it('lists flaky tests with their cost and the job', async () => {
+describe('pages about tests that cost time', () => {
+  it('lists flaky tests with their cost and their job', async () => {
     const page = await read('/tests')
     expect(page).toMatch(/<strong>1 flaky test<\/strong>; the jobs\s+that\s+failed with them took <strong>1 m 30 s/)
     expect(page).toContain('adds &lt;b&gt;up&lt;/b&gt;')
@@ -152,12 +152,12 @@ describe('pages of tests that cost time', () => {
     expect(await read('/tests?sort=-last')).not.toContain('Most time lost first')
   })
 
-  it('sums flaky tests without those of hidden projects', async () => {
+  it('excludes hidden projects from the sums of flaky tests', async () => {
     expect(await ask('/tests')).toMatchObject({ total: { tests: 1, jobs: 1, lostMs: 90_000 } })
     expect(await ask('/tests?project=acme/vault/')).toMatchObject({ total: { tests: 0, jobs: 0, lostMs: 0 } })
   })
 
-  it('lists the most expensive flaky test of each job among what to fix first', async () => {
+  it("lists each job's most expensive flaky test among what to fix first", async () => {
     const of = { instance: 'https://git.example.com', projectId: 3, project: 'acme/shop', job: 'unit' }
     const flaky = (name: string, costMs: number) => ({
       ...{ ...of, suite: 'Cart', name, times: 3, lastAt: 0, jobId: 11, pipelineId: 7, costMs },
@@ -211,7 +211,7 @@ describe('pages of tests that cost time', () => {
     },
   )
 
-  it('explains how to enable test reports if none is read', async () => {
+  it('explains how to enable test reports if none are read', async () => {
     const plain = await openHouse()
     try {
       for (const path of ['/tests', '/tests/costly']) {

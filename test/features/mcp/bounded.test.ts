@@ -5,19 +5,19 @@ import { runs } from '../../full.ts'
 
 const first = { limit: 3, keep: 'first' } as const
 
-it('leaves a small tool answer unchanged', () => {
+it('leaves a small tool result unchanged', () => {
   const answer = { rows: [{ name: 'a', of: [1, 2] }], next: '1-2', total: 1 }
   expect(bounded(answer, first)).toEqual(answer)
 })
 
-it('cuts the lists of a tool answer at the limit, from the requested end, and names what is left out', () => {
+it('truncates the lists in a tool result at the limit, from the requested end, and names what is omitted', () => {
   const answer = { of: { rows: [1, 2, 3, 4, 5] }, next: '1-2' }
   const leftOut = [{ list: 'of.rows', shown: 3, of: 5 }]
   expect(bounded(answer, first)).toEqual({ of: { rows: [1, 2, 3] }, leftOut })
   expect(bounded(answer, { limit: 3, keep: 'last' })).toEqual({ of: { rows: [3, 4, 5] }, leftOut })
 })
 
-it('cuts lists within rows of a tool answer, and keeps the link to the next page', () => {
+it('truncates nested lists in the rows of a tool result, and keeps the link to the next page', () => {
   const answer = { rows: [{ of: [1] }, { of: [1, 2, 3, 4, 5, 6, 7] }], next: '1-2' }
   expect(bounded(answer, { limit: 20, keep: 'first' })).toEqual({
     rows: [{ of: [1] }, { of: [1, 2, 3, 4, 5] }],
@@ -26,17 +26,17 @@ it('cuts lists within rows of a tool answer, and keeps the link to the next page
   })
 })
 
-it('cuts long texts in a tool answer without splitting a character', () => {
+it('truncates long texts in a tool result without splitting a character', () => {
   const text = `${'x'.repeat(maxTextLength - 1)}😀`
   expect(bounded({ text }, first)).toEqual({ text: `${'x'.repeat(maxTextLength - 1)}\ufffd…` })
 })
 
-it('returns no tool answer if not even one row fits', () => {
+it('returns no tool result if not even one row fits', () => {
   const row = Object.fromEntries(Array.from({ length: 50 }, (_, nth) => [`key ${nth}`, 'x'.repeat(1_000)]))
   expect(bounded({ rows: [row, row] }, first)).toBeUndefined()
 })
 
-it('never exceeds the maximum of characters and rows in a tool answer, and names every list that was cut', () => {
+it('never exceeds the maximum number of characters and rows in a tool result, and names every truncated list', () => {
   const row = fc.record({ text: fc.string({ maxLength: 3_000 }), of: fc.array(fc.nat(), { maxLength: 9 }) })
   const lists = fc.record({ a: fc.array(row, { maxLength: 60 }), b: fc.array(fc.string(), { maxLength: 60 }) })
   fc.assert(

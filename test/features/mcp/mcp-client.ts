@@ -1,17 +1,17 @@
-// Connects the official client of the Model Context Protocol to a daemon.
+// Connects the official Model Context Protocol client to a daemon.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 
 export interface ToolAnswer {
   readonly isError?: boolean
-  /** The sentence of an error, or the answer as JSON. */
+  /** The error message, or the result as JSON. */
   readonly text: string
   readonly answer: Record<string, unknown>
 }
 
 export interface McpClient {
   readonly client: Client
-  /** Calls a tool and returns its answer. */
+  /** Calls a tool and returns its result. */
   call(name: string, args?: Record<string, unknown>): Promise<ToolAnswer>
 }
 

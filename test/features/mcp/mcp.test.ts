@@ -1,4 +1,4 @@
-// Tests the MCP endpoint with the official client over HTTP: what each tool answers, and which clients may call it.
+// Tests the MCP endpoint with the official client over HTTP: what each tool returns, and which clients may call it.
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import fc from 'fast-check'
@@ -28,7 +28,7 @@ const log = [
 let platform: PlatformServer
 let house: House
 let mcp: McpClient
-/** The address of the failed job's page. */
+/** The URL of the failed job's page. */
 let failedJob: string
 
 beforeAll(async () => {
@@ -63,7 +63,7 @@ afterAll(async () => {
   await platform[Symbol.asyncDispose]()
 })
 
-/** Reports a pipeline of the platform with one failed job, whose id is ten times that of the pipeline. */
+/** Reports a pipeline with one failed job, whose id is ten times the pipeline's. */
 async function reportFailed(id: number, project: { id: number; path: string }): Promise<void> {
   const at = (seconds: number): string => new Date((start + seconds) * 1_000).toISOString()
   const web = `${platform.url}/${project.path}`
@@ -104,7 +104,7 @@ admin:
 `
 
 describe('MCP tools', () => {
-  it('lists the MCP tools with a description, also in docs/agents.md, as read-only and without unknown arguments', async () => {
+  it('lists the MCP tools with their descriptions, as in docs/agents.md, as read-only and without unknown arguments', async () => {
     const { tools: found } = await mcp.client.listTools()
     expect(found.map(({ name }) => name)).toEqual(tools.map(({ name }) => name))
     for (const { name, description, annotations, inputSchema } of found) {
@@ -180,7 +180,7 @@ describe('MCP tools', () => {
     expect(found.answer).toMatchObject({ found: 1, lines: [{ number: 4 }] })
   })
 
-  it("explains with an MCP tool why a job's log is not available", async () => {
+  it("explains with an MCP tool why a job's log is unavailable", async () => {
     const [, , projectId, pipelineId, , jobId] = failedJob.split('/')
     const foreign = await mcp.call('job_log_tail', { projectId, pipelineId, jobId })
     expect(foreign).toMatchObject({
@@ -189,7 +189,7 @@ describe('MCP tools', () => {
     })
   })
 
-  it('compares a pipeline with another one by an MCP tool, and reports if there is none', async () => {
+  it('compares a pipeline with another one using an MCP tool, and reports if there is no other one', async () => {
     const all = await listed('find_pipelines', { limit: 100 })
     const [one, other] = Object.values(Object.groupBy(all, ({ projectId }) => projectId)).find(
       some => some!.length > 1,
@@ -213,8 +213,8 @@ describe('MCP tools', () => {
     ['trends', { span: '30d' }, 'projects'],
     ['runners', {}, 'tagSets'],
     ['fix_first', {}, 'fixes'],
-  ])('returns the figures of the JSON API from the MCP tool %s', async (name, args, list) => {
-    // The test waits because runs are added to the figures over time in the background.
+  ])("returns the JSON API's figures from the MCP tool %s", async (name, args, list) => {
+    // Runs are added to the figures in the background, so the test waits.
     await vi.waitFor(async () => {
       const { answer } = await mcp.call(name, args)
       const { path } = tools.find(one => one.name === name)!
@@ -227,7 +227,7 @@ describe('MCP tools', () => {
     }, 60_000)
   })
 
-  it('limits the answers of MCP tools to the maximum, and names what is left out', async () => {
+  it('limits the results of MCP tools to the maximum, and names what is omitted', async () => {
     for (const { name } of tools) {
       const { text } = await mcp.call(name, { limit: 200, ...unit })
       expect(text.length, name).toBeLessThanOrEqual(maxCharacters)
@@ -252,11 +252,11 @@ describe('MCP tools', () => {
     ['find_pipelines', { limit: 201 }, /arguments\.limit.* Use the arguments/],
     ['find_pipelines', { since: 'yesterday' }, /Write a day as 2026-06-01/],
     ['delete_pipeline', {}, /There is no tool “delete_pipeline”\. Use one of: failed_pipelines, .*\bfix_first\b/],
-  ] as const)('refuses calls of the MCP tool %s with the arguments %j, with a remedy', async (name, args, message) => {
+  ] as const)('rejects calls of the MCP tool %s with the arguments %j, with a remedy', async (name, args, message) => {
     expect(await mcp.call(name, args)).toMatchObject({ isError: true, text: expect.stringMatching(message) as string })
   })
 
-  it('never answers about a hidden project with an MCP tool', async () => {
+  it('never reveals a hidden project through an MCP tool', async () => {
     expect((await house.daemon.store.runs.count()).runs).toBeGreaterThan(6)
     for (const { name, path } of tools.filter(({ path }) => !path.includes(':'))) {
       const { text } = await mcp.call(name, { limit: 200 })
@@ -274,7 +274,7 @@ describe('MCP tools', () => {
   })
 })
 
-/** Sends the request with `node:http`, because fetch does not let a test set the host name. */
+/** Sends the request with `node:http`, because fetch does not let a test set the Host header. */
 async function post(url: string, headers: Record<string, string>, body: unknown = listTools): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = { method: 'POST', headers: { ...accepted, connection: 'close', ...headers } }
@@ -298,7 +298,7 @@ const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 describe('access to the MCP endpoint', () => {
   const bearer = { authorization: `Bearer ${token}` }
 
-  it('admits only clients with the admin token to the MCP endpoint, if there is one', async () => {
+  it('admits only clients with the admin token to the MCP endpoint, if a token is configured', async () => {
     expect(await post(house.url, {})).toMatchObject({
       status: 401,
       text: expect.stringContaining('PIPESPAN_ADMIN_TOKEN') as string,
@@ -311,7 +311,7 @@ describe('access to the MCP endpoint', () => {
     await expect(connectMcp(house.url)).rejects.toThrow('PIPESPAN_ADMIN_TOKEN')
   })
 
-  it('refuses MCP requests from another web site', async () => {
+  it('rejects cross-site MCP requests', async () => {
     for (const headers of [
       { origin: 'http://evil.example' },
       { origin: 'null' },
@@ -321,7 +321,7 @@ describe('access to the MCP endpoint', () => {
     expect((await post(house.url, { ...bearer, origin: new URL(house.url).origin })).status).toBe(200)
   })
 
-  it('shows a user whom a proxy has logged in only their own projects over MCP', async () => {
+  it('shows a user logged in by a proxy only their own projects over MCP', async () => {
     const params = { name: 'find_pipelines', arguments: { limit: 100 } }
     const seenBy = async (who: string): Promise<string> =>
       (await post(house.url, { 'x-auth-request-email': who }, { jsonrpc: '2.0', id: 1, method: 'tools/call', params }))
@@ -333,7 +333,7 @@ describe('access to the MCP endpoint', () => {
     expect((await post(house.url, elsewhere)).status).toBe(403)
   })
 
-  it('admits only clients on this machine to the MCP endpoint, under its own host name, if there is no admin token', async () => {
+  it('without an admin token, admits only clients on this machine to the MCP endpoint, and only under its own host name', async () => {
     const open = await openHouse({ PIPESPAN_MCP: 'true' })
     try {
       const { client } = await connectMcp(open.url)
@@ -355,7 +355,7 @@ describe('access to the MCP endpoint', () => {
 describe('MCP endpoint', () => {
   const bearer = { authorization: `Bearer ${token}` }
 
-  it('sends the answer of an MCP tool once, not in two forms', async () => {
+  it('sends the result of an MCP tool once, not in two forms', async () => {
     const params = { name: 'find_pipelines', arguments: { project: 'acme/shop' } }
     const { status, text } = await post(house.url, bearer, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     expect([status, text.match(/4711/g)?.length]).toEqual([
@@ -365,7 +365,7 @@ describe('MCP endpoint', () => {
   })
 
   it.each(['GET', 'DELETE'])(
-    'answers %s on the MCP endpoint with the method to use, because it has no sessions',
+    'answers %s on the MCP endpoint with the allowed method, because the endpoint has no sessions',
     async method => {
       const refused = await fetch(`${house.url}/mcp`, { method, headers: { ...bearer, accept: 'text/event-stream' } })
       expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST'])
@@ -373,7 +373,7 @@ describe('MCP endpoint', () => {
     },
   )
 
-  it('answers some of 200 simultaneous MCP calls, and asks the other clients to retry', async () => {
+  it('answers some of 200 concurrent MCP calls, and tells the other clients to retry', async () => {
     const params = { name: 'find_pipelines', arguments: { limit: 200 } }
     const call = async () => post(house.url, bearer, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     const answers = await Promise.all(Array.from({ length: 200 }, call))
@@ -381,7 +381,7 @@ describe('MCP endpoint', () => {
     expect(answers.find(({ status }) => status === 429)?.text).toContain('Ask again')
   })
 
-  it('refuses batches, large bodies, and bodies that are not JSON on the MCP endpoint', async () => {
+  it('rejects batches, large bodies, and bodies that are not JSON on the MCP endpoint', async () => {
     expect((await post(house.url, bearer, [listTools, listTools])).status).toBe(400)
     expect((await post(house.url, bearer, { ...listTools, params: 'x'.repeat(20_000) })).status).toBe(413)
     expect((await post(house.url, { ...bearer, 'content-type': 'text/plain' })).status).toBe(415)

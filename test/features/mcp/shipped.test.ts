@@ -1,4 +1,4 @@
-// Tests the MCP endpoint of the shipped daemon: it is off unless it is enabled, and only loaded then.
+// Tests the MCP endpoint of the shipped daemon: it is off by default, and its code is loaded only when it is enabled.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -23,7 +23,7 @@ async function start(env: NodeJS.ProcessEnv): Promise<{ readonly daemon: Daemon;
   return { daemon, hasLoaded }
 }
 
-it('has MCP off by default, names the setting, and loads no code for it', async () => {
+it('disables MCP by default, names the setting that enables it, and loads no code for it', async () => {
   const { daemon, hasLoaded } = await start({})
   expect((await fetch(daemon.adminUrl)).status).toBe(200)
   for (const method of ['GET', 'POST']) {

@@ -1,4 +1,4 @@
-// Tests calls of MCP tools when the daemon fails, and the configuration of MCP.
+// Tests MCP tool calls during a failure of the daemon, and the configuration of MCP.
 import { expect, it } from 'vitest'
 import { apiRoutes } from '../../../src/console/api/api.ts'
 import { createToolCalls, type ToolCalls } from '../../../src/features/mcp/tool-calls.ts'
@@ -15,7 +15,7 @@ function callsOf(handle: () => Promise<unknown>): ToolCalls {
   return createToolCalls(tools, routes, silentLog())
 }
 
-it('hides the reason of a failure from the MCP client, and names where to find it', async () => {
+it('hides the reason for a failure from the MCP client, and names where to find it', async () => {
   const calls = callsOf(async () => Promise.reject(new Error('disk I/O error at /var/lib/pipespan')))
   const [found] = (await calls.call('failed_pipelines', {})).content
   expect(found).toMatchObject({
@@ -23,7 +23,7 @@ it('hides the reason of a failure from the MCP client, and names where to find i
   })
 })
 
-it('refuses MCP in the configuration if the pages are off', () => {
+it('rejects a configuration with MCP on and pages off', () => {
   expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, 'mcp: true\npages: { enabled: false }')).toEqual([
     expect.stringContaining('Turn on pages.enabled (PIPESPAN_PAGES), or remove mcp'),
   ])

@@ -62,7 +62,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
   const titles = (items: readonly Pick<OutboxEntry, 'body'>[]): string[] =>
     items.map(chunkOf).map(chunk => (isEvent(chunk) ? chunk.event.body : ''))
 
-  /** Delivers all messages, each as soon as it is due, and returns their titles. */
+  /** Delivers all messages as they become due, and returns their titles. */
   async function delivered(): Promise<string[]> {
     const all: string[] = []
     for (;;) {
@@ -79,7 +79,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
   const broken = 'acme/shop: main is broken'
   const works = 'acme/shop: main works again'
 
-  it('sends one message for each incident, and none for further failures or a branch that already works', async () => {
+  it('sends one message per incident, and none for further failures or a branch that already works', async () => {
     await end(ended(7, 'success'))
     await end(ended(8, 'failed'))
     await end(ended(9, 'failed'))
@@ -109,7 +109,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     expect(await delivered()).toEqual([broken])
   })
 
-  it('sends no notification about child pipelines, other branches, tags and merge requests', async () => {
+  it('sends no notification about child pipelines, other branches, tags or merge requests', async () => {
     const others = [
       { source: 'parent_pipeline' },
       { ref: 'topic' },
@@ -124,7 +124,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     expect(await delivered()).toEqual([])
   })
 
-  it('ends an incident when the pipeline that began it is retried successfully', async () => {
+  it('ends an incident when a retry of the pipeline that started it succeeds', async () => {
     await end(ended(8, 'failed'))
     const retried = ended(8, 'success', 600)
     const again = job(81, 'unit hunter2', 'success', { created: 500, started: 510, finished: 590 })
@@ -135,7 +135,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     expect(await delivered()).toEqual([broken, works])
   })
 
-  it('sends no notification about past failures, nor about the end of an incident that was not announced', async () => {
+  it('sends no notification about past failures, nor about the end of an unannounced incident', async () => {
     const since = at(3_600)
     await end(ended(8, 'failed'), since)
     await end(ended(9, 'failed', 4_000), since)
@@ -163,7 +163,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     })
   })
 
-  it('sends the end of an incident after its beginning, without delaying messages about other incidents', async () => {
+  it('announces the end of an incident after its start, without delaying messages about other incidents', async () => {
     await end(ended(8, 'failed'))
     await end(ended(9, 'success'))
     const other = ended(20, 'failed')
@@ -183,7 +183,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     expect(await delivered()).toEqual([broken, works])
   })
 
-  it('announces the end of an incident even if the first message was refused for good', async () => {
+  it('announces the end of an incident even if its first message was permanently rejected', async () => {
     await end(ended(8, 'failed'))
     await end(ended(9, 'success'))
     const { token, items } = await leased()
@@ -194,7 +194,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     ])
   })
 
-  it('sends one message if several replicas settle pipelines of a branch at the same time', async () => {
+  it('sends one message if several replicas settle pipelines of the same branch concurrently', async () => {
     const replicas = [store, await here.open(), await here.open()]
     const ids = Array.from({ length: 24 }, (_, index) => index + 1)
     await Promise.all(ids.map(async id => end(ended(id, 'failed'), 0, replicas[id % replicas.length])))
@@ -203,7 +203,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     expect(await delivered()).toEqual([broken, works])
   })
 
-  it('sends one message for each subject of a condition that never ends, whichever report comes first', async () => {
+  it('sends one message per subject of a condition that never ends, whichever report comes first', async () => {
     const flaky = (test: string, time: number): Condition => ({
       ...{ kind: 'flaky-tests', instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' } },
       ...{ subject: test, state: 'broken', version: [time], at: time, title: `test ${test} is flaky` },
@@ -220,7 +220,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     expect((await delivered()).toSorted()).toEqual(['adds', 'pays', 'ships'].map(one => `test ${one} is flaky`))
   })
 
-  it('notifies of the first and of the last dead letter once, although several replicas check for dead letters', async () => {
+  it('announces the first and the last dead letter once, although several replicas check for dead letters', async () => {
     const watch = () =>
       createStandingWatch({
         ...{
@@ -253,7 +253,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     here.move(second)
     await looked()
     expect(await delivered()).toEqual(['Destination default has no refused exports any more'])
-    // A rule's own destination is not notified of its refused messages, because it would refuse that message too.
+    // A rule's own destination is not notified of messages that it rejected, because it would reject that notification too.
     await end(ended(9, 'failed'))
     const refused = await leased()
     await store.outbox.settle(refused.token, [{ id: refused.items[0]!.id, as: 'rejected', status: 400, error: 'no' }])

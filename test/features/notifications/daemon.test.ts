@@ -1,5 +1,5 @@
-// Tests notifications on the shipped daemon: what each receiver gets, in which format and since when, and that no address is shown.
-// `killed-daemon.test.ts` has the kills.
+// Tests notifications on the shipped daemon: what each receiver gets, in which format and from when on, and that no URL is shown.
+// `killed-daemon.test.ts` tests kills.
 import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { MessageReceiver } from '../../support/message-receiver.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
 
 const secretPath = '/services/T0PSECRET/B0PSECRET/hook-token-nobody-sees'
-/** Returns a pipeline of the default branch that has just ended. */
+/** Returns a default branch pipeline that has just ended. */
 function ended(id: number, status: 'success' | 'failed', project = { id: 3, path: 'acme/shop' }): string {
   const event = JSON.parse(pipelineEvent({ id, status, jobs: 1 })) as {
     object_attributes: object
@@ -120,7 +120,7 @@ it('sends each notification rule only its own subjects and projects, in its form
   expect(JSON.stringify([await Promise.all(pages), shown, checked, away, daemon.output])).not.toContain('T0PSECRET')
 })
 
-it('uses a notification rule that a reload adds, for events from then on', async () => {
+it('applies a notification rule added by a reload to events from then on', async () => {
   const chat = await receiver()
   const env = configured('  []\n')
   const daemon = await Daemon.start({ ...env, PIPESPAN_SETTLE: '0s' })

@@ -1,4 +1,4 @@
-// Tests the bodies of notifications: the contents of each format, and that texts of projects mention nobody and link to nothing.
+// Tests the bodies of notifications: the contents of each format, and that texts from projects mention nobody and create no links.
 import { describe, expect, it } from 'vitest'
 import { afterCondition } from '../../../src/features/notifications/incident.ts'
 import { encodeNotification, type NotificationFormat } from '../../../src/features/notifications/formats.ts'
@@ -14,7 +14,7 @@ const condition: Condition = {
   details: { 'cicd.pipeline.run.id': '8', 'user.name': undefined },
 }
 
-/** Returns the messages of an incident that begins with this condition and ends two hours later. */
+/** Returns the messages of an incident that starts with this condition and ends two hours later. */
 function messages(more: Partial<Condition> = {}): EventChunk[] {
   const begin = { condition: { ...condition, ...more }, to: ['chat'], profile: 'generic' }
   const first = afterCondition(undefined, begin, at)!
@@ -28,7 +28,7 @@ function body(format: NotificationFormat, chunk: EventChunk): Record<string, unk
   return JSON.parse(Buffer.from(bytes).toString()) as Record<string, unknown>
 }
 
-describe('formats of notifications', () => {
+describe('notification formats', () => {
   it('encodes a notification as a CloudEvent 1.0 with all required attributes, and its details as data', () => {
     const [begin, end] = messages().map(chunk => body('cloudevents', chunk))
     expect(begin).toEqual({
@@ -47,7 +47,7 @@ describe('formats of notifications', () => {
     })
   })
 
-  it('encodes a notification as a message for Slack, with a link to the platform', () => {
+  it('encodes a notification as a Slack message, with a link to the platform', () => {
     const [begin, end] = messages().map(chunk => body('slack', chunk))
     expect(begin?.text).toBe(
       ':x: *acme/shop: main is broken*\nPipeline 8 failed in unit.\n<https://git.example.com/acme/shop/-/pipelines/8|Show it>',
@@ -55,7 +55,7 @@ describe('formats of notifications', () => {
     expect(end?.text).toContain(':white_check_mark:')
   })
 
-  it('encodes a notification as an e-mail in the thread of its incident', () => {
+  it('encodes a notification as an email in the thread of its incident', () => {
     const [begin, end] = messages().map(chunk => body('email', chunk))
     expect(begin).toMatchObject({
       ...{ from: 'ci@example.com', to: ['team@example.com'], subject: 'acme/shop: main is broken' },
@@ -66,7 +66,7 @@ describe('formats of notifications', () => {
     expect(headersOf(begin)['Message-ID']).not.toBe(headersOf(end)['Message-ID'])
   })
 
-  it('mentions nobody and links to nothing in a notification, whatever a project is named', () => {
+  it('mentions nobody and creates no links in a notification, whatever a project is named', () => {
     const title =
       '<!channel> @here <https://evil.example|x> [y](https://evil.example) www.evil.example & </a>\r\nBcc: all'
     const [chunk] = messages({ title, text: title, url: 'javascript:alert(1)' })
@@ -90,7 +90,7 @@ describe('formats of notifications', () => {
     'user@evil.example',
     '[x](http://evil.example)',
     'evil\u3002example',
-  ])('links only to the platform in an e-mail or a chat message, if a branch is named %s', branch => {
+  ])('links only to the platform in an email or a chat message, even if a branch is named %s', branch => {
     const named = `acme/shop: \u202e\u001b[31m${branch}\u200b is broken`
     const [chunk] = messages({ title: named, text: `Pipeline 8 of ${named} failed.` })
     const mail = body('email', chunk!)
@@ -103,7 +103,7 @@ describe('formats of notifications', () => {
     expect(mail.text).toMatch(/https:\/\/git\.example\.com\/acme\/shop\/-\/pipelines\/8$/)
   })
 
-  it('sends a notification with the same id in every try, so that receivers recognise a repetition', () => {
+  it('sends a notification with the same id on every attempt, so that receivers can deduplicate it', () => {
     const ids = [messages(), messages()].map(both => both.map(chunk => body('cloudevents', chunk).id))
     expect(ids[0]).toEqual(ids[1])
     expect(new Set(ids[0]).size).toBe(2)

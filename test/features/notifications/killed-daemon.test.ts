@@ -1,4 +1,4 @@
-// Tests notifications by a daemon that is killed before and after each step of a message. Every incident has its two messages, and repeated messages
+// Tests notifications by a daemon that is killed before and after each step of a message. Every incident gets its two messages, and repeated messages
 // have the same id.
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +17,7 @@ import { shiftClock } from '../../core/store/postgres-server.ts'
 /** A time that is longer than any lease, ms. */
 const leases = 300_000
 
-/** Returns an ended pipeline of the default branch. Every other one fails. */
+/** Returns an ended default branch pipeline. Every other one has failed. */
 function ended(id: number): string {
   const event = JSON.parse(pipelineEvent({ id, status: id % 2 === 1 ? 'failed' : 'success', jobs: 1 })) as {
     object_attributes: object
@@ -31,7 +31,7 @@ function ended(id: number): string {
 }
 
 it.each(['sqlite', 'postgres'] as const)(
-  'notifies once of each incident and once of its end, whenever a daemon on %s is killed',
+  'announces each incident and its end once, whenever a daemon on %s is killed',
   { timeout: 600_000 },
   async engine => {
     const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()
@@ -62,7 +62,7 @@ it.each(['sqlite', 'postgres'] as const)(
       if (at > 0) await daemon.revive({ CRASH_AT: nameOf(moment) })
       else expect(await daemon.lives()).toBe(true)
       const life = daemon.process
-      // The pipeline ends after the start, because earlier events than the rule are not sent.
+      // The pipeline ends after the start, because events that are older than the rule are not sent.
       const body = ended(at + 1)
       await post(body, at + 1)
       const [end] = await Promise.race([life.ended.then(one => [one]), sleep(60_000, [undefined])])
@@ -70,7 +70,7 @@ it.each(['sqlite', 'postgres'] as const)(
       expect(life.stderr).toContain(`killed ${nameOf(moment)}\n`)
       if (storeUrl !== undefined) await shiftClock(storeUrl, (at + 1) * leases)
       await daemon.restart({ CRASH_AT: undefined })
-      // The webhook is sent again, because the kill may have prevented its answer.
+      // The webhook is sent again, because the kill may have prevented its response.
       await post(body, at + 1)
       await expect.poll(() => arrived().size).toBe(at + 1)
       expect(await daemon.stop()).toEqual({ code: 0, signal: null })

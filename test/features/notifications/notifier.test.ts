@@ -1,5 +1,5 @@
-// Tests the content and the recipients of notifications: texts of projects contain no secrets, no receiver is notified about itself, and each
-// condition is announced once. Also tests the checks of the options.
+// Tests the content and the recipients of notifications: texts from projects contain no secrets, no receiver is notified about itself, and each
+// condition is announced once. Also tests the validation of the options.
 import { expect, it } from 'vitest'
 import { createNotifier } from '../../../src/features/notifications/notifier.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -16,7 +16,7 @@ import { knownConditions } from '../../../src/features/notifications/documents.t
 import { openSqlite } from '../../support/stores.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 
-it('redacts secrets in the title, the text and the details of a notification', () => {
+it('redacts secrets in the title, text and details of a notification', () => {
   const token = ['glpat-', 'aB3dE6gH9jK2mN5pQ8sT'].join('')
   const notifier = createNotifier(
     [{ name: 'chat', of: ['default-branch'], since: 0 }],
@@ -33,7 +33,7 @@ it('redacts secrets in the title, the text and the details of a notification', (
   expect(routed).not.toContain(token)
 })
 
-it('does not notify a receiver that it refuses messages, but notifies the others', () => {
+it('notifies all receivers of dead letters except the one that rejected the messages', () => {
   const rule = (name: string) => ({ name, of: ['dead-letters'] as const, since: 0 })
   const notifier = createNotifier([rule('chat'), rule('mail')], text => text, 'generic')
   const told = (destination: string) => notifier.route(ofDeadLetters(destination, 1, 1)).map(({ to }) => to)
@@ -43,7 +43,7 @@ it('does not notify a receiver that it refuses messages, but notifies the others
 
 const url = 'https://hooks.example.com/services/T0PSECRET/B0PSECRET/hook-token'
 
-it('warns of a configured notification subject that the daemon cannot observe', () => {
+it('warns about a configured notification subject that the daemon cannot observe', () => {
   const env = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_EVENTS: 'none', PIPESPAN_REGRESSIONS_ENABLED: 'false' }
   const of = (subjects: string): readonly string[] =>
     good(env, `notifications: [{ name: chat, url: '${url}'${subjects} }]`).warnings.map(one => one.slice(0, 86))
@@ -56,7 +56,7 @@ it('warns of a configured notification subject that the daemon cannot observe', 
   ])
 })
 
-it('refuses a notification with the name of a destination or of another notification', () => {
+it('rejects a notification rule with the name of a destination or of another rule', () => {
   const receivers = ['one', 'chat', 'chat'].map(name => `{ name: ${name}, url: '${url}' }`).join(', ')
   const yaml = `destinations: [{ name: one, endpoint: 'http://localhost:4318' }]\nnotifications: [${receivers}]`
   expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, yaml)).toEqual([
@@ -65,7 +65,7 @@ it('refuses a notification with the name of a destination or of another notifica
   ])
 })
 
-it('never shows the address of a notification webhook, and removes its path from every text', () => {
+it('never shows the URL of a notification webhook, and removes its path from every text', () => {
   const loaded = good({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, `notifications: [{ name: chat, url: '${url}' }]`)
   expect(describeConfig(loaded)).not.toContain('T0PSECRET')
   expect(redact(`POST ${url} failed`)).toBe('POST https://hooks.example.com[secret] failed')

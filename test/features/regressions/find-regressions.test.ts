@@ -1,4 +1,4 @@
-// Tests which regressions are flagged in a simulated year, and which are not. The long form of the test computes the figures in docs/regressions.md.
+// Tests which regressions are flagged in a simulated year, and which are not. In its long form, the test computes the figures in docs/regressions.md.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { begin, live, seriesOf, type Life, type Planted } from './simulated-year.ts'
@@ -12,8 +12,8 @@ const defaultRule = ruleOf(defaults)
 
 const calm: Life = { seed: 7, perDay: 12, tookMs: 300_000, noise: 0.1, fails: 0.03, incidents: 0, planted: [] }
 
-describe('regressions of a year', () => {
-  it('flags each regression of a year once, with its first run, and resolves it', () => {
+describe("a year's regressions", () => {
+  it('flags each regression of a year once, with its first bad run, and resolves it', () => {
     const planted: readonly Planted[] = [
       { kind: 'slower', fromDay: 60, toDay: 70, to: 2 },
       { kind: 'failing', fromDay: 121, toDay: 126, to: 1 },
@@ -68,7 +68,7 @@ describe('finding one regression', () => {
       live({ ...calm, seed, perDay, noise: 0.3, planted: [{ kind: 'slower', fromDay: 40, toDay: 50, to }] }, 60),
     )
 
-  it('finds the same regression in any order and with any repetition of runs and days', () => {
+  it('finds the same regression whatever the order and duplication of runs and days', () => {
     fc.assert(
       fc.property(series, fc.integer(), (runs, seed) => {
         const { days } = seriesOf(runs)
@@ -97,7 +97,7 @@ describe('finding one regression', () => {
     )
   })
 
-  it('finds regressions with a bad first run, flagged later and resolved last, that never overlap', () => {
+  it('for any runs, finds regressions that start with a bad run, are flagged later and resolved last, and never overlap', () => {
     fc.assert(
       fc.property(series, runs => {
         let end = -Infinity
@@ -118,7 +118,7 @@ describe('finding one regression', () => {
     expect(findRegressions('slower', seriesOf(runs), defaultRule)).toEqual([])
   })
 
-  it('finds the regression in the example of the documentation', () => {
+  it("finds the regression in the documentation's example", () => {
     const before = Array.from({ length: 412 }, (_, id): Outcome => ({
       at: begin + id * 5_000_000,
       id,
@@ -138,7 +138,7 @@ describe('finding one regression', () => {
     expect([found?.first.id, found?.flagged.id, found?.after]).toEqual([1_007, 1_011, 482_000])
   })
 
-  it('counts several failed tries of one change as one failure', () => {
+  it('counts several failed runs for one change as one failure', () => {
     const runs = live({ ...calm, tries: 0 }, 30)
     const at = (runs.at(-1)?.at ?? 0) + day
     const failures = (change: (index: number) => string): Outcome[] =>
@@ -156,7 +156,9 @@ describe('finding one regression', () => {
   })
 })
 
-/** Judges simulated jobs with 10 runs a day: a year without a regression, and years with one regression each that a person would want to know of. */
+/**
+ * Judges simulated jobs with 10 runs a day: a year without a regression, and years with one regression each that a person would want to know about.
+ */
 function judged(seeds: number): {
   years: number
   planted: number

@@ -40,7 +40,7 @@ it.each(['/', '/trends', '/trends/regressions', '/trends/regressions?project=301
 )
 
 it.each(['overview', 'trends', 'trends/regressions'])(
-  "hides regressions of hidden projects in the API's answer %s",
+  'hides regressions of hidden projects in the API response %s',
   async path => {
     const answer = (await (await fetch(`${house.url}/api/${path}`)).json()) as { regressions: ShownRegression[] }
     expect(answer.regressions.map(({ project }) => project)).toEqual(['acme/shop'])

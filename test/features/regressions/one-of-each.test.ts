@@ -1,4 +1,4 @@
-// Tests which findings are grouped because they have one cause.
+// Tests which findings are grouped because they have the same cause.
 import { expect, it } from 'vitest'
 import { oneOfEach } from '../../../src/features/regressions/one-of-each.ts'
 import type { Found } from '../../../src/features/regressions/judge-project.ts'
@@ -31,22 +31,22 @@ function flagged(...all: readonly Found[]): string[] {
 const install = found({ job: 'e2e', section: 'install', depth: 1 }, { onDay: 10, longer: 4 })
 const script = found({ job: 'e2e', section: 'step_script', depth: 0 }, { onDay: 13, longer: 5 })
 
-it('flags one regression for a section with its enclosing sections, job and pipeline, even if the outer ones follow days later', () => {
+it('flags a single regression for a section and its enclosing sections, job and pipeline, even if the outer ones follow days later', () => {
   const job = found({ job: 'e2e' }, { onDay: 12, longer: 4 })
   const pipeline = found({}, { onDay: 14, longer: 3 })
   expect(flagged(install, script, job, pipeline)).toEqual(['e2e › install'])
 })
 
-it('flags a pipeline separately if it became slower by more than twice as much as its job', () => {
+it("flags a pipeline separately if its slowdown is more than twice its job's", () => {
   expect(flagged(install, found({}, { onDay: 14, longer: 20 }))).toEqual(['e2e › install', 'pipeline'])
 })
 
-it('flags a regression that begins after a resolved one separately', () => {
+it('separately flags a regression that begins after a resolved one', () => {
   const over = found({ job: 'e2e', section: 'install', depth: 1 }, { onDay: 5, until: 8, longer: 4 })
   expect(flagged(over, script)).toEqual(['e2e › install', 'e2e › step_script'])
 })
 
-it('flags regressions of sibling sections, and of different jobs, separately', () => {
+it('separately flags regressions of sibling sections and of different jobs', () => {
   const beside = found({ job: 'e2e', section: 'cases', depth: 1 }, { onDay: 14, longer: 4 })
   expect(flagged(install, beside, found({ job: 'lint' }, { onDay: 20, longer: 4 }))).toEqual([
     'e2e › install',

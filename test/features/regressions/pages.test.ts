@@ -1,4 +1,4 @@
-// Tests how regressions are shown on the overview, in trends, on their own page and in the JSON API, and the preview of another rule.
+// Tests how regressions are shown on the overview, in trends, on their own page and in the JSON API, and previews with another rule.
 import { countFigures } from '../../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext } from '../../console/browser.ts'
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const { runs } = house.daemon.store
   await until(async () => (await runs.count()).open === 0 && (await runs.count()).runs === deliveries.length)
   await countFigures(house.daemon.store)
-  // The test runs the judge itself, because the daemon's own judge only runs every ten seconds.
+  // The test runs the judge itself, because the daemon runs its own only every ten seconds.
   await judgeOf(house.daemon.store).judgeAll()
 })
 afterAll(async () => house.close())
@@ -67,7 +67,7 @@ interface Listed {
 }
 
 describe('regressions on the pages', () => {
-  it('shows a regression in the overview, in trends and in its own list, with its first bad run and the likely cause', async () => {
+  it('shows a regression on the overview, in trends and in its own list, with its first bad run and the likely cause', async () => {
     const { regressions } = await api<{ regressions: Listed[] }>('/trends/regressions')
     expect(regressions).toHaveLength(1)
     expect(regressions[0]).toMatchObject({ job: 'e2e', kind: 'slower', first: { pipelineId: 1_000 + 11 * perDay } })
@@ -108,7 +108,7 @@ describe('regressions on the pages', () => {
     expect(read).toEqual(await api('/trends/regressions'))
   })
 
-  it('previews regressions by another rule without changing anything', async () => {
+  it('previews regressions under another rule without changing anything', async () => {
     const preview = async (rule: string) =>
       api<{ found: Listed[]; pipelines: number }>(`/trends/regressions/preview/3${rule}`)
     expect((await preview('')).found.map(({ job }) => job)).toEqual(['e2e'])
@@ -125,7 +125,7 @@ describe('regressions on the pages', () => {
   })
 
   it.skipIf(chromiumPath === undefined)(
-    'shows accessible pages of regressions, wide and narrow, light and dark',
+    'shows accessible regression pages, wide and narrow, light and dark',
     async () => {
       const browser = await launch()
       try {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(async () => house.close())
 
-it('gives the demo a history with usual durations, an earlier period to compare with, and one regression with its cause', async () => {
+it('gives the demo a history with typical durations, an earlier period to compare with, and one regression with its cause', async () => {
   const state = new PlatformState()
   const end = Date.now()
   const past = playPast({ state, instance: 'https://git.brightwater.example', until: end, busyEvery: 35_000 })

@@ -1,4 +1,4 @@
-// Stores runs of several days as if their snapshots had been taken, with their jobs and the jobs' sections.
+// Stores several days of runs as if their snapshots had been taken, with their jobs and the jobs' sections.
 import { at, event, instance, job, rules } from '../../flow/world.ts'
 import { countedIn, countFigures } from '../../support/counted-figures.ts'
 import { day } from '../../../src/features/regressions/series.ts'
@@ -10,18 +10,18 @@ import type { RunWork } from '../../../src/core/store/ports/runs.ts'
 import type { Section } from '../../../src/model/inside.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-/** A run of a job: the durations of the sections within the script by name, in their order, s, and the section in which it failed. */
+/** A run of a job: the durations of the script's sections by name, in order, in seconds, and the section in which it failed. */
 export interface RunOfJob {
   readonly sections: Readonly<Record<string, number>>
   readonly failsIn?: string | undefined
   readonly reason?: string | undefined
 }
-/** The runs of a pipeline's jobs, by the job's name. */
+/** The runs of a pipeline's jobs, by job name. */
 export type Pipeline = Readonly<Record<string, RunOfJob>>
 
 export const perDay = 6
 
-/** Stores the runs of these days. Days are relative to the bench's time, so days before it are negative. */
+/** Stores runs on these days. Days are relative to the current time of the test bench, so past days are negative. */
 export async function play(
   store: Store,
   projectId: number,
@@ -36,7 +36,7 @@ export async function play(
   await countFigures(store)
 }
 
-/** Returns the id of the pipeline of a run. */
+/** Returns the pipeline id of a run. */
 export function idOf(projectId: number, run: number): number {
   return projectId * 10_000 + 5_000 + run
 }
@@ -68,7 +68,7 @@ function secondsOf({ sections }: RunOfJob): number {
   return Object.values(sections).reduce((sum, seconds) => sum + seconds, 1)
 }
 
-/** Returns the sections of a job's run. The runner's own sections are at the top level, all others are within the script. */
+/** Returns the sections of a job run. The runner's own sections are at the top level; all others are within the script. */
 function sectionsOf({ sections, failsIn }: RunOfJob, start: number): Section[] {
   let from = start
   const inner = Object.entries(sections).map(([name, seconds], index): Section => {

@@ -1,4 +1,4 @@
-// Generates the part of docs/EVENTS.md about regressions from the table of their attributes.
+// Generates the section of docs/EVENTS.md on regressions from their attribute table.
 import { attributes, names } from '../../../src/features/regressions/regression-event.ts'
 import { table } from '../../../scripts/docs/markdown.ts'
 

@@ -1,29 +1,28 @@
-// Simulates a year of runs of a job from a seed: how long they take, how often they fail, what disturbs them, and which regressions they have and
-// when.
+// Simulates a year of job runs from a seed: how long they take, how often they fail, what disturbs them, and which regressions they have and when.
 import { binOf } from '../../../src/lib/log-bins.ts'
 import { day, type DayOfRuns, type Outcome, type Series } from '../../../src/features/regressions/series.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 
 export interface Life {
   readonly seed: number
-  /** The number of runs on a day from Monday to Friday. On weekends there are a fifth as many. */
+  /** The number of runs per day from Monday to Friday. On weekends there are a fifth as many. */
   readonly perDay: number
-  /** The median duration of a run, ms. */
+  /** The median run duration, ms. */
   readonly tookMs: number
   /** The standard deviation of the logarithm of the duration. */
   readonly noise: number
-  /** The share of the runs that miss the cache, and the factor by which these take longer. */
+  /** The share of runs that miss the cache, and the factor by which these take longer. */
   readonly misses?: { readonly share: number; readonly times: number } | undefined
   /** The factor by which runs take longer on Mondays. */
   readonly monday?: number | undefined
-  /** The maximum share by which runs take longer, or shorter, for some hours because runners are more or less busy. */
+  /** The maximum share by which runs take longer or shorter for some hours, because runners are more or less busy. */
   readonly busy?: number | undefined
-  /** The share of the runs that fail. */
+  /** The share of runs that fail. */
   readonly fails: number
-  /** The share of the days on which a fault of the platform makes half of an hour's runs slow or fail. */
+  /** The share of days on which a platform fault makes half of an hour's runs slow or fail. */
   readonly incidents: number
   readonly planted: readonly Planted[]
-  /** The average number of runs for each change. If it is 0, the runs are of the default branch. */
+  /** The average number of runs per change. If it is 0, the runs are on the default branch. */
   readonly tries?: number | undefined
 }
 
@@ -84,7 +83,7 @@ export function live(life: Life, days = 365): Outcome[] {
   return runs
 }
 
-/** Returns the runs with their daily figures, as the store has them. */
+/** Returns the runs with their daily figures, in the form in which the store returns them. */
 export function seriesOf(runs: readonly Outcome[]): Series {
   const days = new Map<number, { day: number; runs: number; failed: number; durations: Record<string, number> }>()
   for (const { at, tookMs, failed } of runs) {

@@ -131,7 +131,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(found?.cause).toContain('fail with runner_system_failure')
   })
 
-  it('finds regressions only in projects that a scope sees', async () => {
+  it('finds regressions only in projects that the scope sees', async () => {
     await playE2e([-16, -3], 300)
     await playE2e([-3, 0], 700)
     const found = async (sees: Scope['sees']) =>
@@ -140,15 +140,15 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(await found(({ path }) => path !== 'acme/p3')).toEqual([])
   })
 
-  it('finds no regressions in constant figures, without reading runs', async () => {
+  it('finds no regressions in constant figures, and reads no runs for that', async () => {
     await playE2e([-16, 0], 300)
     await judge(without('newest', store))
     expect(await flagged()).toEqual([])
   })
 
-  it('flags a regression of a section once, with its first bad run, whether or not its job shows it too, and resolves it', async () => {
+  it("flags and resolves a section's regression once, with its first bad run, whether or not the job shows it too", async () => {
     const worse = (run: number, by: number): Pipeline => ({
-      // The section becomes slower by a twelfth of the job, which is too little to flag the job itself.
+      // The section's slowdown is a twelfth of the job's duration, too little to flag the job itself.
       build: { sections: { get_sources: 8, compile: 590, archive: run >= -5 * perDay ? 50 + by : 50 } },
       e2e: { sections: { get_sources: 5, install: run >= -3 * perDay ? 60 + 3 * by : 60, cases: 240 } },
       lint: {
@@ -194,7 +194,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(await judged(['all'])).toEqual([])
   })
 
-  it("explains a job's regression by a section if the job's sections are read, and computes no sections otherwise", async () => {
+  it("attributes a job's regression to a section if the job's sections are read, and computes no sections otherwise", async () => {
     await play(store, 101, [-days, 0], run => ({
       e2e: { sections: { get_sources: 5, install: run >= -3 * perDay ? 240 : 60, cases: 240 } },
     }))
@@ -204,12 +204,12 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(found).toMatchObject({ job: 'e2e', section: 'install', first: { pipelineId: idOf(101, -3 * perDay) } })
     expect(found?.ofSection).toBeUndefined()
     expect(found?.cause).toMatch(/^Section install went from 1 m 00 s to 4 m 00 s\. It began with commit /)
-    // When the sections of all jobs are read, the regression is not flagged again.
+    // Once the sections of all jobs are read, the regression is not flagged again.
     expect(await judged(['all'])).toEqual([])
     await judged([], without('sections', store))
   })
 
-  it('finds regressions of sections exactly where the test caused them', async () => {
+  it('finds section regressions exactly where the test caused them', async () => {
     let projectId = 200
     const planted = fc.record({
       seed: fc.integer({ min: 1, max: 2 ** 30 }),
@@ -244,7 +244,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
           one.section,
           Math.round((one.first.at - here.now()) / (day / perDay)),
         ])
-        // Sections that take only seconds, or that miss their cache in a third of the runs anyway, must not be flagged.
+        // Sections that take only seconds, or that usually miss their cache in a third of the runs, must not be flagged.
         const expected = usual[which]! >= 60 ? [['worse', `part_${which}`]] : []
         expect(found.map(one => one.slice(0, 2))).toEqual(expected)
         for (const one of found) expect(Math.abs(Number(one[2]) - atRun)).toBeLessThanOrEqual(2)
@@ -264,7 +264,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     const project = { instance, projectId: 9_000, project: 'acme/p9000' }
     for await (const rows of await store.reads(all).on(judgingOn).sections(project, since, since)) count += rows.length
     expect(count).toBeGreaterThan(0)
-    // The limit of 20 names applies to each of two days, because days begin at midnight.
+    // The limit of 20 names applies per day, and the runs span two days, because days begin at midnight.
     expect(count).toBeLessThanOrEqual(2 * 20)
     await pruneFigures(store, 60_000, here.now())
     for await (const rows of await store.reads(all).on(judgingOn).sections(project, since, since))

@@ -1,4 +1,4 @@
-// Tests the figures about runners: how many jobs ran at the same time, how long jobs waited, and which jobs no runner can take.
+// Tests the figures about runners: how many jobs ran concurrently, how long jobs waited, and which jobs no runner can take.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { waits } from '../../../src/features/runners/console.ts'
@@ -29,8 +29,8 @@ function waiting(jobId: number, waitMs: number, tags: readonly string[] | undefi
   return { ...place, jobId, name: `job ${jobId}`, tags, waitMs, isPending: true }
 }
 
-describe('figures of a set of runner tags', () => {
-  it('computes how many jobs ran at the same time, as the average of each step and as the maximum', () => {
+describe('figures for a set of runner tags', () => {
+  it('computes the average number of concurrent jobs in each step and the maximum', () => {
     const jobs = [ran(1, 0, hour), ran(2, hour / 2, hour), ran(3, hour, 2 * hour), ran(4, 23 * hour, undefined)]
     const [gpu] = tagSetFigures(jobs, [], period)
     expect(gpu).toMatchObject({ tagSet: 'gpu', jobs: 4, maxBusy: 2, running: 1, pending: 0 })
@@ -38,7 +38,7 @@ describe('figures of a set of runner tags', () => {
     expect(gpu?.busy[23]).toBe(1)
   })
 
-  it('names the job that waited longest for a runner, and ignores waits of jobs that started before the period', () => {
+  it('names the job that waited longest for a runner, and ignores the waits of jobs that started before the period', () => {
     const jobs = [
       ran(1, -hour, hour, { waitMs: 90_000 }),
       ran(2, 1, 2, { waitMs: 5_000 }),
@@ -53,7 +53,7 @@ describe('figures of a set of runner tags', () => {
     })
   })
 
-  it('counts the runners of the inventory by tags, including tags without a job', () => {
+  it("counts the inventory's runners by tags, including tags that no job has", () => {
     const known = [
       { tags: ['gpu'], state: 'busy' as const },
       { tags: ['gpu'], state: 'offline' as const },
@@ -66,7 +66,7 @@ describe('figures of a set of runner tags', () => {
     ])
   })
 
-  it('sums the running time of all jobs within the period, for any jobs', () => {
+  it('for any jobs, sums their running time within the period', () => {
     const time = fc.integer({ min: -5 * hour, max: 30 * hour })
     fc.assert(
       fc.property(fc.array(fc.tuple(time, time), { minLength: 1, maxLength: 30 }), times => {
@@ -85,7 +85,7 @@ describe('figures of a set of runner tags', () => {
 })
 
 describe('jobs that wait for a runner', () => {
-  it('lists the jobs that wait for a runner, longest wait first, with whether a known runner has their tags', () => {
+  it('lists the jobs that wait for a runner, longest wait first, and whether a known runner has their tags', () => {
     const jobs = [
       ran(1, 0, hour, { runnerTags: ['docker', 'linux'] }),
       waiting(2, 1_000, ['linux']),

@@ -1,5 +1,4 @@
-// Tests the requests of the daemon to an observability instance: for the gauges of its tokens, and for the state of enforcement, which a page does
-// not wait for.
+// Tests the daemon's requests to an observability instance: for its token gauges, and for the enforcement state, which a page does not wait for.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { good } from '../../daemon/configuration/given.ts'
@@ -17,7 +16,7 @@ async function openInstance() {
   return { instance, options: optionsOf(key) }
 }
 
-it('exports whether an ingest token is required, the number of tokens, and the creation time of each', async () => {
+it('exports whether an ingest token is required, the number of tokens, and when each was created', async () => {
   const { instance, options } = await openInstance()
   instance.add('ci')
   instance.add('cluster')
@@ -34,7 +33,7 @@ it('exports whether an ingest token is required, the number of tokens, and the c
   ])
 })
 
-it('requests the state of enforcement once a minute, shows it unchanged until then, and shows unknown after an error', async () => {
+it('requests the enforcement state once a minute, shows the cached one until then, and shows it as unknown after an error', async () => {
   const { instance, options } = await openInstance()
   let now = 0
   let asked = 0

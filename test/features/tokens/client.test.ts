@@ -1,4 +1,4 @@
-// Tests the client of the token API with an instance that sends every shape of answers and every kind of refusal.
+// Tests the token API client with an instance that sends every shape of response and every kind of refusal.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest, listen } from '../../support/after-test.ts'
 import { Secret } from '../../../src/lib/secret.ts'
@@ -34,7 +34,7 @@ async function faultOf(call: Promise<unknown>): Promise<InstanceError> {
   return error
 }
 
-describe('client of the token API', () => {
+describe('token API client', () => {
   it('creates, lists and revokes ingest tokens', async () => {
     const { value, id } = await client.create('pipespan')
     expect(value.reveal()).toBe(instance.tokens[0]?.value)
@@ -56,23 +56,23 @@ describe('client of the token API', () => {
     expect(error.message).toContain('still listed as valid')
   })
 
-  it('reads and sets the enforcement of ingest tokens', async () => {
+  it('reads and sets ingest token enforcement', async () => {
     expect(await client.enforcement()).toBe(true)
     expect(await client.setEnforcement(false)).toBe(false)
     expect(instance.enforced).toBe(false)
   })
 
-  it('requests the state of enforcement if the answer to a change does not contain it', async () => {
+  it('requests the enforcement state if the response to a change does not contain it', async () => {
     instance.misbehaveOnce('PUT', '/state', { status: 200, body: '' })
     expect(await client.setEnforcement(true)).toBe(true)
   })
 
-  it('keeps a path prefix of the token API', async () => {
+  it("keeps a path prefix in the token API's URL", async () => {
     const error = await faultOf(clientWith(instance.apiKey, `${instance.url}/o11y/`).list())
     expect(error.message).toContain('there is no token API at this address')
   })
 
-  describe('requests with the retries of a command', () => {
+  describe('requests that a command retries', () => {
     const waits: number[] = []
     const retryClock = { now: () => 0, sleep: async (ms: number) => void waits.push(ms) }
     const retrying = () =>
@@ -87,7 +87,7 @@ describe('client of the token API', () => {
       ['enforcement', 'GET', '/state', () => retrying().enforcement()],
       ['setEnforcement', 'PUT', '/state', () => retrying().setEnforcement(false)],
     ] as const)(
-      'repeats the token request %s after 429 and 503, after Retry-After or a growing pause',
+      'retries the token request %s after 429 and 503, following Retry-After or exponential backoff',
       async (...row) => {
         const [, method, path, call] = row
         instance.add('other')
@@ -105,20 +105,20 @@ describe('client of the token API', () => {
       [500, undefined],
       [429, '31'],
       [503, '3600'],
-    ])('does not repeat a token request that is answered with %i and Retry-After %s', async (status, retryAfter) => {
+    ])('does not retry a token request after status %i with Retry-After %s', async (status, retryAfter) => {
       instance.misbehaveOnce('GET', '/tokens', { status, ...(retryAfter !== undefined && { retryAfter }) })
       expect(await faultOf(retrying().list())).toMatchObject({ status })
       expect(waits).toEqual([])
     })
 
-    it.each([{}, { retryAfter: '0' }])('gives up a token request after half a minute (%j)', async asked => {
+    it.each([{}, { retryAfter: '0' }])('gives up on a token request after half a minute (%j)', async asked => {
       for (let n = 0; n < 50; n += 1) instance.misbehaveOnce('GET', '/tokens', { status: 503, ...asked })
       expect(await faultOf(retrying().list())).toMatchObject({ status: 503 })
       expect(waits.length).toBeGreaterThan(3)
       expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(30_000)
     })
 
-    it('does not repeat the creation of a token after 503, because a token may exist whose value is lost', async () => {
+    it('does not retry the creation of a token after 503, because a token whose value is lost may already exist', async () => {
       instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
       expect(await faultOf(retrying().create('pipespan'))).toMatchObject({ status: 503, uncertain: true })
       expect(instance.tokens).toHaveLength(1)
@@ -126,7 +126,7 @@ describe('client of the token API', () => {
   })
 
   it.each([409, 400, 403, 422])(
-    'recognises that the last valid token cannot be revoked under enforcement by the answer %i',
+    'recognises a %i response as the refusal to revoke the last valid token under enforcement',
     async lastStatus => {
       const own = await startInstance({ lastStatus })
       const { id } = own.add('pipespan')
@@ -136,8 +136,8 @@ describe('client of the token API', () => {
   )
 })
 
-describe('errors of the token API, with a message and a remedy', () => {
-  it('fails before it sends anything if the API key is missing or invalid in a header', async () => {
+describe('token API errors, with a message and a remedy', () => {
+  it('fails before it sends anything if the API key is missing or not a valid header value', async () => {
     expect((await faultOf(clientWith(undefined).list())).message).toContain('PIPESPAN_OBSERVABILITY_API_KEY_FILE')
     const error = await faultOf(clientWith('two\nlines').list())
     expect(error.message).toContain('must contain only the key')
@@ -157,7 +157,7 @@ describe('errors of the token API, with a message and a remedy', () => {
     expect(error.message).toContain('Editor role')
   })
 
-  it('reports a revocation that is forbidden although the token is not the last', async () => {
+  it('reports a forbidden revocation although the token is not the last', async () => {
     instance.add('one')
     instance.add('two')
     instance.misbehaveOnce('DELETE', '/tokens/101', { status: 409, body: '{"message":"is in use elsewhere"}' })
@@ -171,14 +171,14 @@ describe('errors of the token API, with a message and a remedy', () => {
     [404, 'Check PIPESPAN_OBSERVABILITY_URL', false],
     [418, "The instance's message says why", false],
     [302, 'Check PIPESPAN_OBSERVABILITY_URL', false],
-  ])('reports an error of the token API with a message and a remedy for %i', async (status, remedy, uncertain) => {
+  ])('reports a token API error with a message and a remedy for %i', async (status, remedy, uncertain) => {
     instance.misbehaveOnce('GET', '/tokens', { status })
     const error = await faultOf(client.list())
     expect(error).toMatchObject({ status, uncertain })
     expect(error.remedy).toContain(remedy)
   })
 
-  it('reports a web page in place of an answer of the token API', async () => {
+  it('reports a web page in place of a token API response', async () => {
     const page = { status: 200, type: 'text/html', body: '<!doctype html><title>Sign in</title>' }
     instance.misbehaveOnce('GET', '/tokens', page)
     expect((await faultOf(client.list())).message).toContain('a web page answered')
@@ -186,19 +186,19 @@ describe('errors of the token API, with a message and a remedy', () => {
     expect((await faultOf(client.list())).message).toContain('not from the token API')
   })
 
-  it('reports an incomplete answer of the token API without the token that it contains', async () => {
+  it('reports an incomplete token API response without the token that it contains', async () => {
     instance.misbehaveOnce('POST', '/tokens', 'truncated')
     const error = await faultOf(client.create('pipespan'))
     expect(error).toMatchObject({ uncertain: true })
     expect(error.message).not.toContain(instance.tokens[0]!.value.slice(0, 12))
   })
 
-  it('reports JSON of another shape in place of an answer of the token API', async () => {
+  it('reports JSON of another shape in place of a token API response', async () => {
     instance.misbehaveOnce('GET', '/tokens', { status: 200, body: '{"items":[]}' })
     expect((await faultOf(client.list())).message).toContain('not a list of tokens')
   })
 
-  it('reports a timeout of the token API', async () => {
+  it('reports a token API timeout', async () => {
     instance.misbehaveOnce('GET', '/state', 'silent')
     const hasty = clientWith(instance.apiKey, instance.url, 300)
     expect((await faultOf(hasty.enforcement())).message).toContain('no answer within 0.3 s')
@@ -207,19 +207,19 @@ describe('errors of the token API, with a message and a remedy', () => {
   it('reports broken and refused connections to the token API, of which only a broken one may have had an effect', async () => {
     instance.misbehaveOnce('POST', '/tokens', 'lost')
     expect(await faultOf(client.create('pipespan'))).toMatchObject({ uncertain: true })
-    // Port 1 is used, because another process may have taken a port that was free a moment ago.
+    // Port 1 is used, because another process may take any port that was free a moment ago.
     const closed = 'http://127.0.0.1:1'
     expect(await faultOf(clientWith(instance.apiKey, closed).list())).toMatchObject({ uncertain: false })
   })
 })
 
-describe('answers whose shape the documentation does not define', () => {
+describe('responses whose shape is not documented', () => {
   it.each([
     ['a bare array', [{ id: 1 }]],
     ['an object with tokens', { tokens: [{ id: '1' }] }],
     ['an object with data', { data: [{ id: 1, name: null }] }],
     ['an object with data that holds tokens', { data: { tokens: [{ id: 1 }] } }],
-  ])('reads an answer with tokens as a list: %s', (_, json) => {
+  ])('reads a token list from any shape of response: %s', (_, json) => {
     expect(readList(json, 0)).toEqual([{ id: '1', valid: true }])
   })
 
@@ -237,7 +237,7 @@ describe('answers whose shape the documentation does not define', () => {
     ])
   })
 
-  it('reads a created token and a state of enforcement with or without an enclosing object', () => {
+  it('reads a created token and an enforcement state with or without an enclosing object', () => {
     expect(readCreated({ data: { token: 'x', id: 7 } })).toEqual({ value: 'x', id: '7' })
     expect(readCreated({ token: 'x' })).toEqual({ value: 'x', id: undefined })
     expect(readCreated({ id: 7 })).toBeUndefined()
@@ -250,7 +250,7 @@ describe('answers whose shape the documentation does not define', () => {
 
 it('reports that a token request was not sent if no connection was made in time', async () => {
   const open = new Set<Socket>()
-  // The server accepts connections but never answers the first TLS message.
+  // The server accepts connections but never answers the TLS ClientHello.
   const server = createServer(socket => void open.add(socket))
   const url = new URL(`https://127.0.0.1:${await listen(server)}/tokens`)
   const dispatcher = closeAfterTest(new Agent({ connect: { timeout: 100 } }))

@@ -59,7 +59,7 @@ async function outputOf(
 ): Promise<CommandOutput> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const code = await command({ stdout, stderr, env: {} }).catch((error: unknown) => {
-    // The error is printed as the program prints it.
+    // Prints the error as the program would.
     if (!(error instanceof Fault)) throw error
     stderr.write(`${error.message}\n`)
     return 1
@@ -93,7 +93,7 @@ const target = () => `file:${file}`
 const plainRevoke = { action: 'revoke', force: false, json: false } as const
 
 describe('tokens create', () => {
-  it('prints the value of a created token once on standard output, for scripts', async () => {
+  it("prints a created token's value once on standard output, for scripts", async () => {
     const create = { action: 'create', name: 'pipespan', json: false } as const
     const output = await outputOf(terminal => tokensCommand(create, setup(), terminal))
     expect(output).toEqual({
@@ -105,7 +105,7 @@ describe('tokens create', () => {
     expect(JSON.parse(json.out)).toEqual({ id: '102', name: 'pipespan', token: instance.tokens[1]!.value })
   })
 
-  it('prints how to find and revoke a token that may have been created, if there is no target', async () => {
+  it('without a target, prints how to find and revoke a token that may have been created', async () => {
     instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
     const { code, err } = await tokens({ action: 'create', name: 'pipespan', json: false })
     expect(code).not.toBe(0)
@@ -115,7 +115,7 @@ describe('tokens create', () => {
     expect((await tokens({ action: 'create', name: 'pipespan', json: false })).err).not.toContain('may have been')
   })
 
-  it('writes the value of a created token directly to a target, and revokes nothing', async () => {
+  it("writes a created token's value directly to a target, and revokes nothing", async () => {
     await tokens({ ...rotate, target: target() })
     const output = await tokens({ action: 'create', name: 'pipespan', target: target(), json: false })
     expect(output.code).toBe(0)
@@ -160,7 +160,7 @@ describe('tokens revoke', () => {
     expect(instance.tokens).toHaveLength(1)
   })
 
-  it.each([404, 204])('fails to revoke a token that is still listed after the answer %i', async status => {
+  it.each([404, 204])('fails if a token is still listed after its revocation returned %i', async status => {
     await tokens({ ...rotate, target: target() })
     const { id } = instance.add('another')
     instance.misbehaveOnce('DELETE', `/tokens/${id}`, { status, body: '' })
@@ -188,7 +188,7 @@ describe('tokens revoke', () => {
     expect(await tokens({ ...plainRevoke, id: '101' })).toMatchObject({ code: 0 })
   })
 
-  it('refuses to revoke the last token: always under enforcement, otherwise without --force', async () => {
+  it('refuses to revoke the last token: always under enforcement, otherwise unless --force is given', async () => {
     instance.add('pipespan')
     const enforced = await tokens({ ...plainRevoke, id: '101', force: true })
     expect(enforced).toMatchObject({ code: 5, err: expect.stringContaining('enforcement is on') as unknown })
@@ -214,7 +214,7 @@ describe('tokens revoke', () => {
 })
 
 describe('tokens rotate', () => {
-  it('prints the progress of a rotation on standard error and its result on standard output', async () => {
+  it("prints a rotation's progress on standard error and its result on standard output", async () => {
     const { code, out, err } = await tokens({ ...rotate, target: target() })
     expect(code).toBe(0)
     expect(out).toMatch(/^Token 101 \([0-9a-f]{12}\) is in use; nothing revoked\.\n$/)
@@ -232,7 +232,7 @@ describe('tokens rotate', () => {
     expect(instance.tokens).toHaveLength(2)
   })
 
-  it('exits with 4 if another rotation of the target is in progress', async () => {
+  it('exits with 4 if another rotation of the same target is in progress', async () => {
     const both = await Promise.all([tokens({ ...rotate, target: target() }), tokens({ ...rotate, target: target() })])
     expect(both.map(output => output.code).sort()).toEqual([0, 4])
   })
@@ -244,7 +244,7 @@ describe('tokens rotate', () => {
     })
   })
 
-  it('prints the plan of a rotation in a dry run', async () => {
+  it("prints a rotation's plan in a dry run", async () => {
     const { code, out } = await tokens({ ...rotate, target: target(), dryRun: true })
     expect(code).toBe(0)
     expect(out).toContain('Create a token named "pipespan"')
@@ -253,26 +253,26 @@ describe('tokens rotate', () => {
 })
 
 describe('enforcement commands', () => {
-  it('shows the state of enforcement, and turns it off', async () => {
+  it('shows the enforcement state, and disables enforcement', async () => {
     expect((await enforcement('status')).out).toContain('Enforcement is on')
     expect((await enforcement('off')).out).toContain('Enforcement is off')
     expect(instance.enforced).toBe(false)
   })
 
-  it("turns enforcement on if the endpoint accepts the daemon's token", async () => {
+  it("enables enforcement if the endpoint accepts the daemon's token", async () => {
     instance.enforced = false
     await tokens({ ...rotate, target: target() })
     expect(await enforcement('on')).toMatchObject({ code: 0 })
     expect(instance.enforced).toBe(true)
   })
 
-  it('does not turn enforcement on if the daemon has no token', async () => {
+  it('does not enable enforcement if the daemon has no token', async () => {
     instance.enforced = false
     expect(await enforcement('on')).toMatchObject({ code: 5, err: expect.stringContaining('has no token') as unknown })
     expect(instance.enforced).toBe(false)
   })
 
-  it('turns enforcement off again at once if the token is refused only under enforcement', async () => {
+  it('disables enforcement again at once if the token is rejected only under enforcement', async () => {
     instance.enforced = false
     await writeFile(file, 'a-dead-token')
     const output = await enforcement('on')
@@ -281,7 +281,7 @@ describe('enforcement commands', () => {
     expect(instance.enforced).toBe(false)
   })
 
-  it('does not turn enforcement on if the endpoint does not answer', async () => {
+  it('does not enable enforcement if the endpoint does not respond', async () => {
     instance.enforced = false
     await writeFile(file, instance.add('pipespan').value)
     instance.misbehaveOnce('POST', '/v1/traces', { status: 503 })
@@ -289,7 +289,7 @@ describe('enforcement commands', () => {
     expect(instance.enforced).toBe(false)
   })
 
-  it('turns enforcement on with --force', async () => {
+  it('enables enforcement with --force', async () => {
     instance.enforced = false
     expect(await enforcement('on', true)).toMatchObject({ code: 0 })
     expect(instance.enforced).toBe(true)

@@ -1,4 +1,4 @@
-// Tests what rotations read from the store: the daemons' reports of their tokens, and journals.
+// Tests what rotations read from the store: the daemons' reports about their tokens, and journals.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
@@ -26,7 +26,7 @@ function openWorld() {
   return { world, reports, report, reported }
 }
 
-it('reports the fingerprints of all tokens of a daemon, updated after each change, until the daemon stops', async () => {
+it("reports the fingerprints of all of a daemon's tokens, updated after each change, until the daemon stops", async () => {
   const { world, report, reported, reports } = openWorld()
   const [one, two, three] = ['token-one', 'token-two', 'token-three'].map(value => new Secret(value))
   const expected = (...tokens: (Secret | undefined)[]) =>
@@ -43,7 +43,7 @@ it('reports the fingerprints of all tokens of a daemon, updated after each chang
   expect(await reported()).toEqual([])
 })
 
-it('ignores the token report of a killed daemon after 30 s, and deletes it when a daemon starts a day later', async () => {
+it("ignores a killed daemon's token report after 30 s, and deletes it when a daemon starts a day later", async () => {
   const { world, reports, report, reported } = openWorld()
   await reports.put({ daemon: 'killed', fingerprints: ['f'], at: world.now })
   expect(await reported()).toEqual(['f'])
@@ -57,7 +57,7 @@ it('ignores the token report of a killed daemon after 30 s, and deletes it when 
   await report.stop()
 })
 
-it('does not treat a rotation journal that cannot be read as missing', async () => {
+it('does not treat an unreadable rotation journal as missing', async () => {
   const file = path.join(temporaryFolder(), 'pipespan.db')
   const store = closeAfterTest(openSqlite(file, { maxSize: 2 ** 30, now: () => Date.now() }))
   const instance = 'https://observability.example.com'

@@ -1,4 +1,4 @@
-// Tests conditions about ingest tokens that expire, as the observability instance lists them.
+// Tests conditions about expiring ingest tokens, as the observability instance lists them.
 import { expect, it } from 'vitest'
 import { readList } from '../../../src/features/tokens/listed-token.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -33,7 +33,7 @@ it('reports a token as broken in the week before it expires, and as fixed if it 
   expect(await seen()).toEqual({})
   listed = [expires(1, begin + 8 * day, { revoked: true }), expires(4, begin + 400 * day)]
   expect(await seen()).toMatchObject({ 'ingest token 1': 'fixed' })
-  // A token that has expired was not replaced in time, so it is no longer reported, and not as fixed.
+  // An expired token was not replaced in time, so it is no longer reported, but not reported as fixed either.
   const end = now + 6 * day
   listed = [expires(5, end)]
   expect(await seen()).toMatchObject({ 'ingest token 5': 'broken' })
@@ -42,7 +42,7 @@ it('reports a token as broken in the week before it expires, and as fixed if it 
   expect(Object.keys(await seen())).not.toContain('ingest token 5')
 })
 
-it('asks the observability instance every ten minutes for tokens that expire', async () => {
+it('checks the observability instance for expiring tokens every ten minutes', async () => {
   let asked = 0
   let now = 0
   const clock = { now: () => now, sleep: async () => undefined }

@@ -1,4 +1,4 @@
-// Tests a file as the target of a rotation: it is replaced atomically, only its owner can read it, and each failure has a clear message.
+// Tests a file as a rotation target: it is replaced atomically, only its owner can read it, and each failure has a clear message.
 import { chown, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
@@ -43,7 +43,7 @@ it("leaves only the token's file, its journal and its lock in the folder", async
   expect((await readdir(folder)).sort()).toEqual(['token', 'token.rotation.json', 'token.rotation.lock'])
 })
 
-it('does not write a token through a link that has the name of the temporary file', async () => {
+it("does not write a token through a link that has the temporary file's name", async () => {
   const other = path.join(folder, 'other')
   await locked(async target => {
     await symlink(other, `${file}.new`)
@@ -64,7 +64,7 @@ it('replaces the file that a link points to, and keeps the link', async () => {
 })
 
 it.runIf(process.getuid?.() === 0)(
-  "keeps the owner of the token's file, so that the daemon can still read it",
+  'keeps the owner of the token file, so that the daemon can still read it',
   async () => {
     await writeFile(file, 'former')
     await chown(file, 12345, 12345)
@@ -79,21 +79,21 @@ it('finds no token if the file is missing or blank', async () => {
   expect((await createFileTarget(file).peek()).value).toBeUndefined()
 })
 
-it("fails with a clear message if the folder of the token's file is missing or the path is a folder", async () => {
+it("fails with a clear message if the token file's folder is missing or the path is a folder", async () => {
   const missing = createFileTarget(path.join(folder, 'no', 'token'))
   await expect(missing.lock(() => undefined)).rejects.toThrow('Create the folder first.')
   await mkdir(file)
   await expect(createFileTarget(file).peek()).rejects.toThrow(`Could not read ${file}`)
 })
 
-it("lets one rotation at a time lock the token's file", async () => {
+it('lets only one rotation at a time lock the token file', async () => {
   await locked(async () => {
     await expect(createFileTarget(file).lock(() => undefined)).rejects.toThrow('Another rotation')
   })
   await locked(async target => expect((await target.read()).value).toBeUndefined())
 })
 
-it("parses the address of a rotation's target", () => {
+it('parses the address of a rotation target', () => {
   expect(parseTarget('file:/run/token')).toEqual({ kind: 'file', path: '/run/token' })
   expect(parseTarget('file:///run/token')).toEqual({ kind: 'file', path: '/run/token' })
   const place = { kind: 'kubernetes', namespace: 'ci', secret: 'ingest.v1', key: 'TOKEN_1' }
@@ -101,7 +101,7 @@ it("parses the address of a rotation's target", () => {
 })
 
 it.each(['', 'file:', 'file:token', 'kubernetes:a/b', 'kubernetes:a/b/c/d', 'kubernetes:../b/c', 'vault:x'])(
-  'refuses "%s" as the address of a rotation\'s target',
+  'rejects "%s" as the address of a rotation target',
   text => {
     expect(() => parseTarget(text)).toThrow('Use file:/absolute/path')
   },

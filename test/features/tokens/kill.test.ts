@@ -1,5 +1,5 @@
-// Tests rotations that are killed with SIGKILL and run again. They are killed during requests and at points of their progress (in the long form at
-// each point; `recovery.test.ts` stops them without a kill at every point).
+// Tests rotations that are killed with SIGKILL and run again. They are killed during requests and at points of their progress (at every point in the
+// long form; `recovery.test.ts` stops them at every point without a kill).
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -33,15 +33,15 @@ function start(order: Partial<RotationOrder>): ChildProcess {
   })
 }
 
-/** Resolves to the signal that ended the process. */
+/** Resolves to the signal that killed the process. */
 async function ended(child: ChildProcess): Promise<unknown> {
   const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
   return signal
 }
 
 /**
- * Exports like a daemon that reads the token with `read` for every request, and again after a refusal. `stop` returns how many exports were sent and
- * refused.
+ * Exports like a daemon that reads the token with `read` for every request, and again after a rejection. `stop` returns how many exports were sent
+ * and how many were rejected.
  */
 function exportSteadily(read: () => Promise<string>): { stop(): Promise<{ sent: number; refused: number }> } {
   const stopped = new AbortController()
@@ -74,7 +74,7 @@ describe('a rotation of a file', () => {
   const held = () => readFile(world.file, 'utf8')
 
   it.each(points)(
-    'finishes or rolls back a rotation in the next run after a kill at "%s", without a refused export',
+    'finishes or rolls back a rotation killed at "%s" in the next run, without a rejected export',
     async point => {
       await rotateToken(world.parts(), usual)
       const daemon = exportSteadily(held)
@@ -90,7 +90,7 @@ describe('a rotation of a file', () => {
   it.each([
     ['POST', '/tokens'],
     ['DELETE', '/tokens/'],
-  ])('leaves no orphaned token after a kill before the answer to a %s of %s', async (method, part) => {
+  ])('leaves no orphaned token after a kill before the response to a %s of %s', async (method, part) => {
     await rotateToken(world.parts(), usual)
     const child = start({})
     world.instance.onDone = (done, url) => {
@@ -110,7 +110,7 @@ describe('a rotation of a Kubernetes Secret', () => {
   })
 
   it.each(['answered', 'replaced', 'revoking'].filter((_, at) => isFull || at === 1))(
-    'continues a rotation after a kill at "%s" once the lease has expired, without a refused export',
+    'resumes a rotation killed at "%s" once the lease has expired, without a rejected export',
     async point => {
       const { env, accountFolder } = kubernetes
       const options = { env, accountFolder, leaseMs: 300 }

@@ -1,4 +1,4 @@
-// Tests a key of a Kubernetes Secret as the target of a rotation, with a server that imitates the requests and errors of the Kubernetes API.
+// Tests a key of a Kubernetes Secret as a rotation target, with a server that imitates the requests and errors of the Kubernetes API.
 import { rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -27,13 +27,13 @@ function target(clock: Clock = systemClock, leaseMs = 200): Target {
   return createKubernetesTarget(place, { env, accountFolder, leaseMs, clock, timeoutMs: 60_000 })
 }
 
-/** Returns a clock on which time passes only during sleeps. */
+/** Returns a clock on which time passes only while the rotation sleeps. */
 function leapingClock(): Clock {
   let now = Date.now()
   return { now: () => now, sleep: async ms => void (now += ms) }
 }
 
-/** Returns the parts of a rotation whose waits take no real time. */
+/** Returns the dependencies of a rotation, whose waits take no real time. */
 function parts(progress?: (point: ProgressPoint) => void) {
   const clock = leapingClock()
   return world.parts({ clock, target: target(clock, 60_000), ...(progress === undefined ? {} : { progress }) })
@@ -56,7 +56,7 @@ describe('a rotation of a Secret', () => {
   })
 
   it.each([undefined, {}, { token: '' }, { token: 'Cg==' }])(
-    'begins a rotation with a Secret whose data %j has no token',
+    'starts a rotation on a Secret whose data %j has no token',
     async data => {
       kubernetes.secret!.data = data
       expect((await planRotation(parts(), usual)).join('\n')).toContain('contains no token yet')
@@ -65,7 +65,7 @@ describe('a rotation of a Secret', () => {
     },
   )
 
-  it('waits at least two minutes if no daemon reports, because mounted Secrets are updated late', async () => {
+  it('waits at least two minutes if no daemon reports, because mounted Secrets are updated with a delay', async () => {
     await rotateToken(parts(), usual)
     const times = new Map<ProgressPoint, number>()
     const clock = leapingClock()
@@ -82,14 +82,14 @@ describe('a rotation of a Secret', () => {
     expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
   })
 
-  it('gives up a rotation after a while if the Secret keeps changing', async () => {
+  it('gives up on a rotation after a while if the Secret keeps changing', async () => {
     const progress = (point: ProgressPoint) => {
       if (point === 'tried') kubernetes.beforePatch = () => kubernetes.touch()
     }
     await expect(rotateToken(parts(progress), usual)).rejects.toThrow('keeps changing the Secret')
   })
 
-  it('sends the current token of the service account to the Kubernetes API', async () => {
+  it("sends the service account's current token to the Kubernetes API", async () => {
     await rotateToken(parts(), usual)
     kubernetes.accountToken = 'renewed'
     const file = path.join(kubernetes.accountFolder, 'token')
@@ -99,8 +99,8 @@ describe('a rotation of a Secret', () => {
   })
 })
 
-describe('two rotations of a Secret at once', () => {
-  it('lets one of two simultaneous rotations of a Secret finish, and the other report that one is running', async () => {
+describe('concurrent rotations of a Secret', () => {
+  it('lets one of two concurrent rotations of a Secret finish, and the other report that one is running', async () => {
     const both = [
       rotateToken(world.parts({ target: quick() }), usual),
       rotateToken(world.parts({ target: quick() }), usual),
@@ -127,7 +127,7 @@ describe('two rotations of a Secret at once', () => {
     await holder.release()
   })
 
-  it("takes over a lease that is not renewed, and stops its former holder at the holder's next step", async () => {
+  it("takes over a lease that is not renewed, and stops its previous holder at that holder's next step", async () => {
     const dead = await target().lock(() => undefined)
     const heir = await target().lock(() => undefined)
     await expect(dead.write(new Secret('late'))).rejects.toThrow('was taken over')
@@ -147,13 +147,13 @@ describe('two rotations of a Secret at once', () => {
     expect(lease()).toBeUndefined()
   })
 
-  /** Returns a target with such a long lease that its holder renews the lease in time, even on a slow machine. */
+  /** Returns a target whose lease is long enough that its holder renews it in time, even on a slow machine. */
   function quick(): Target {
     return { ...target(systemClock, 60_000), minGraceMs: 0 }
   }
 })
 
-describe('errors of the Kubernetes API, with a message and a remedy', () => {
+describe('Kubernetes API errors, with a message and a remedy', () => {
   it('names the missing Role if the Kubernetes API answers 403', async () => {
     kubernetes.verbs = ['get']
     await expect(rotateToken(parts(), usual)).rejects.toThrow(
@@ -162,7 +162,7 @@ describe('errors of the Kubernetes API, with a message and a remedy', () => {
     expect(world.instance.tokens).toHaveLength(0)
   })
 
-  it("reports the Kubernetes API's 401, its 404 and an immutable Secret with a remedy", async () => {
+  it('reports a 401, a 404 and an immutable Secret from the Kubernetes API with a remedy', async () => {
     const own = kubernetes.accountToken
     kubernetes.accountToken = 'another'
     await expect(target().peek()).rejects.toThrow('check the mount of the service account')
@@ -174,12 +174,12 @@ describe('errors of the Kubernetes API, with a message and a remedy', () => {
     await expect(target().peek()).rejects.toThrow('Create the Secret pipespan/ingest first')
   })
 
-  it('reports that a Secret can only be rotated by a process in a pod', async () => {
+  it('reports that a Secret can only be rotated from within a pod', async () => {
     kubernetes.env.KUBERNETES_SERVICE_HOST = ''
     await expect(target().peek()).rejects.toThrow('needs the service account of a pod')
   })
 
-  it('reports a certificate of the Kubernetes API from another authority', async () => {
+  it('reports a Kubernetes API certificate from an unknown authority', async () => {
     await writeFile(path.join(kubernetes.accountFolder, 'ca.crt'), '')
     await expect(target().peek()).rejects.toThrow('not signed by the ca.crt of the service account')
   })

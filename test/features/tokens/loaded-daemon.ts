@@ -16,7 +16,7 @@ import { isFull } from '../../full.ts'
 import { storedBytes } from '../../support/stored-bytes.ts'
 import { startInstance, type ObservabilityInstance } from '../../support/observability-instance.ts'
 
-/** Waits until a condition is true. The error of a timeout names the condition. */
+/** Waits until a condition is true. The timeout error names the condition. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string, timeout = 180_000): Promise<void> {
   for (const end = Date.now() + timeout; !(await holds());) {
     if (Date.now() > end) throw new Error(`Not within ${timeout} ms: ${what}`)
@@ -24,7 +24,7 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
   }
 }
 
-/** The pause between two families of pipelines, ms. */
+/** The pause between two pipeline families, ms. */
 const pause = isFull ? 60 : 150
 
 export class LoadedDaemon {
@@ -48,7 +48,7 @@ export class LoadedDaemon {
     this.#running = this.#load()
   }
 
-  /** Starts the instance and the daemon. Like an operator, it creates the first token before there is a daemon or a store. */
+  /** Starts the instance and the daemon. As an operator would, it creates the first token before there is a daemon or a store. */
   static async start(): Promise<LoadedDaemon> {
     const instance = closeAfterTest(await startInstance({ hideIds: true }))
     const folder = temporaryFolder()
@@ -62,7 +62,7 @@ export class LoadedDaemon {
       ...nowhere,
     })
     expect(first.code, first.stderr).toBe(0)
-    // The long timeout prevents late answers. A request without an answer would rightly be repeated, but these tests count every export.
+    // The long timeout prevents late responses. A request without a response would rightly be retried, but these tests count every export.
     const daemon = await Daemon.start({ ...exporting, OTEL_EXPORTER_OTLP_TIMEOUT: '300000' })
     const world = new LoadedDaemon(instance, daemon, file, { ...daemon.env, ...managing })
     world.output += first.stdout + first.stderr
@@ -77,7 +77,7 @@ export class LoadedDaemon {
     return program
   }
 
-  /** Runs a command until it ends, within this process because that is faster. */
+  /** Runs a command until it exits, within this process because that is faster. */
   async command(...args: readonly string[]): Promise<Command> {
     const done = await runCommand(args, this.#env)
     this.output += done.stdout + done.stderr
@@ -107,7 +107,7 @@ export class LoadedDaemon {
     await this.#sender.close()
   }
 
-  /** Stops the load and the daemon. No pipeline may be missing, exported twice or refused for good. */
+  /** Stops the load and the daemon. No pipeline may be missing, exported twice or permanently rejected. */
   async settle(): Promise<void> {
     await this.#stopLoad()
     const isComplete = complete(this.#truths)

@@ -1,4 +1,4 @@
-// Tests what the OTLP endpoint's answer to an empty export shows about a token.
+// Tests what the OTLP endpoint's response to an empty export reveals about a token.
 import { beforeEach, expect, it } from 'vitest'
 import { createServer } from 'node:http'
 import { closeAfterTest, listen } from '../../support/after-test.ts'
@@ -18,7 +18,7 @@ function prove(token: string | undefined, headers: Record<string, string> = {}, 
   )
 }
 
-it('reports a valid token as accepted, and a wrong or missing one as refused while enforcement is on', async () => {
+it('reports a valid token as accepted, and a wrong or missing one as rejected while enforcement is on', async () => {
   const { value } = instance.add('pipespan')
   expect(await prove(value)).toEqual({ kind: 'accepted' })
   expect(await prove('wrong')).toEqual({ kind: 'refused', status: 401 })
@@ -33,7 +33,7 @@ it('replaces a configured authorization header with the tested token', async () 
 })
 
 it.each([{ status: 503 }, { status: 404 }, 'lost', 'silent'] as const)(
-  'leaves undecided whether a token is accepted after %o',
+  'leaves it undecided whether a token is accepted after %o',
   async how => {
     instance.misbehaveOnce('POST', '/v1/traces', how)
     const timeoutMs = how === 'silent' ? 300 : undefined
@@ -46,7 +46,7 @@ it.each([
   ['text/plain', '<html></html>', /web page/],
   ['application/grpc', '', /OTLP\/gRPC/],
 ])(
-  'leaves undecided whether a token is accepted if another kind of server answers 200: %s',
+  'leaves it undecided whether a token is accepted if another kind of server responds with 200: %s',
   async (contentType, body, reason) => {
     const proxy = createServer((_, answer) => answer.setHeader('content-type', contentType).end(body))
     const url = `http://127.0.0.1:${await listen(proxy)}/v1/traces`
@@ -55,7 +55,7 @@ it.each([
   },
 )
 
-it('does not test a token that is invalid in a header', async () => {
+it('does not test a token that is not a valid header value', async () => {
   const proof = await prove('two\nlines')
   expect(proof).toMatchObject({ kind: 'unclear' })
   expect(JSON.stringify(proof)).not.toContain('lines')

@@ -1,4 +1,4 @@
-// Tests the page of ingest tokens and its route of the JSON API.
+// Tests the ingest tokens page and its JSON API route.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse, type House } from '../../console/house.ts'
 import { rotations } from '../../../src/features/tokens/documents.ts'
@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(async () => house.close())
 
-it('the tokens route sorts rotations as the page does', async () => {
+it('sorts rotations in the tokens route as on the page', async () => {
   const recorded = house.daemon.store.repositories.of(rotations)
   for (const [id, name, startedAt, tookMs] of [
     ['r1', 'b', 3_000, 500],
@@ -33,7 +33,7 @@ it('the tokens route sorts rotations as the page does', async () => {
   expect((await fetch(`${house.url}/api/tokens?sort=nothing`)).status).toBe(400)
 })
 
-it('the tokens page names the observability instance, and other pages link to it', async () => {
+it('names the observability instance on the tokens page, and links to that page from others', async () => {
   expect(await (await fetch(`${house.url}/tokens`)).text()).toContain('https://observability.example.com')
   expect(await (await fetch(`${house.url}/sources`)).text()).toContain('href="/tokens"')
 })

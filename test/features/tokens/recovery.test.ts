@@ -30,7 +30,7 @@ async function stopAt(point: ProgressPoint, clock: Clock = systemClock): Promise
 
 describe('an interrupted rotation', () => {
   it.each(['lost', 'truncated', { status: 502 }] as const)(
-    'leaves no orphaned token after the next run if the creation request was not answered (%o)',
+    'leaves no orphaned token after the next run if the creation request got no proper response (%o)',
     async how => {
       await rotateToken(world.parts(), usual)
       world.instance.misbehaveOnce('POST', '/tokens', how)
@@ -87,7 +87,7 @@ describe('an interrupted rotation', () => {
     expect(world.instance.issued).toHaveLength(2)
   })
 
-  it('revokes no token if several tokens may be its own', async () => {
+  it("revokes no token if several tokens could be the rotation's own", async () => {
     await stopAt('answered')
     world.instance.add('pipespan')
     const before = valid()
@@ -105,7 +105,7 @@ describe('an interrupted rotation', () => {
     expect(world.instance.tokens.map(token => token.id)).toContain(id)
   })
 
-  it('revokes no token if the rotation is old, other targets use the name, and the list has no creation times', async () => {
+  it('revokes no token if the rotation is old, other targets use the same token name, and the list has no creation times', async () => {
     world.instance.add('pipespan')
     await stopAt('creating', yesterday)
     const { id } = world.instance.add('pipespan')
@@ -116,7 +116,7 @@ describe('an interrupted rotation', () => {
     expect(world.instance.tokens.map(token => token.id)).toContain(id)
   })
 
-  it('turns its token into an older one if its target was changed meanwhile', async () => {
+  it("treats the interrupted rotation's token as an older one if the target was changed meanwhile", async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('written')
     const own = world.instance.add('pipespan')
@@ -135,7 +135,7 @@ describe('an interrupted rotation', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('finishes an interrupted rotation in the next run even if its token is young', async () => {
+  it('finishes an interrupted rotation in the next run even if its token is recent', async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('waiting')
     expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ resumed: true })
@@ -149,13 +149,13 @@ describe('an interrupted rotation', () => {
     expect(outcome).toMatchObject({ resumed: true, revoked: [String(former.id)] })
   })
 
-  it('keeps its orphaned token if that is the last valid token, and revokes it in the next rotation', async () => {
+  it("keeps the rotation's orphaned token if it is the last valid one, and revokes it in the next rotation", async () => {
     await stopAt('created')
     expect(await rotateToken(world.parts(), usual)).toMatchObject({ kind: 'rotated' })
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('reports a remedy if the journal of the rotation is damaged', async () => {
+  it("reports a remedy if the rotation's journal is damaged", async () => {
     await rotateToken(world.parts(), usual)
     await writeFile(`${world.file}.rotation.json`, '{"version":1')
     await expect(rotateToken(world.parts(), usual)).rejects.toThrow('delete it and rotate once with --adopt')
@@ -163,7 +163,7 @@ describe('an interrupted rotation', () => {
 })
 
 describe('the creation of a token', () => {
-  it('fails to create a token if several new tokens of its name appear and cannot be distinguished', async () => {
+  it('fails to create a token if several new tokens of its name appear and cannot be told apart', async () => {
     await rotateToken(world.parts(), usual)
     const held = await world.held()
     world.instance.onDone = (method, url) => {
@@ -175,7 +175,7 @@ describe('the creation of a token', () => {
   })
 })
 
-describe('any series of rotations that are interrupted at any point', () => {
+describe('any series of rotations interrupted at any point', () => {
   const anywhere = fc.constantFrom<ProgressPoint>(...allPoints)
 
   it('always leaves a valid token in the target, and ends with exactly one valid token', async () => {

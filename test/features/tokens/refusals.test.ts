@@ -1,5 +1,5 @@
-// Tests the token commands from the command line to the exit code: commands that are refused, and a rotation that cannot finish. No message may
-// contain a secret. The refusals of the instance and of the commands themselves are tested in `client.test.ts` and `commands.test.ts`.
+// Tests token commands from the command line to the exit code: commands that fail, and a rotation that cannot finish. No message may contain a
+// secret. `client.test.ts` and `commands.test.ts` test refusals by the instance and by the commands themselves.
 import path from 'node:path'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
@@ -26,9 +26,9 @@ interface CommandOutput {
 interface CommandWorld {
   readonly instance: ObservabilityInstance
   readonly folder: string
-  /** The token file that the configuration and `rotate` name. */
+  /** The token file named in the configuration and in `rotate`. */
   file: string
-  /** The environment variables of the commands. */
+  /** The commands' environment variables. */
   env: Record<string, string>
   /** Runs a command line, and asserts that its output contains no secret. */
   pipespan(...args: readonly string[]): Promise<CommandOutput>
@@ -73,12 +73,12 @@ beforeEach(async () => {
   closeAfterTest(world.instance)
 })
 
-it("the token command in the image runs without the daemon's webhook secret", async () => {
+it("runs the token command in the image without the daemon's webhook secret", async () => {
   Object.assign(world.env, { PIPESPAN_LISTEN: '[::]:8080', PIPESPAN_ADMIN_LISTEN: '[::]:8081' })
   expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
 })
 
-it('a token command repeats requests that are refused temporarily (429, 503), and creates only one token', async () => {
+it('retries token requests that are temporarily refused (429, 503), and creates only one token', async () => {
   world.instance.misbehaveOnce('GET', '/tokens', { status: 429, retryAfter: '0' })
   world.instance.misbehaveOnce('POST', '/tokens', { status: 429, retryAfter: '0' })
   expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
@@ -87,7 +87,7 @@ it('a token command repeats requests that are refused temporarily (429, 503), an
   expect(world.instance.tokens.map(({ value }) => value)).toEqual([await readFile(world.file, 'utf8')])
 })
 
-it('a rotation tests its new token at the destination whose token file is the target', async () => {
+it("tests a rotation's new token at the destination whose token file is the target", async () => {
   const first = closeAfterTest(await startInstance())
   const config = path.join(world.folder, 'pipespan.yaml')
   await writeFile(
@@ -199,7 +199,7 @@ function dropPrivileges(): void {
   onTestFinished(() => process.seteuid?.(0))
 }
 
-/** Starts a server whose certificate is from an unknown authority. */
+/** Starts a server with a certificate from an unknown authority. */
 async function startTls(): Promise<string> {
   const tls = path.join(import.meta.dirname, '..', '..', 'fixtures', 'tls')
   const [cert, key] = await Promise.all(['localhost.crt', 'localhost.key'].map(name => readFile(path.join(tls, name))))
@@ -235,7 +235,7 @@ describe('a token command that fails', () => {
   })
 })
 
-it('a rotation exits with 3 if a daemon does not report the new token, and keeps the older token valid until it is run with --force', async () => {
+it('exits a rotation with 3 if a daemon does not report the new token, and keeps the older token valid until a rerun with --force', async () => {
   await world.pipespan(...world.rotate())
   const location = { engine: 'sqlite', path: path.join(world.folder, 'store', 'pipespan.db') } as const
   const store = await openStore(location, { maxSize: 1e9, parts: [], encode: sendsNothing })

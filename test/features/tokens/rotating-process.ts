@@ -1,4 +1,4 @@
-// Runs a rotation in a separate process, which kills itself at the point that its order names. `kill.test.ts` starts the process.
+// Runs a rotation in a separate process, which kills itself at the point that its input names. `kill.test.ts` starts the process.
 import { systemClock } from '../../../src/lib/clock.ts'
 import { createKubernetesTarget } from '../../../src/features/tokens/kubernetes-target.ts'
 import { rotateToken } from '../../../src/features/tokens/rotation.ts'
@@ -9,9 +9,9 @@ export interface RotationOrder {
   readonly otlpUrl: string
   readonly apiKey: string
   readonly file: string
-  /** The point of the progress at which the process kills itself. Undefined if the process is killed from outside or not at all. */
+  /** The point of progress at which the process kills itself. Undefined if the process is killed from outside or not at all. */
   readonly killAt?: string
-  /** Set to rotate the Secret of the Kubernetes stand-in instead of the file. */
+  /** If set, rotates the Secret of the Kubernetes stand-in instead of the file. */
   readonly kubernetes?: {
     readonly env: Record<string, string>
     readonly accountFolder: string

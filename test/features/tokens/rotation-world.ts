@@ -1,4 +1,4 @@
-// Sets up the tests of rotations: an observability instance, a folder for the token file, and the parts of a rotation.
+// Sets up tests of rotations: an observability instance, a folder for the token file, and the dependencies of a rotation.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,20 +13,20 @@ import type { RotationStore } from '../../../src/features/tokens/rotation-store.
 import type { Target } from '../../../src/features/tokens/target.ts'
 import { startInstance, type ObservabilityInstance, type StandInOptions } from '../../support/observability-instance.ts'
 
-/** Intervals of rotations that are short enough for tests and long enough for a machine with two cores. */
+/** Rotation intervals that are short enough for tests and long enough for a machine with two cores. */
 export const quickPace = { pollMs: 5, proofTimeoutMs: 60, creationMs: 40 }
 
 export interface RotationWorld {
   readonly instance: ObservabilityInstance
   readonly folder: string
-  /** The path of the target's file. */
+  /** The path of the target file. */
   readonly file: string
   parts(more?: { store?: RotationStore; clock?: Clock; progress?: Progress; target?: Target }): RotationParts
-  /** Returns the current content of the target's file. */
+  /** Returns the target file's current content. */
   held(): Promise<string | undefined>
-  /** Returns whether the endpoint would accept the token in the target's file. */
+  /** Returns whether the endpoint would accept the token in the target file. */
   isHeldValid(): Promise<boolean>
-  /** Returns all lines of progress of all rotations, and the text of the journal. */
+  /** Returns all progress lines of all rotations, and the journal's text. */
   output(): Promise<string>
   close(): Promise<void>
 }
@@ -63,7 +63,7 @@ export async function openWorld(options: StandInOptions = {}): Promise<RotationW
   }
 }
 
-/** Returns the parts of a rotation. A process other than that of the stand-in may also use them. */
+/** Returns the dependencies of a rotation. Processes other than the stand-in's may use them too. */
 export function partsFor(
   { url, otlpUrl, apiKey }: Pick<ObservabilityInstance, 'url' | 'otlpUrl' | 'apiKey'>,
   file: string,
