@@ -1,4 +1,5 @@
-// The options of deployments: where lead times begin, and which environments are production. Also computes how many API requests these options cost.
+// The options of the deployments feature: where lead times begin, and which environments are production. Also computes how many API requests these
+// options cost.
 import { boolean, oneOf } from '../../daemon/configuration/plain-kinds.ts'
 import { patterns } from '../../daemon/configuration/list-kinds.ts'
 import { setting } from '../../daemon/configuration/option.ts'
@@ -23,7 +24,7 @@ export const deploymentOptions = {
 
 export type DeploymentOptions = SliceOf<typeof deploymentOptions>
 
-/** Without deployment events no deployment is known, so deployments cost no requests. */
+/** Without deployment events, no deployments are known, so they cost no requests. */
 export function requestCosts(
   { leadTime }: DeploymentOptions,
   { events, platform, poll }: Surroundings['config'],

@@ -1,5 +1,5 @@
-// The parts of deployments that run in the daemon: one counter each for deployments, changes and incidents, the poller of incidents, and the table of
-// their counts. Only the deployment counter and the poller send requests to the platform.
+// The parts of the deployments feature that run in the daemon: one counter each for deployments, changes and incidents, the incident poller, and the
+// table of the daemon's own metrics about them. Only the deployment counter and the poller send requests to the platform.
 import { changes } from './sql/changes.ts'
 import { clientWithin } from '../../core/find/poll-scope.ts'
 import { countedChanges, countedIncidents, createOnceCounter, type Counting } from './counter.ts'
@@ -52,8 +52,8 @@ function countingOf({ measure, queues, profile, events, clock, log }: PartContex
 const personal: ReadonlySet<string | undefined> = new Set(['development', 'testing'])
 
 /**
- * Returns the condition (up or down) of the environment of the stored deployment with this id. Returns undefined for an environment of tier
- * development or testing, unless it is production.
+ * Returns the condition (up or down) of the environment of the stored deployment with this id. Returns undefined for environments in the development
+ * and testing tiers, unless they are production.
  */
 function ofDeployment(
   id: number,
@@ -81,7 +81,7 @@ function ofDeployment(
   }
 }
 
-/** Returns the poller of incidents, or undefined if the configured events do not include issues. */
+/** Returns the incident poller, or undefined if the configured events do not include issues. */
 export function incidentPoller(_: unknown, context: TokenContext): IncidentPoller | undefined {
   const { config, client, territory, scope, store, taking, errors, leaseOf, clock, log } = context
   if (!config.events.includes('issue')) return undefined

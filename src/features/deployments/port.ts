@@ -1,3 +1,3 @@
-// The parts of deployments that other features may use.
+// The parts of the deployments feature that other features may use.
 export { countBehindWith } from './count-behind.ts'
 export { shownDeployment, type ShownDeployment } from './sql/deployment-reads.ts'

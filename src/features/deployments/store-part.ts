@@ -9,8 +9,8 @@ import type { Kept } from '../../core/store/maintenance/steps.ts'
 const minute = 60_000
 const day = 24 * 60 * minute
 /**
- * How long deployments are kept if the store is nearly full or full. Deleted deployments are not reported again by their jobs, because the tombstones
- * of the runs suppress that.
+ * How long deployments are kept if the store is nearly full or full. Jobs do not report deleted deployments again, because the tombstones of their
+ * runs prevent that.
  */
 const counted = { nearlyFull: day, full: 10 * minute }
 

@@ -1,10 +1,10 @@
-// Counts how many commits each environment is behind, for scrapes. A scrape does not wait for a count; it returns what was counted before.
+// Counts how many commits each environment is behind, for scrapes. A scrape does not wait for a count; it returns the cached one.
 import { countBehindWith } from '../deployments/port.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 
-/** Returns how many commits `to` has that `from` does not have, or undefined if the number is not known (yet). */
+/** Returns how many commits `to` has that `from` does not have, or undefined if the number is not known yet or cannot be known. */
 export type CountBehind = (of: Revisions) => number | undefined
 
 interface Revisions {
@@ -17,9 +17,9 @@ interface Revisions {
 }
 
 const maxRemembered = 10_000
-/** The maximum number of revision pairs that wait for their request. Further pairs are requested by later scrapes. */
+/** The maximum number of revision pairs queued for a request. Further pairs are requested by later scrapes. */
 const maxWaiting = 1_000
-/** The delay before a refused request is repeated, ms. */
+/** How long to wait before a rejected request is retried, ms. */
 const retryAfter = 10 * 60_000
 
 /** Returns undefined if no platform token is configured. */
@@ -31,7 +31,7 @@ export function behindCountsOf(
   return count && createBehindCounts(count, clock, err => log.error({ err }, 'commits cannot be counted'))
 }
 
-/** Remembers the counts, and requests unknown ones one after the other. The count for two revisions never changes, so each pair is requested once. */
+/** Caches the counts, and requests unknown ones one at a time. The count for two revisions never changes, so each pair is requested once. */
 export function createBehindCounts(
   count: NonNullable<ReturnType<typeof countBehindWith>>,
   clock: Pick<Clock, 'now'>,
@@ -48,7 +48,7 @@ export function createBehindCounts(
       const answer = await count({ ...of, revision, branch })
       waiting.delete(key)
       if (answer.as === 'counted') remember(known, key, answer.commits, maxRemembered)
-      // If Pipespan's own limit prevented the request, the refusal is not remembered, so the next scrape asks for the pair again.
+      // If Pipespan's own limit prevented the request, the refusal is not cached, so the next scrape requests the pair again.
       else if (answer.as === 'refused') remember(refused, key, clock.now(), maxRemembered)
     }
   }

@@ -14,8 +14,8 @@ import type { ShownDeployment } from '../deployments/port.ts'
 const rowsPerRead = 200
 
 /**
- * Returns a function that adds the newest deployments to a scrape. Without `countBehind`, the number of commits behind is only known if an
- * environment is up to date (0).
+ * Returns a function that adds the newest deployments to a scrape. Without `countBehind`, the number of commits behind is known only for environments
+ * that are up to date (0).
  */
 export function createNewestDeployments(
   store: Pick<SharedStore, 'on'>,

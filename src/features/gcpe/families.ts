@@ -1,4 +1,4 @@
-// Collects the points of the metrics (`table.ts`) of one scrape. The number of series of each metric is limited for each project.
+// Collects the metric points (`table.ts`) of one scrape. The number of series is limited per metric and project.
 import { ValueType } from '@opentelemetry/api'
 import { AggregationTemporality, DataPointType, type MetricData, type ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { scope } from '../../core/telemetry/resource.ts'
@@ -16,12 +16,15 @@ export interface GcpeFamilies {
 interface Family {
   readonly row: Pick<GcpeRow<never>, 'name' | 'type' | 'description'>
   readonly points: { readonly attributes: Record<string, string>; readonly value: number }[]
-  /** The label sets of all points. Two instances may have a project with the same path, and Prometheus accepts each series only once. */
+  /**
+   * The label sets of all points so far. They are needed because two instances may have a project with the same path, and Prometheus accepts each
+   * series only once.
+   */
   readonly seen: Set<string>
   readonly perProject: Map<string, number>
 }
 
-/** `maxSeries` is the limit for each metric and project. Further series are left out and not summed, because a sum of states has no meaning. */
+/** `maxSeries` is the limit per metric and project. Further series are dropped and not summed, because a sum of states has no meaning. */
 export function createGcpeFamilies(maxSeries: number): GcpeFamilies {
   const families = new Map<string, Family>()
   return {

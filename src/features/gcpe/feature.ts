@@ -42,7 +42,7 @@ export function createScrape(
     await addDeployments(families)
     return families.scopes()
   }
-  // Simultaneous scrapes share one result: rows that two scrapes read would be counted twice.
+  // Concurrent scrapes share one result, because rows that two scrapes read would be counted twice.
   let running: ReturnType<typeof scrape> | undefined
   return async () =>
     (running ??= scrape().finally(() => {

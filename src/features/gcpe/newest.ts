@@ -1,5 +1,5 @@
-// Finds the newest row of each name, such as the newest run of each ref, and counts how many rows were added since the first refresh. Both are kept
-// in memory, so a refresh only reads rows that were added since the last one. It reads the last `overlap` rows again, because rows may change, and
+// Finds the newest row of each name, such as the newest run of each ref, and counts how many rows were added since the first refresh. Both are cached
+// in memory, so a refresh reads only rows that were added since the last one. It also rereads the last `overlap` rows, because rows may change, and
 // because another replica may commit a row after one with a higher id.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
@@ -13,7 +13,7 @@ export interface Place {
 export interface NewestOptions<Row> {
   /** Reads the rows after the row with the id `after`, in the order of their ids. */
   readonly read: (after: number, limit: number) => Promise<readonly Row[]>
-  /** Returns the row's owner and name, or undefined if the row is to be ignored. */
+  /** Returns the row's owner and name, or undefined to ignore the row. */
   readonly placeOf: (row: Row) => Place | undefined
   /** The row with the highest rank is the newest. */
   readonly rankOf: (row: Row) => number
@@ -30,7 +30,7 @@ export interface Newest<Row> {
   refresh(): Promise<void>
   /** Returns the newest row of each name, grouped by owner, newest first. */
   all(): ReadonlyMap<string, readonly NewestRow<Row>[]>
-  /** Forgets a row that was deleted. Its name is then unknown until another row with that name is read. */
+  /** Drops a deleted row. Its name is then unknown until another row with that name is read. */
   forget(owner: string, name: string): void
 }
 
@@ -39,7 +39,7 @@ interface Known<Row> {
   readonly counts: Map<string, number>
 }
 
-/** The maximum number of names of each owner, such as the refs of a project. Names with the newest rows are kept. */
+/** The maximum number of names per owner, such as the refs of a project. The names with the newest rows are kept. */
 export const maxNames = 500
 /** The maximum number of rows that one statement reads. */
 const page = 2_000
@@ -49,7 +49,7 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
   const { read, placeOf, rankOf } = options
   const owners = new Map<string, Map<string, Known<Row>>>()
   let highest = 0
-  /** True during the first refresh, which does not count rows because they existed before. */
+  /** True during the first refresh. Its rows are not counted, because they existed before. */
   let isFirst = true
   /** Ids of the rows that the next refresh reads again. */
   const taken = new Set<number>()
@@ -104,7 +104,7 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
   }
 }
 
-/** Returns the owner's name, which is made of the instance and the project id. */
+/** Returns the owner's name, which consists of the instance and the project id. */
 export function ownerOf({ instance, projectId }: { readonly instance: string; readonly projectId: number }): string {
   return JSON.stringify([instance, projectId])
 }

@@ -19,7 +19,7 @@ const [versionsPerRead, runsPerRead] = [500, 20]
 /** The maximum number of jobs of one run whose test reports are read. */
 const maxReports = 200
 
-/** The data that is kept in memory for each ref. */
+/** The cached data of a ref. */
 interface Remembered {
   /** The version of the rows that this ref's data was loaded from. */
   readonly version: string
@@ -138,7 +138,7 @@ function addRef(
 }
 
 /**
- * Returns undefined for a child pipeline, which is part of another pipeline, and for a folded ref. The default branch is not known before a run is
+ * Returns undefined for child pipelines, which are part of another pipeline, and for folded refs. The default branch is not known before a run is
  * loaded.
  */
 function refPlace(
@@ -161,11 +161,11 @@ function refKey(owner: string, name: string): string {
   return owner + name
 }
 
-/** The maximum number of job counts of one ref. */
+/** The maximum number of job counts per ref. */
 const maxCounts = 2_000
 
 /**
- * Counts the jobs of a ref as gcpe does: a job is counted if it is newer than the job that was last seen with its name. There is one count for each
+ * Counts the jobs of a ref as gcpe does: a job is counted if it is newer than the last job seen with its name. There is one count for each
  * combination of name, stage and tags. Other labels of a job, such as its runner, change from job to job without starting a new count.
  */
 interface JobRuns {

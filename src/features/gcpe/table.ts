@@ -188,7 +188,7 @@ function testMetrics(
   ]
 }
 
-/** The status of a job as gcpe reports it: a failure that is allowed is a warning. */
+/** The status of a job as gcpe reports it: an allowed failure is a warning. */
 function jobStatus({ status, allowFailure }: JobView): string {
   return hasFailed(status) && allowFailure === true ? warning : status
 }

@@ -1,5 +1,5 @@
-// Checks the inventory: the platform's last answer for each kind, and the role that each kind requires. The checks ask the platform about the
-// dependency firewall and the policy store, because only the platform knows whether they are on.
+// Checks the inventory: the platform's last response for each kind, and the role that each kind requires. The dependency firewall and the policy
+// store are checked with requests, because only the platform knows whether they are on.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { dependencyFirewall, isFirewallOn, whyNoPolicyStore } from '../../platform/inventory/dependency-firewall.ts'
@@ -13,9 +13,9 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 
 const report = reportOf('inventory')
 const { kind: firewall } = dependencyFirewall
-/** The maximum number of projects for which the platform is asked about the dependency firewall. */
+/** The maximum number of projects whose dependency firewall is checked. */
 const maxFirewalls = 20
-/** How long after its due time a running daemon sends a request at the latest, ms. */
+/** The maximum delay of a running daemon's request after its due time, ms. */
 const maxLate = 600_000
 
 export async function checkInventory(
@@ -55,7 +55,7 @@ interface Known {
   readonly state: InventoryState | undefined
 }
 
-/** Yields the findings about what the daemon stored at its last request. */
+/** Yields the findings about what the daemon stored after its last request. */
 function* stored(kind: string, known: readonly Known[], now: Millis): Generator<Finding> {
   const refused = known.filter(({ state }) => state?.refusal !== undefined)
   const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)

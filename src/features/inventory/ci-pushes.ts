@@ -1,4 +1,4 @@
-// Updates a project's includes soon after a push that may have changed its CI configuration: the inventory asks for them at once, instead of a week
+// Refreshes a project's includes soon after a push that may have changed its CI configuration: the inventory requests them at once, instead of a week
 // later.
 import { lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { inventoryState, type InventoryState } from '../../core/store/ports/gauge-documents.ts'
@@ -11,25 +11,25 @@ import { selectValue, valueOf, writeValue } from '../../core/store/sql/repositor
 import type { InventoryOptions } from './options.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 
-/** Returns no step if the configuration lists no project for includes. */
+/** Returns no step if includes are configured for no project. */
 export function ciPushes(options: InventoryOptions, context: Pick<PartContext, 'config'>): LineStep {
   const named = perToken(context, options).flatMap(({ inventory }) => inventory[includes.kind] ?? [])
   if (named.length === 0) return {}
   return {
     onEvent: ({ touchesCi = false, project }) => {
-      // The comparison is in lower case, because the platform ignores the case of paths.
+      // The comparison is in lower case, because the platform ignores case in paths.
       const own = [project?.path?.toLowerCase(), project?.id.toString()]
       return reportsBy(nextRound, touchesCi ? named.filter(name => own.includes(name.toLowerCase())) : [])
     },
   }
 }
 
-/** Each report is the name of a project, as it is configured. */
+/** Each report is a project name as configured. */
 const nextRound: Reporter<string> = { order: 150, write: askAgain }
 
 /**
  * Names have the form `inventory SCOPE KIND OF`. Only the thing reader knows the scopes, so this selects all names. It does not select the values,
- * because the state of one project's dependencies may have hundreds of kilobytes.
+ * because the dependencies of a single project may take hundreds of kilobytes.
  */
 const selectNames = "SELECT name FROM key_value WHERE substr(name, 1, 10) = 'inventory '"
 const nameIn = text('name')
@@ -42,7 +42,7 @@ function* askAgain(names: readonly string[], within: Within): Steps<void> {
   for (const name of keys) {
     const [row] = yield [selectValue, [name]]
     const state = stateIn(row && { ...row, name }, within)
-    // The stored state is checked too, because the name of a query may have the same ending.
+    // The stored state is checked too, because a query's name may have the same ending.
     if (state?.kind !== includes.kind || !names.includes(state.of)) continue
     yield [writeValue, [name, JSON.stringify({ ...state, nextAt: Math.min(state.nextAt, within.now) })]]
   }

@@ -1,5 +1,5 @@
-// Figures about what projects include (CI components, templates and files), at which version, and which projects are behind. They are computed from
-// the inventory's last answers.
+// Figures about what projects include (CI components, templates and files): which versions they use, and which projects are behind. They are computed
+// from the inventory's last responses.
 import { z } from 'zod'
 import { isInScope } from '../../core/store/ports/project-scope.ts'
 import { millis, type Shaped } from '../../console/layout/shape.ts'
@@ -73,7 +73,8 @@ function componentOf(uses: readonly Use[]): Component {
   return { type, name, versions, newest, behind: [...new Set(behind)].sort() }
 }
 
-// Orders the versions of CI components: semantic versions, also shortened ones (`2`, `v2.1`). Branches, revisions and `~latest` have no order. Pure.
+// Orders the versions of CI components: semantic versions, including shortened ones (`2`, `v2.1`). Branches, revisions and `~latest` have no order.
+// Pure.
 
 /**
  * Finds the newest of several versions. `newest` is undefined if none of them is a semantic version. `isLower` returns whether a version is certainly

@@ -1,4 +1,4 @@
-// The page of components: which CI components, templates and files of other projects are included by which projects, and which projects are behind.
+// The components page: which projects include which CI components, templates and files of other projects, and which projects are behind.
 import { answerOf } from '../../console/access/own-values.ts'
 import { componentsOf, componentsShape, usersOf, type Component } from './component-figures.ts'
 import { filteredAt, type ConsolePart } from '../../console/console-part.ts'
@@ -26,7 +26,7 @@ export const componentsConsole: ConsolePart = {
 }
 
 const words: Readonly<Record<string, string>> = { project: 'file of a project', remote: 'other host' }
-/** The maximum number of projects that the page names for each version. */
+/** The maximum number of projects that the page names per version. */
 const maxNamed = 50
 
 async function componentsPage(

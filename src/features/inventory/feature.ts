@@ -1,8 +1,8 @@
-// The inventory: exports what the platform has besides pipelines, as gauges. It covers cluster agents, feature flags, runners, schedules, milestones,
-// the list of dependencies and its firewall, what CI configurations include, and the operator's own queries. Each kind has a collector: a row with
-// the request, the schema of the answer, and the points that the answer gives. Read `platform/inventory/repositories.ts` first, then `things.ts`,
-// which pairs the collectors with what the configuration lists. The core's reader (`core/find/thing-reader.ts`) sends the requests and stores the
-// answers. The feature adds a page and a check of the doctor, and `pipespan config check --online` tries its queries.
+// The inventory: exports platform data other than pipelines as gauges. It covers cluster agents, feature flags, runners, schedules, milestones, the
+// dependency list and its firewall, what CI configurations include, and the operator's own queries. Each kind has a collector: a row with the
+// request, the schema of the response, and the points derived from the response. Read `platform/inventory/repositories.ts` first, then `things.ts`,
+// which pairs the collectors with the configured projects and groups. The core's reader (`core/find/thing-reader.ts`) sends the requests and stores
+// the responses. The feature adds a page and a doctor check, and `pipespan config check --online` tries its queries.
 import { checkInventory } from './checks.ts'
 import { ciPushes } from './ci-pushes.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'

@@ -1,5 +1,4 @@
-// The options of the inventory: one list for each collector, and the operator's own queries. Also checks queries where more than one value is
-// involved.
+// The inventory options: one list for each collector, and the operator's own queries. Also validates queries where this involves more than one value.
 import { attributes } from '../../daemon/configuration/pair-kinds.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { duration, metricName, text } from '../../daemon/configuration/plain-kinds.ts'

@@ -1,5 +1,5 @@
-// Derives from the configuration what the inventory asks the platform: each project or group with the collector that reads it, and each query. Also
-// computes how many requests that costs, and lets `pipespan config check --online` test each query by sending it once.
+// Derives from the configuration what the inventory requests from the platform: each project or group with the collector that reads it, and each
+// query. Also computes how many requests that costs, and lets `pipespan config check --online` test each query by sending it once.
 import { askQuery } from '../../platform/inventory/query.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { createHash } from 'node:crypto'

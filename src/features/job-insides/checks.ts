@@ -1,5 +1,5 @@
-// Checks of job logs and reports: what the platform refused lately, whether the log of the latest job can be read, and which of the
-// configured reports recent jobs have.
+// Checks job logs and reports: which requests the platform recently rejected, whether the latest job's log can be read, and which of the configured
+// reports recent jobs have.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { reportTypes } from '../../model/job-reports.ts'
 import { archiveArtifact, testArtifact } from '../../model/observation.ts'
@@ -11,7 +11,7 @@ import type { PlatformClient } from '../../platform/port.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
 const report = reportOf('jobs')
-/** The maximum number of bytes of a log that the check reads: enough to see that the token may read it. */
+/** The maximum number of log bytes that the check reads: enough to see that the token may read the log. */
 const maxBytes = 1_024
 
 export const checkInsides: TokenCheck<InsideOptions>['run'] = async (options, { client, store }) => {
@@ -69,7 +69,7 @@ function artifactsOf({ job, tests, reports }: InsideOptions): string[] {
 const lookedAt = 50
 
 /**
- * Reports which of the configured report types recent jobs have. It is fine if a type is missing, because it may be rare. If all types are missing,
+ * Reports which of the configured report types recent jobs have. A single missing type is fine, because it may be rare. If all types are missing,
  * that is a warning.
  */
 async function foundOf(store: SharedStore, instance: string, types: readonly string[]): Promise<Finding> {

@@ -1,4 +1,4 @@
-// The pages, routes and tools for job logs and for tests, and their additions to the page of a job.
+// The pages, routes and tools for job logs and tests, and their additions to the job page.
 import { answerOf } from '../../console/access/own-values.ts'
 import { at, filteredAt, type ConsolePart } from '../../console/console-part.ts'
 import { failedTests } from './failed-tests.ts'
@@ -30,7 +30,7 @@ import type { InsideOptions } from './options.ts'
 import type { PagesParts } from '../../console/ports.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 
-/** The maximum number of chunks with a job's tests that are read. */
+/** The maximum number of chunks with test results that are read per job. */
 const maxReadings = 20
 
 const logQuery = instanceQuery.extend({

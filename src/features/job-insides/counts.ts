@@ -1,4 +1,4 @@
-// What the daemon counts while it reads job logs and reports. The counts are metrics of the daemon itself.
+// The counts of what the daemon reads from job logs and reports. They are exported as the daemon's own metrics.
 import type { CountOf } from '../../daemon/feature.ts'
 import type { ReportFaultReason } from '../../model/test-report.ts'
 import type { ReportType } from '../../model/job-reports.ts'
@@ -40,7 +40,7 @@ export const insideCounts: readonly CountOf[] = [
     description: 'Files with such spans: read completely (`none`), or the reason why reading stopped.' },
 ]
 
-/** The counts since the daemon started, by the names in the table. They cover all tokens together. */
+/** The counts since the daemon started, by the names in the table. They are sums over all tokens. */
 export interface InsideCounters {
   logBytes: number
   readonly sections: Kept
@@ -65,7 +65,7 @@ interface Kept {
   false: number
 }
 
-/** Why a report was not read to its end; `none` if it was. */
+/** Why a report was not read to its end; `none` if it was read completely. */
 type ReportOutcome = ReportFaultReason | 'none'
 
 export function insideCounters(): InsideCounters {

@@ -1,4 +1,4 @@
-// Counts how many tests failed in a job, and how many of these were already known as flaky. The verdict on a pipeline uses the counts.
+// Counts how many tests failed in a job, and how many of these were already known to be flaky. The verdict on a pipeline uses the counts.
 import { failedTestsSlot } from '../../console/pipelines/verdict.ts'
 import { groupNameOf } from '../../model/job.ts'
 import { hasFailed } from '../../model/status.ts'
@@ -10,9 +10,9 @@ import type { JobCard, RunCard } from '../../console/pipelines/run-card.ts'
 import type { PagesParts } from '../../console/ports.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-/** The maximum number of chunks with a job's tests that are read. */
+/** The maximum number of chunks with test results that are read per job. */
 const maxReadings = 20
-/** The maximum number of a project's flaky tests that are read. */
+/** The maximum number of flaky tests that are read per project. */
 const maxFlaky = 1_000
 
 export const failedTests = failedTestsSlot.with(async (parts, key, of, jobs) => {

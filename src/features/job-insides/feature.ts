@@ -1,8 +1,8 @@
-// Reads what happened inside jobs: sections and lines of their logs, their tests and other reports, and spans that they made themselves. This is read
-// after a job's span was exported, so that no pipeline waits for it, and is exported in separate chunks. `job-reads.ts` decides what is read about
-// which jobs, and adds it to a queue in the transaction of the snapshot. `job-reader.ts`, the file to read first, reads the due entries. Each kind
-// has its own reader (`read-log.ts`, `read-tests.ts`, `read-report.ts`, `read-spans.ts`), and `job-reading.ts` stores the outcome. `telemetry/`
-// encodes it as OTLP. `pages/` has the pages of job logs and of tests.
+// Reads what happened inside jobs: the sections and lines of their logs, their tests and other reports, and the spans that they created themselves.
+// These are read after the job's span was exported, so that no pipeline waits for them, and are exported in separate chunks. `job-reads.ts` decides
+// what is read about which jobs, and adds it to a queue in the transaction of the snapshot. `job-reader.ts`, the file to read first, processes the
+// due entries. Each kind has its own reader (`read-log.ts`, `read-tests.ts`, `read-report.ts`, `read-spans.ts`), and `job-reading.ts` stores the
+// outcome. `telemetry/` encodes it as OTLP. `pages/` has the pages for job logs and tests.
 import { checkInsides } from './checks.ts'
 import { feature } from '../../daemon/feature.ts'
 import { insideCounts } from './counts.ts'

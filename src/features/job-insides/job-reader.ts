@@ -1,5 +1,5 @@
-// Reads job logs and reports that are due in the queue, one entry at a time for each job. Pipelines are exported earlier, so none waits for this
-// reader, and unreadable logs affect no pipeline. Its API requests have the lowest priority.
+// Reads the job logs and reports that are due in the queue, each as a separate entry. Pipelines are exported earlier, so none waits for this reader,
+// and unreadable logs affect no pipeline. Its API requests have the lowest priority.
 import { applyReading, type InsideOutlets, type JobReading } from './job-reading.ts'
 import { backoff } from '../../lib/backoff.ts'
 import { createCapabilities, type Asked, type Capabilities } from '../../core/complete/capability.ts'
@@ -44,15 +44,15 @@ export interface JobReaderCounters {
   empty: number
   /** How many logs were not requested because only logs of slow jobs are read and the job was not slow. */
   needless: number
-  /** How often a log or report was not complete yet, so it is read again later. */
+  /** How often a log or report was not complete yet and was postponed. */
   early: number
   /** How many logs and reports the platform refused or does not have. */
   refused: number
-  /** How many logs and reports were not requested because the platform refuses such requests. */
+  /** How many logs and reports were not requested because the platform is known to reject such requests. */
   withheld: number
-  /** How many requests failed. Most of them are repeated later. */
+  /** How many requests failed. Most of them are retried later. */
   failed: number
-  /** How many reads were given up after too many tries or too long a wait. */
+  /** How many reads were given up after too many attempts or too long a wait. */
   expired: number
 }
 
@@ -62,17 +62,17 @@ export interface JobReader extends LeasedWork {
 
 type Lane = TokenLane<JobReadingToken & { readonly capabilities: Capabilities }>
 
-/** How many logs and reports are read at the same time. */
+/** How many logs and reports are read concurrently. */
 const places = 4
 /**
- * A read that takes longer than `afterMs` gives its slot to another read, so that slow logs do not delay others; at most `extra` reads do this at a
- * time. All slots together are fewer than the requests allowed for one priority, so that other requests are still sent.
+ * A read that takes longer than `afterMs` gives up its slot, so that slow logs do not delay others; at most `extra` reads may do so at a time. All
+ * these reads together are fewer than the requests allowed for one priority, so that other requests are still sent.
  */
 const slow = { afterMs: 5_000, extra: 3 }
-/** The maximum number of failed tries for one log or report. With growing pauses, these tries take about five hours. */
+/** The maximum number of failed attempts to read a log or report. With exponential backoff, they take about five hours. */
 const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
-/** The maximum time that an entry waits, ms. An entry that waited longer is dropped, because the API budget is too small for the configuration. */
+/** The maximum age of an entry, ms. An older entry is dropped, because the API budget is too small for the configuration. */
 const maxWait = 24 * 3_600_000
 
 export function createJobReader(options: JobReaderOptions): JobReader {
@@ -147,7 +147,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     }
   }
 
-  /** An unexpected error in our code or in the store counts as a try. Otherwise one bad report would be read again forever. */
+  /** An unexpected error in our code or in the store counts as an attempt. Otherwise one bad report would be retried forever. */
   async function stumble(error: unknown, read: JobRead): Promise<void> {
     const { jobId: job, what } = read
     log.error({ err: error, job, what }, 'a job log or report could not be read')
@@ -168,7 +168,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     asked: Asked,
     { token, rests }: Lane & { readonly token: NonNullable<Lane['token']> },
   ): Promise<void> {
-    // A status of 400 means that the platform does not know this type of artifact for any project.
+    // A status of 400 means that the platform does not know this artifact type for any project.
     const isUnknownType = error.status === 400 && isReportType(read.what)
     if (error.kind === 'forbidden' || error.kind === 'not-found' || isUnknownType) {
       counters.refused += 1
@@ -176,7 +176,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
       return queue.drop(read)
     }
     counters.failed += 1
-    // A refused token is not the job's fault, so it does not count as a try. The entry waits for a new token.
+    // A rejected token is not the job's fault, so it does not count as an attempt. The entry waits for a new token.
     const isOfToken = error.kind === 'unauthorized'
     if (token.errors.failed(subject, error) === 'stop' || isOfToken) rests.begin()
     if (isOfToken) return queue.defer(read, backoff(read.tries + 1, pauses), false)

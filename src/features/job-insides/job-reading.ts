@@ -1,4 +1,4 @@
-// The outcome of reading a job's log or one of its reports, and how it is stored. Each kind has its own reader.
+// The outcome of reading a job's log or one of its reports, and how that outcome is stored. Each kind has its own reader.
 import { routed, subjectOf, type Route } from '../../model/route.ts'
 import { insideChunks } from '../../model/inside-chunks.ts'
 import type { JobInside } from '../../model/inside.ts'

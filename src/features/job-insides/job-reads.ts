@@ -1,7 +1,7 @@
 // Decides for which jobs logs and reports are read: failed jobs, slow jobs, or all jobs, in some projects or in all. Pure.
 //
-// Whether a job was slow is only looked up when its queue entry is due. Until then, any job that ran may be slow. An entry for a job that was not
-// slow costs no request.
+// Whether a job was slow is checked only when its queue entry is due. Until then, any job that ran may be slow. An entry for a job that was not slow
+// costs no request.
 import { archiveArtifact, testArtifact } from '../../model/observation.ts'
 import { hasFailed } from '../../model/status.ts'
 import { hasMoved, viewJob, type Job, type JobView } from '../../model/job.ts'
@@ -24,7 +24,7 @@ export interface JobReadRules {
   readonly tests: boolean
   /** The types of other reports that are read from every job that has one. */
   readonly reports: readonly ReportSwitch[]
-  /** Whether a job's artifacts are searched for spans that it made itself. */
+  /** Whether a job's artifacts are searched for spans that the job created itself. */
   readonly spans: boolean
   /** Whether jobs of this project are read. The path is empty if it is not known. */
   readonly project: ChooseProject
@@ -72,8 +72,8 @@ export function jobReadStep(rules: JobReadRules): LineStep {
 }
 
 /**
- * Returns further reads about a job that changed after its snapshot. Its artifacts may first be listed by an answer after the enrichment deadline, or
- * by a late webhook. A job that has run again since is left out, because it gets another snapshot.
+ * Returns additional reads for a job that changed after its snapshot. Its artifacts may first be listed by a response after the enrichment deadline,
+ * or by a late webhook. A job that has run again since is left out, because it gets another snapshot.
  */
 function lateReadsOf(before: Job, after: Job, rules: JobReadRules): Omit<WantedRead, 'key'>[] {
   const { id: jobId, snapshot: { attempt, chunk: number } = {} } = after

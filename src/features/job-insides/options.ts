@@ -1,11 +1,11 @@
-// The options of job logs and reports: which jobs are read, how much is read, and whether pages show logs. Also checks the options and computes how
+// The options for job logs and reports: which jobs are read, how much is read, and whether pages show logs. Also checks the options and computes how
 // many requests they cost.
 import { boolean, byteSize, oneOf } from '../../daemon/configuration/plain-kinds.ts'
 import { artifactPaths, noneOr, patterns } from '../../daemon/configuration/list-kinds.ts'
 import { setting } from '../../daemon/configuration/option.ts'
 import type { FeatureOf, PerToken, SliceOf } from '../../daemon/feature.ts'
 
-/** The choice of jobs whose logs are read. Each chosen job costs one request. */
+/** Which jobs' logs are read. Each log costs one request. */
 const someJobs = noneOr(['failed', 'slow', 'all'])
 
 const job = {
@@ -75,7 +75,7 @@ export const wrongInsides: NonNullable<FeatureOf<InsideOptions>['faults']> = (
 
 const jobsThat = { failed: 'that failed', slow: 'that was slow', all: 'that ran' } as const
 
-/** Returns what the options of one token cost in requests. */
+/** Returns the number of requests that the options of one token cost. */
 export const insideCosts: NonNullable<PerToken<InsideOptions>['costs']> = ({ job, tests, reports }, { platform }) => {
   const chosen = (['failed', 'slow', 'all'] as const).filter(one => [...job.sections, ...job.logs].includes(one))
   const paths = (job.spans ?? []).length

@@ -1,4 +1,4 @@
-// Sets up the reader of job logs and reports in the daemon: one queue, and a set of readers for each platform token.
+// Sets up the daemon's reader of job logs and reports: one queue, and a set of readers for each platform token.
 import { addressBelow, nameOf, type Condition } from '../../model/condition.ts'
 import { insideCounters, type InsideCounters } from './counts.ts'
 import { createCapabilities } from '../../core/complete/capability.ts'
@@ -23,7 +23,7 @@ import type { InsideOptions } from './options.ts'
 import type { InsideRules } from '../../platform/port/inside.ts'
 import type { PartContext, Running, TokenContext } from '../../daemon/feature.ts'
 
-/** The reader runs even if no logs or reports are configured, because the queue may still have entries from before a restart. */
+/** The reader runs even if no logs or reports are configured, because the queue may still contain entries from before a restart. */
 export function jobReaderOf(options: InsideOptions, context: PartContext): Running | undefined {
   const { store, events, queues: to, measure, notifier, clock, log } = context
   const counters = insideCounters()
@@ -101,7 +101,7 @@ function insideRulesOf(
 }
 
 /**
- * Returns conditions to notify people about: a test failed and passed on the same code. Such a condition never ends, because a test that passes may
+ * Returns conditions to notify people about: a test both failed and passed on the same code. Such a condition never ends, because a passing test may
  * still be flaky.
  */
 function ofFlakyTests(

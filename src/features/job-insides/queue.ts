@@ -1,5 +1,5 @@
-// The queue of job logs and reports to be read. An entry is written in the same transaction as the chunk with the job's span. It is removed in the
-// same transaction in which the result is written, so no result is put into the outbox twice, even after a crash.
+// The queue of job logs and reports to read. An entry is written in the same transaction as the chunk with the job's span. It is removed in the
+// transaction that writes the result, so no result is put into the outbox twice, even after a crash.
 import { allReportTypes, type ReportType } from '../../model/job-reports.ts'
 import { chunksOf } from '../../model/run-chunks.ts'
 import { each, forRows, type StepOf } from '../../core/store/sql/steps.ts'
@@ -36,7 +36,7 @@ export interface JobReadKey extends ReadOfJob {
 }
 
 export interface JobRead extends JobReadKey {
-  /** How many tries to read this entry failed. */
+  /** The number of failed attempts to read this entry. */
   readonly tries: number
   readonly pendingSince: Millis
   /** When the entry was leased, by the store's clock. */
@@ -49,11 +49,11 @@ export interface JobReads {
   take(limit: number, leaseMs: number, which?: Which): Promise<readonly JobRead[]>
   /** Extends the leases of these entries to `leaseMs` from now. If `leaseMs` is 0, the entries are due at once. */
   extend(keys: readonly JobReadKey[], leaseMs: number): Promise<void>
-  /** Releases a leased entry, which is due again in `ms`. If `counted` is true, the entry's number of tries is incremented. */
+  /** Releases a leased entry and makes it due again in `ms`. If `counted` is true, this counts as a failed attempt. */
   defer(key: JobReadKey, ms: number, counted: boolean): Promise<void>
-  /** Removes an entry from the queue for good. */
+  /** Removes an entry from the queue permanently. */
   drop(key: JobReadKey): Promise<void>
-  /** Counts the entries that are due or leased, and those that are due later. `oldest` is the time since when the oldest entry has been pending. */
+  /** Counts the entries that are due or leased, and the entries that are due later. `oldest` is when the oldest entry became pending. */
   count(): Promise<{ readonly due: number; readonly later: number; readonly oldest: Millis | undefined }>
 }
 
@@ -115,7 +115,7 @@ export function jobReads(sql: Statements): JobReads {
   }
 }
 
-/** Returns the step that removes an entry in the transaction of its result. */
+/** Returns the step that removes an entry in the transaction that stores its result. */
 export function claimOf(key: JobReadKey): StepOf {
   return [`DELETE FROM job_reads WHERE ${isKey} RETURNING 1`, valuesOf(key)]
 }

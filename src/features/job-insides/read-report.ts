@@ -12,7 +12,7 @@ export interface ReportReadingOptions {
   readonly counters: Pick<InsideCounters, 'reports' | 'series' | 'values' | 'findings'>
   readonly readReport: ReadReport
   readonly names: Repositories['reportedNames']
-  /** Called if a report cannot be read, so that the fault is logged. */
+  /** Called if a report cannot be read, to log the fault. */
   readonly onFault: (what: string, facts: Readonly<Record<string, string | number>>) => void
 }
 
@@ -39,7 +39,7 @@ export function createReportReading({
       return { as: 'read', insides: report === undefined ? [] : [{ job: insideJobOf(job), report }] }
     }
 
-  /** Returns the part of a report that is exported: everything except metrics whose names exceed the limit. */
+  /** Returns the part of a report that is exported: everything except metrics whose names are beyond the limit. */
   async function kept(found: JobReport, { key, project }: Chunk): Promise<JobReport | undefined> {
     const { metrics, dotenv = {}, findings = [] } = found
     counters.values.true += Object.keys(dotenv).length
@@ -55,8 +55,8 @@ export function createReportReading({
 }
 
 /**
- * Returns the metrics whose name is already known or still within the limit. Names are accepted in the order in which they are first reported.
- * Without a limit, a name that contains a commit hash would make a new metric in every pipeline, and totals are stored permanently.
+ * Returns the metrics whose names are already known or still within the limit. Names are accepted in the order in which they are first reported.
+ * Without a limit, a name that contains a commit hash would create a new metric in every pipeline, and totals are stored permanently.
  */
 async function namesWithin(
   names: Repositories['reportedNames'],

@@ -11,11 +11,11 @@ import type { Runs } from '../../core/store/ports/runs.ts'
 export interface SpanReadingOptions {
   /** Undefined if no artifact paths are configured. */
   readonly readSpans: ReadSpans | undefined
-  /** Returns the ids that a job's own spans must not have, because Pipespan derives them for the spans of the run. */
+  /** Returns the ids that a job's own spans must not use, because Pipespan derives them for the spans of the run. */
   readonly spanIds: (chunk: Chunk, run: Run | undefined, jobId: number) => Iterable<string>
   readonly runs: Pick<Runs, 'get'>
   readonly counters: Pick<InsideCounters, 'spans' | 'spanFiles'>
-  /** Called if a file of spans cannot be read, so that the fault is logged. */
+  /** Called if a span file cannot be read, to log the fault. */
   readonly onFault: (what: string, facts: Readonly<Record<string, string | number>>) => void
 }
 

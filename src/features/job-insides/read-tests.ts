@@ -1,4 +1,4 @@
-// Reads a job's test report from the job's artifact. If the platform does not serve the artifact, it reads the report as the platform has parsed it.
+// Reads a job's test report from the job's artifact. If the platform does not serve the artifact, it reads the report that the platform has parsed.
 import { countIn, type InsideCounters } from './counts.ts'
 import { hasFailed } from '../../model/status.ts'
 import { splitTests, type FlakyTest } from '../../model/job-tests.ts'
@@ -23,12 +23,11 @@ export interface TestReadingOptions {
   readonly capabilities: Capabilities
   readonly memory: Pick<TestMemory, 'record'>
   readonly runs: Pick<Runs, 'get'>
-  /** Called with the number of reports that were deleted for lack of space. */
+  /** Called with the number of reports that were deleted to free space. */
   readonly onForgotten: (reports: number) => Promise<void>
   readonly spans: 'none' | 'suites' | 'cases'
   /**
-   * Called once, when the platform's own report is first read in place of an artifact. `refusal` is the platform's answer to the request for the
-   * artifact.
+   * Called once, when the platform's own report is first read in place of an artifact. `refusal` is the platform's response to the artifact request.
    */
   readonly onReplaced: (refusal: PlatformError) => void
   /** Returns the sections that were read from the job's log. Undefined if the sections of this job are never read. */
@@ -39,12 +38,12 @@ export interface TestReadingOptions {
 const maxFlaky = 100
 /** The maximum number of test spans that one job exports. */
 export const maxTestSpans = 1_000
-/** How long to wait for the sections of the same job's log, which is read at the same time, ms. They show when the tests ran. */
+/** How long to wait for the sections of the same job's log, which is read concurrently, ms. The sections show when the tests ran. */
 const sectionsIn = 1_000
 
 export function createTestReading(options: TestReadingOptions): JobReading {
   const { tests, capabilities, memory, runs, spans, counters } = options
-  /** The test report of the latest pipeline. It is cached because jobs of one pipeline are usually read one after the other. */
+  /** The test report of the latest pipeline. It is cached because the jobs of a pipeline are usually read one after the other. */
   let latest: { readonly name: string; readonly known: Promise<KnownTests> } | undefined
   let wasReplaced = false
 
@@ -80,7 +79,7 @@ export function createTestReading(options: TestReadingOptions): JobReading {
     const isOfOne = refusal?.kind === 'not-found' && !refusal.affectsAllRequests
     if (refusal !== undefined && !isOfOne) await replaced(asked, refusal, true)
     const found = await fromPlatform(chunk, job, call)
-    // Only if the platform has a report is the artifact marked as refused. If it has none, this job may simply have no tests.
+    // The artifact is marked as refused only if the platform has a report. Otherwise, this job may simply have no tests.
     if (refusal !== undefined && isOfOne && found !== undefined) await replaced(asked, refusal, false)
     return found
   }
@@ -154,7 +153,7 @@ interface KnownTests {
   readonly first: ReadonlyMap<string, number>
 }
 
-/** Whether the platform does not serve this artifact, or no artifact of this type. It may still have parsed the report itself. */
+/** Whether the platform refuses to serve this artifact, or any artifact of this type. It may still have parsed the report itself. */
 function isRefusal({ status, kind, affectsAllRequests }: PlatformError): boolean {
   return status === 400 || kind === 'not-found' || affectsAllRequests
 }
@@ -173,7 +172,7 @@ function firstOfGroups(run: Run | undefined, attempt: number): KnownTests['first
   return first
 }
 
-/** Removes the number of a parallel job: `rspec 2/3` becomes `rspec`, because a test may run in a different part next time. */
+/** Removes the number of a parallel job: `rspec 2/3` becomes `rspec`, because next time a test may run in a different one of the parallel jobs. */
 function withoutNumber(name: string): string {
   return name.replace(/ \d+\/\d+$/, '')
 }

@@ -26,7 +26,7 @@ export const insideTables: StorePart = {
   ],
 }
 
-/** The table of pending job reads. An entry refers to the chunk with the job's span, by the number of the chunk within its attempt. */
+/** The table of pending job reads. An entry refers to the chunk with the job's span by the number of that chunk within its attempt. */
 function queueSchema({ id }: Dialect): string {
   return `
     CREATE TABLE job_reads (

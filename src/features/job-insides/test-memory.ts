@@ -71,7 +71,7 @@ const maxReports = 20
 /** The approximate number of bytes that a row takes besides its texts. */
 const bytesOfRow = 100
 
-/** `limit` is the maximum number of bytes for one project. */
+/** `limit` is the maximum number of bytes per project. */
 function* recordReport(report: RememberedReport, limit: number, { now, damaged }: Within): Steps<Recorded> {
   const { instance, projectId, project, job, revision, jobId, pipelineId, lostMs } = report
   // A job's end is limited to the current time, because the platform's clock may be ahead.
@@ -109,7 +109,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
       ...[hash, project, suite, name, within, jobId, pipelineId, endedAt, lostOf(jobs)],
     ]),
   )
-  // If a test is already known as flaky, its lost time grows with each further job that fails with it.
+  // If a test is already known to be flaky, its lost time grows with each further job that fails because of it.
   if (lostMs > 0 && again.length > 0) {
     yield each(
       addLost,
@@ -147,7 +147,7 @@ interface Found extends FlakyTest {
   readonly jobs: readonly FailedJob[]
 }
 
-/** Returns the tests that both failed and passed, in this report and the earlier ones taken together. */
+/** Returns the tests that both failed and passed across this report and the earlier ones. */
 function compared(report: RememberedReport, earlier: readonly Earlier[], failures: readonly FailureRow[]): Found[] {
   const flaky = new Map<number, Found>()
   for (const [hash, test] of report.flaky) {
@@ -266,12 +266,12 @@ const flakyRow = record({
   within: word('within_what', ['report', 'revision']),
 })
 
-/** `maxBytes` is the maximum number of bytes for one project. */
+/** `maxBytes` is the maximum number of bytes per project. */
 export function testMemory(sql: Statements, maxBytes = maxBytesOfProject): TestMemory {
   return {
     record: async report =>
       sql.transaction(function* (within) {
-        // The lock serialises the reports of a project: two reports that are written at the same time would not see each other.
+        // The lock serialises the reports of a project: two reports that are written concurrently would not see each other.
         yield* lockNames([`tests ${report.instance} ${report.projectId}`], within)
         return yield* recordReport(report, maxBytes, within)
       }),

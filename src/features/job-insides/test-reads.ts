@@ -1,4 +1,4 @@
-// Reads test results for pages: rankings of tests, what flaky tests cost, and how many were found on each day.
+// Reads test results for pages: rankings of tests, what flaky tests cost, and how many flaky tests were found on each day.
 import { number, record, text, type Row } from '../../core/store/sql/columns.ts'
 import type { Millis } from '../../model/instant.ts'
 import { inScope, type ProjectScope } from '../../core/store/ports/project-scope.ts'
@@ -70,7 +70,7 @@ export function testsIn(reads: Pick<Reads, 'on'>): TestReads {
   return reads.on(testReads)
 }
 
-/** The maximum number of test results that a ranking reads. It reads the newest ones, so it takes about 50 ms, however many are stored. */
+/** The maximum number of test results that a ranking reads, newest first. It limits a ranking to about 50 ms, however many results are stored. */
 const lookedAt = 20_000
 const day = 24 * 3_600_000
 

@@ -1,11 +1,11 @@
-// Bounds an answer to a program that reads all of it: the number of rows in each list, the length of each text, and the total number of characters.
+// Bounds a response to a program that reads all of it: the number of rows in each list, the length of each text, and the total number of characters.
 // Pure.
 
-/** The maximum number of characters of an answer as JSON. This is about 10,000 tokens of a model. */
+/** The maximum number of characters of a response as JSON. This is about 10,000 model tokens. */
 export const maxCharacters = 40_000
 /** The maximum number of characters in one text. */
 export const maxTextLength = 1_000
-/** The maximum number of rows in a list that is inside a row of another list. */
+/** The maximum number of rows in a list that is nested in a row of another list. */
 const maxInnerRows = 5
 
 /** A list from which rows were left out. */
@@ -18,13 +18,14 @@ interface LeftOut {
 interface Bounds {
   /** The maximum number of rows in each list. */
   readonly limit: number
-  /** Which rows of a list are kept when it is cut. */
+  /** Which rows are kept when a list is cut. */
   readonly keep: 'first' | 'last'
 }
 
 /**
- * Cuts the lists to `limit` rows, then halves their rows until the answer has at most `maxCharacters`. `leftOut` names the lists that were cut. A
- * page of rows that was cut has no `next`, because the next page begins after the rows that are left out. Returns undefined if not even one row fits.
+ * Cuts the lists to `limit` rows, then halves their rows until the response has at most `maxCharacters`. `leftOut` names the lists that were cut. A
+ * page whose rows were cut has no `next`, because the next page would begin after the rows that are left out. Returns undefined if not even one row
+ * fits.
  */
 export function bounded(answer: object, { limit, keep }: Bounds): object | undefined {
   for (let rows = limit; rows >= 1; rows = Math.floor(rows / 2)) {
@@ -57,7 +58,7 @@ function shortened(
     const kept: unknown[] = keep === 'first' ? value.slice(0, max) : value.slice(-max)
     if (kept.length < value.length) {
       isPageCut ||= max === rows
-      // If several rows have a list with this name, the longest list is reported.
+      // If several rows contain a list with this name, the longest one is reported.
       if (value.length > (leftOut.get(place)?.of ?? 0))
         leftOut.set(place, { list: place, shown: kept.length, of: value.length })
     }

@@ -1,5 +1,5 @@
-// The MCP endpoint (Streamable HTTP). Each request is answered independently, without a session. The endpoint only reads, through the routes of the
-// JSON API, so it shows and hides the same data as the pages. Its code is only loaded if it is enabled.
+// The MCP endpoint (Streamable HTTP). Each request is handled independently, without a session. The endpoint only reads, through the routes of the
+// JSON API, so it shows and hides the same data as the pages. Its code is loaded only if it is enabled.
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
@@ -26,7 +26,7 @@ export function registerMcp(app: FastifyInstance, { routesOf, tools }: AskedApi,
     return calls
   }
   app.post('/mcp', async (request, reply) => {
-    // The protocol requires this check in addition to the check of the host name.
+    // The protocol requires this check in addition to the host name check.
     if (!isSameSite(request)) return reply.code(403).send({ message: 'The request came from another site.' })
     if (Array.isArray(request.body))
       return reply.code(400).send({ message: 'Send one message in each request: batches are not supported.' })
@@ -36,7 +36,7 @@ export function registerMcp(app: FastifyInstance, { routesOf, tools }: AskedApi,
       .headers(Object.fromEntries(response.headers))
       .send(await response.text())
   })
-  // GET and DELETE are refused: without sessions, there is no stream to open and no session to end.
+  // GET and DELETE are rejected: without sessions, there is no stream to open and no session to end.
   app.route({
     method: ['GET', 'DELETE'],
     url: '/mcp',

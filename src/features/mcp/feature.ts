@@ -1,7 +1,7 @@
-// Answers coding assistants by the Model Context Protocol on `/mcp`, if `PIPESPAN_MCP=true`. A tool calls one route of the JSON API, so it only
-// reads, and shows what the pages show. Read `tool-calls.ts` first: it turns the call of a tool into a call of a route, and bounds the answer so that
-// a model can read it (`bounded.ts`). `endpoint.ts` implements the protocol over HTTP. `tools.ts` has the tools for routes of the core; other
-// features add their own (`ConsolePart.tools`).
+// Serves coding assistants over the Model Context Protocol on `/mcp`, if `PIPESPAN_MCP=true`. Each tool calls one route of the JSON API, so it only
+// reads, and shows what the pages show. Read `tool-calls.ts` first: it turns a tool call into a route call, and bounds the response so that a model
+// can read it (`bounded.ts`). `endpoint.ts` implements the protocol over HTTP. `tools.ts` has the tools for the core's routes; other features add
+// their own (`ConsolePart.tools`).
 import { boolean } from '../../daemon/configuration/plain-kinds.ts'
 import { feature } from '../../daemon/feature.ts'
 import { setting } from '../../daemon/configuration/option.ts'

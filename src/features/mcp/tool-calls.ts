@@ -1,6 +1,6 @@
-// Lists the tools and answers calls of them. Arguments are checked, and answers are bounded. If a call cannot be answered, its result is a sentence
-// with the reason and a remedy. An answer is sent once, as text, which every client passes on to its model. The protocol's structured form would
-// repeat the same JSON, and clients that do not support that form need the text.
+// Lists the tools and handles tool calls. Arguments are validated, and responses are bounded. If a call fails, its result is a sentence with the
+// reason and a remedy. A result is sent once, as text, which every client passes on to its model. The protocol's structured form would repeat the
+// same JSON, and clients that do not support that form need the text.
 import { z } from 'zod'
 import { bounded, maxCharacters } from './bounded.ts'
 import { NotShown } from '../../console/layout/not-shown.ts'
@@ -24,7 +24,7 @@ export function createToolCalls(tools: readonly Tool[], routes: readonly ApiRout
   const known = new Map(tools.map(tool => [tool.name, callable(tool, routes)]))
   let listed: ListedTool[] | undefined
   return {
-    // The list of tools is built at the first request, because that takes some milliseconds.
+    // The tool list is built at the first request, because that takes some milliseconds.
     list: () => (listed ??= [...known.values()].map(listedTool)),
     call: async (name, args) => {
       const found = known.get(name)
@@ -65,7 +65,7 @@ function callable(tool: Tool, routes: readonly ApiRoute[]): CallableTool {
   return { tool, route, input: z.strictObject({ ...asked, limit }) }
 }
 
-/** Tools only read, and their answers do not depend on the caller. */
+/** Tools only read, and their results do not depend on the caller. */
 const reader = { as: 'admitted', by: 'bearer' } as const
 
 async function answered({ tool, route }: CallableTool, asked: Asked): Promise<CallToolResult> {

@@ -1,5 +1,5 @@
-// Writes reports of conditions in the last steps of a transaction. It updates the state of each condition under the condition's lock, and puts
-// messages into the outbox.
+// Writes reports of conditions in the last steps of a transaction. It updates the state of each condition under its lock, and puts messages into the
+// outbox.
 import { afterCondition, compareVersions, messageAttributes, subjectDigest } from './incident.ts'
 import { concurrently, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { knownCondition, knownConditions, type StoredCondition } from './documents.ts'
@@ -11,8 +11,8 @@ import type { ConditionMessage, KnownCondition, RoutedCondition } from './incide
 import type { Reporter } from '../../core/store/ports/runs.ts'
 
 /**
- * The high order makes this run after all other reporters that lock rows, and after totals. A transaction that has locked conditions locks nothing
- * else after that.
+ * The high order makes this run after all other reporters that lock rows, and after the totals. Once a transaction has locked conditions, it locks
+ * nothing else.
  */
 export const conditionReporter: Reporter<RoutedCondition> = { order: 200, write: writeConditions }
 

@@ -1,4 +1,4 @@
-// The conditions that every daemon may notify people about, with their titles, sentences and details. Features report further conditions. Pure.
+// The conditions that every daemon can notify people about, with their titles, sentences and details. Features report further conditions. Pure.
 import { branchClassOf } from '../../model/pipeline.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
@@ -7,8 +7,8 @@ import type { Millis } from '../../model/instant.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
 /**
- * Returns whether the default branch is broken or fixed, by the result of a pipeline. Returns undefined for a canceled or skipped pipeline, and for a
- * child pipeline, whose result is part of its parent's.
+ * Returns whether the default branch is broken or fixed, according to the result of a pipeline. Returns undefined for a canceled or skipped pipeline,
+ * and for a child pipeline, whose result is part of its parent's.
  */
 export function ofDefaultBranch(chunk: Chunk): Condition | undefined {
   const { key, project, attempt, pipeline } = chunk
@@ -21,7 +21,7 @@ export function ofDefaultBranch(chunk: Chunk): Condition | undefined {
   return {
     ...{ kind: 'default-branch', instance: key.instance, project, subject: ref, at: end, url },
     state: isBroken ? 'broken' : 'fixed',
-    // The version is ordered by pipeline id. As on the platform, a retry of an older pipeline does not make it the newest one.
+    // Versions are ordered by pipeline id. As on the platform, a retry of an older pipeline does not make it the newest one.
     version: [key.pipelineId, attempt],
     title: `${nameOf(project)}: ${ref} ${isBroken ? 'is broken' : 'works again'}`,
     text: `Pipeline ${key.pipelineId} ${isBroken ? (verdict ?? 'failed') : 'succeeded'}.`,
@@ -34,7 +34,7 @@ export function ofDefaultBranch(chunk: Chunk): Condition | undefined {
 
 const day = 86_400_000
 /**
- * Returns the condition of a project or group access token that the platform announces will expire. The platform announces each expiry once, and
+ * Returns the condition for a project or group access token whose expiry the platform has announced. The platform announces each expiry once, and
  * nothing reports that a token was replaced.
  */
 export function ofAnnouncedToken(event: PlatformEvent, receivedAt: Millis): Condition | undefined {
@@ -63,7 +63,7 @@ export function ofDeadLetters(destination: string, dead: number, now: Millis): C
       : `Destination ${destination} has no refused exports any more`,
     text: isBroken ? 'The page of exports and pipespan dead-letters list show its answers.' : undefined,
     details: { destination },
-    // A receiver that refuses messages gets no message about that.
+    // A receiver that rejects messages gets no message about that.
     except: destination,
   }
 }

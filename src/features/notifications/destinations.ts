@@ -8,10 +8,10 @@ import type { NotificationOptions } from './options.ts'
 import type { Route } from '../../model/route.ts'
 import type { Surroundings } from '../../daemon/feature.ts'
 
-/** The header `Idempotency-Key`, whose template is filled in for each message. Gateways that support it skip a repeated message. */
+/** The `Idempotency-Key` header, a template that is filled in for each message. Gateways that support it skip a repeated message. */
 const idempotencyKey = new Secret('{message.id}')
 
-/** The addresses of these destinations are secrets, so `signals` must not be shown. */
+/** The URLs of these destinations are secrets, so `signals` must not be shown. */
 export function notificationDestinations(
   { notifications }: NotificationOptions,
   { config, platformOf, proxies }: Pick<Surroundings, 'config' | 'platformOf' | 'proxies'>,

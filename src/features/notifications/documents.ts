@@ -1,4 +1,4 @@
-// The stored state of the conditions that people are notified about, and the time at which each rule was created. All times are by the store's clock.
+// The stored state of the conditions that people are notified about, and the creation time of each rule. All times are by the store's clock.
 import { z } from 'zod'
 import { documentKind } from '../../core/store/ports/repository.ts'
 import type { KnownCondition } from './incident.ts'
@@ -12,10 +12,10 @@ export const knownCondition = z.object({
 }) satisfies z.ZodType<KnownCondition>
 export type StoredCondition = z.infer<typeof knownCondition>
 
-/** How long a condition is stored after its last report, ms. Within this time, a test is reported as flaky only once. */
+/** How long a condition is stored after its last report, ms. Within this time, each test is reported as flaky only once. */
 export const conditionLife = 100 * 24 * 3_600_000
 
 /** The documents of known conditions. `condition-reporter.ts` writes them in the transaction that reports the condition. */
 export const knownConditions = documentKind('condition', knownCondition, ['subject'])
-/** The documents of notification rules. They are written when a daemon starts. Messages about events before `since` are not sent. */
+/** The documents of notification rules, written when a daemon starts. Messages about events before `since` are not sent. */
 export const rules = documentKind('notification-rule', z.object({ name: z.string(), since: z.number() }), ['name'])

@@ -1,5 +1,5 @@
-// Sends messages to people by webhook: one when something breaks, and one when it works again. Whatever can break is a condition
-// (`model/condition.ts`). Any feature reports one to the context's `notifier` within its transaction. Rules of the configuration decide who is
+// Notifies people by webhook: with one message when something breaks, and one when it works again. Whatever can break is a condition
+// (`model/condition.ts`). Any feature reports a condition to the context's `notifier` within its own transaction. The configured rules decide who is
 // notified (`notifier.ts`). The state of the condition decides whether there is a message (`incident.ts`, read it first; `condition-reporter.ts`
 // writes it). A message waits in the outbox like any export, for a destination with its own format (`destinations.ts`, `formats.ts`). `pipespan
 // notify` sends a test message.

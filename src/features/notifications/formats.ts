@@ -1,4 +1,4 @@
-// The bodies of notifications: CloudEvents 1.0 (structured mode), messages for Slack and compatible services, and the JSON of e-mail gateways.
+// The bodies of notifications: CloudEvents 1.0 (structured mode), messages for Slack and compatible services, and JSON for e-mail gateways.
 //
 // Titles and texts come from projects, so they may try to mention people or to contain links. Slack's control characters are escaped. Mattermost,
 // mail programs and others also interpret `@channel`, Markdown links and bare addresses, with or without a scheme; an invisible space breaks these
@@ -11,7 +11,7 @@ import { plainLine } from '../../lib/plain-text.ts'
 export const notificationFormats = ['cloudevents', 'slack', 'email'] as const
 export type NotificationFormat = (typeof notificationFormats)[number]
 
-/** The addresses of an e-mail. Other formats have none. */
+/** The addresses of an e-mail. Other formats do not use them. */
 export interface EmailAddresses {
   readonly from?: string | undefined
   readonly to: readonly string[]
@@ -34,7 +34,7 @@ interface Format {
   readonly body: (message: Message, addresses: EmailAddresses) => object
 }
 
-/** The maximum number of characters in a title. The title is the subject of an e-mail. */
+/** The maximum number of characters in a title, which is also the subject of an e-mail. */
 const maxTitle = 250
 
 const formats: Readonly<Record<NotificationFormat, Format>> = {
@@ -88,7 +88,7 @@ export function encodeNotification(
   }
 }
 
-/** Returns the id of a message. It is the same in every try, so that receivers can recognise a repeated message. */
+/** Returns the id of a message. It is the same for every attempt, so that receivers can deduplicate messages. */
 function messageId(chunk: AnyChunk): string | undefined {
   const id = isEvent(chunk) ? chunk.event.attributes[messageAttributes.id] : undefined
   return id?.toString()
@@ -109,7 +109,7 @@ function messageOf(chunk: AnyChunk): Message | undefined {
   }
 }
 
-/** Separates the attributes of the message itself from the details of its condition. */
+/** Separates the message's own attributes from the details of its condition. */
 function namedOf({ event: { attributes } }: EventChunk) {
   const { id, incident, since, text, url } = messageAttributes
   const { [id]: _, [incident]: ofIncident, [since]: began, [text]: words, [url]: address, ...details } = attributes
@@ -131,7 +131,7 @@ function ownUrl(url: EventValue | undefined, instance: string): string | undefin
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 const space = '\u200b'
 
-/** Changes a text so that it mentions nobody and links to nothing. */
+/** Neutralises mentions and links in a text. */
 function unlinked(text: string): string {
   return text.replace(/@(?=\S)|:(?=\/\/)|\](?=\()|(?<=[\p{L}\p{N}-])(?=[.\u3002\uff0e\uff61]\p{L})/gu, `$&${space}`)
 }

@@ -24,7 +24,7 @@ export interface KnownCondition {
   readonly subject: string
   readonly state: Condition['state']
   readonly version: readonly number[]
-  /** The id, the beginning and the destinations of the current incident. Only set if a message about it was sent. */
+  /** The id, the start and the destinations of the current incident. Only set if a message about it was sent. */
   readonly incident?: { readonly id: string; readonly since: Millis; readonly to: readonly string[] } | undefined
 }
 
@@ -33,7 +33,7 @@ export interface ConditionMessage {
   readonly to: readonly string[]
 }
 
-/** Returns a digest that identifies the subject of a condition uniquely among all kinds and instances. */
+/** Returns a digest that identifies a condition's subject uniquely across all kinds and instances. */
 export function subjectDigest({ kind, instance, project, subject }: Condition): string {
   return digest([kind, instance, project?.id ?? null, subject])
 }

@@ -17,7 +17,7 @@ export interface NotificationRoute extends Pick<Route, 'takes'> {
   /** The name of the rule's destination. */
   readonly name: string
   readonly of: readonly ConditionKind[]
-  /** When the rule was created. Conditions that were reported for an earlier time are not sent. */
+  /** When the rule was created. No messages are sent about conditions from before this time. */
   readonly since: Millis
 }
 

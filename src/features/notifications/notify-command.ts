@@ -1,4 +1,4 @@
-// Tests the receivers of notifications. `pipespan notify NAME` sends a test message to one of them and prints its answer; the doctor checks whether
+// Tests the receivers of notifications. `pipespan notify NAME` sends a test message to one of them and prints its response; the doctor checks whether
 // all receivers can be reached. Nothing is stored. Addresses are not shown, because they are secrets.
 import { randomUUID } from 'node:crypto'
 import { createOtlpHttp, dispatcherFor } from '../../core/send/otlp-http.ts'
@@ -68,7 +68,9 @@ export async function checkNotifications(destinations: readonly Destination[]): 
   return Promise.all(destinations.map(check))
 }
 
-/** Sends a HEAD request, which has no effect. Any answer shows that the receiver can be reached; most receivers answer that they only accept POST. */
+/**
+ * Sends a HEAD request, which has no effect. Any response shows that the receiver can be reached; most receivers respond that they accept only POST.
+ */
 async function check({ name, signals, proxy }: Destination): Promise<Finding> {
   const endpoint = signals.notifications
   if (endpoint === undefined) return report('skipped', `"${name}" has no address.`)

@@ -1,5 +1,5 @@
-// The options of notifications: messages to people by webhook. The options are also checked: names are unique, e-mails have recipients, and the
-// daemon observes the subjects of the messages.
+// The options for notifications: messages to people by webhook. The options are also validated: names must be unique, e-mails need recipients, and
+// the daemon must observe the subjects of the messages.
 import { projectChoice } from '../../daemon/configuration/project-kinds.ts'
 import { destinationName, oneOf, text } from '../../daemon/configuration/plain-kinds.ts'
 import { Each, secretSetting, setting } from '../../daemon/configuration/option.ts'
@@ -15,10 +15,10 @@ import type { SliceOf, Unreported } from '../../daemon/feature.ts'
 
 const subjects = Object.keys(conditionKinds) as ConditionKind[]
 
-/** The minimum length of a webhook address's path. A shorter path cannot be a secret. */
+/** The minimum length of a webhook URL's path. A shorter path cannot be a secret. */
 const minSecretPath = 20
 
-/** The address of a chat webhook is its only credential, so the whole address is a secret. */
+/** The URL of a chat webhook is its only credential, so the whole URL is a secret. */
 const webhookUrl = kind<Secret>(
   webUrl
     .refine(url => !hasCredentials(url), { abort: true })
@@ -58,7 +58,7 @@ export const notificationOptions = { Notifications: { notifications } }
 
 export type NotificationOptions = SliceOf<typeof notificationOptions>
 
-/** The options of notifications with those of the core and of other features. If a feature is missing, its options are missing too. */
+/** The notification options with those of the core and of other features. If a feature is missing, its options are missing too. */
 interface WithOthers extends NotificationOptions {
   readonly destinations: readonly { readonly name: string }[]
   readonly tests?: boolean

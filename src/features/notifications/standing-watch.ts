@@ -1,4 +1,4 @@
-// Watches conditions that last until somebody acts: dead letters, and conditions of features. The replica with the lease does it.
+// Watches conditions that last until somebody acts: dead letters, and conditions of features. Only the replica with the lease watches them.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { ofDeadLetters } from './conditions.ts'
@@ -19,7 +19,7 @@ export interface StandingWatchOptions {
   readonly conditions: Pick<Repository<StoredCondition, 'subject'>, 'get' | 'prune' | 'now'>
   /** The names of all destinations. */
   readonly destinations: readonly string[]
-  /** Functions of features that return their conditions. `now` is the time by the store's clock. */
+  /** Functions with which features return their current conditions. `now` is the time by the store's clock. */
   readonly standing?: readonly ((now: Millis) => Promise<readonly Condition[]>)[] | undefined
   readonly lease: { readonly isMine: () => Promise<boolean>; readonly release: () => Promise<void> }
   /** Called after a message was put into the outbox. */
@@ -42,7 +42,7 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
   const destinations = new Set(options.destinations)
   let prunedAt = -Infinity
 
-  /** Reports a condition only if its state changed. The known state is read first, because most checks find no change. */
+  /** Reports a condition only if its state has changed. The known state is read first, because most checks find no change. */
   async function report(condition: Condition): Promise<void> {
     const reports = notifier.reports(condition)
     if (reports.length === 0) return

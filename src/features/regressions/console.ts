@@ -1,4 +1,4 @@
-// The page and the routes of regressions.
+// The regressions page and its routes.
 import { z } from 'zod'
 import { answerOf } from '../../console/access/own-values.ts'
 import { filteredAt, type ConsolePart } from '../../console/console-part.ts'

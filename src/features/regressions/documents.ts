@@ -1,5 +1,5 @@
 // The documents of regressions. A document is stored from when a regression is flagged until some months later. This file turns a finding into a
-// document, and stored documents into the past findings that the next judgement starts from.
+// document, and stored documents into the past findings from which the next judgement starts.
 import { branchClasses } from '../../model/pipeline.ts'
 import { documentKind } from '../../core/store/ports/repository.ts'
 import { hash } from 'node:crypto'
@@ -24,7 +24,7 @@ export const regression = z.object({
   webUrl: z.string().optional(),
   kind: z.enum(['slower', 'failing']),
   branch: z.enum(branchClasses),
-  /** The name of the job; empty if the regression is of the project's pipelines. */
+  /** The name of the job; empty if the regression concerns the project's pipelines. */
   job: z.string(),
   /** The median before the change, ms; for `failing`, the share of failed runs. */
   before: z.number(),
@@ -45,7 +45,7 @@ export const regression = z.object({
     change: z.number().optional(),
     url: z.string().optional(),
   }),
-  /** The run with which the regression became certain. */
+  /** The run at which the regression became certain. */
   flagged: times,
   /** When the regression was flagged, by the store's clock. */
   flaggedAt: z.number(),
@@ -53,14 +53,14 @@ export const regression = z.object({
   cause: z.string(),
   /** The section that became worse, or that explains the regression of its job. Only set if sections are read. */
   section: z.string().optional(),
-  /** Set if the section itself has the regression. The figures are then those of the section. */
+  /** Set if the section itself has regressed. The figures are then those of the section. */
   ofSection: z.literal(true).optional(),
-  /** Other jobs that changed at the same time. */
+  /** Other jobs that changed at the same time as this one. */
   also: z.array(z.string()),
   resolved: times.extend({ how: z.enum(['recovered', 'settled']), resolvedAt: z.number() }).optional(),
   /** The ids that identify the span of the first bad run. */
   span: z.record(z.string(), z.unknown()).optional(),
-  /** Which events of the regression were exported. */
+  /** Which of the regression's events were exported. */
   announced: z.object({ detected: z.boolean(), resolved: z.boolean() }),
 })
 export type Regression = z.infer<typeof regression>
@@ -90,7 +90,7 @@ interface AskedRegressions {
   readonly since?: Millis | undefined
 }
 
-/** Returns unresolved regressions first, then resolved ones; each newest first. */
+/** Returns unresolved regressions, then resolved ones, each group with the newest first. */
 export async function regressionsOf(
   { repositories }: { readonly repositories: Pick<Reads['repositories'], 'of'> },
   { projectId, group, job, since = 0 }: AskedRegressions,
@@ -140,8 +140,8 @@ export function documentOf(
 const maxNamed = 20
 
 /**
- * Adds to the document how its finding was resolved, if it was. `resolvedAt` is when the resolution was noticed; by default it is when the regression
- * ended.
+ * Adds the finding's resolution to the document, if it was resolved. `resolvedAt` is when the resolution was noticed; it defaults to the end of the
+ * regression.
  */
 export function withResolution(document: Regression, found: Found, resolvedAt?: Millis): Regression {
   const { resolved } = found.episode

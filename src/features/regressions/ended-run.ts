@@ -1,4 +1,4 @@
-// A finished run of a pipeline, a job or a section of a job, with the facts that are needed to judge it and to find a cause. Pure.
+// A finished run of a pipeline, a job or a section of a job, with the facts needed to judge it and to find a cause. Pure.
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import { branchClassOf, type BranchClass } from '../../model/pipeline.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../../model/chunk.ts'
@@ -38,8 +38,8 @@ interface EndedPipeline extends Pick<Chunk, 'key' | 'project' | 'attempt' | 'tra
 }
 
 /**
- * Returns the ended runs of a chunk: the same runs that trends count. Canceled and skipped runs are left out, because they show neither speed nor
- * reliability.
+ * Returns the ended runs of a chunk: the same runs that the trends feature counts. Canceled and skipped runs are left out, because they show neither
+ * speed nor reliability.
  */
 export function endedRuns(chunk: Chunk): EndedRun[] {
   const { key, project, attempt, trace, pipeline } = chunk

@@ -1,4 +1,4 @@
-// Finds where a series of runs became slower or less reliable: with which run that began, and when it ended. Pure. The order in which runs are passed
+// Finds where a series of runs became slower or less reliable: at which run that began, and when it ended. Pure. The order in which runs are passed
 // does not matter.
 //
 //   normal ──(evidence of a change adds up, run by run)──► flagged ──(evidence of recovery adds up)──► resolved ──► normal
@@ -6,8 +6,8 @@
 //     └────────────────────────────────────────────────────────────────────────────────────────────────────┘
 //
 // A run is bad or good compared with a baseline from the days before (yardstick.ts). The evidence is the logarithm of how much likelier the runs are
-// with a change than without one (CUSUM). Where bad runs are rare, a few in a row suffice. Where they are common, as with a cache that is missed now
-// and then, it takes many. A good run reduces that likelihood by about half.
+// with a change than without one (CUSUM). Where bad runs are rare, a few in a row suffice. Where they are common, as with occasional cache misses,
+// many are needed. A good run reduces that likelihood by about half.
 import { median } from '../../lib/quantile.ts'
 import { day, evidence, holdsFor, settlesAfter } from './series.ts'
 import type { Episode, Outcome, RegressionKind, Rule, Series } from './series.ts'
@@ -16,14 +16,15 @@ import type { Millis } from '../../model/instant.ts'
 
 /** The findings of earlier judgements. They are needed because some of the runs may no longer be stored. */
 export interface Past {
-  /** An episode that has not ended. The runs after it was flagged decide whether it has ended since. */
+  /** An episode that has not ended. The runs since it was flagged decide whether it has ended in the meantime. */
   readonly open?: Episode | undefined
   /** Resolved episodes. Their runs are not judged again. */
   readonly over: readonly Episode[]
 }
 
 /**
- * Returns episodes in order of time; the last one may not have ended. If a past is given, returns its open episode and the episodes after the past.
+ * Returns episodes in chronological order; the last one may not have ended. If a past is given, returns its open episode and the episodes after the
+ * past.
  */
 export function findRegressions(kind: RegressionKind, { days, runs }: Series, rule: Rule, past?: Past): Episode[] {
   const found: Episode[] = []
@@ -42,7 +43,7 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
   if (past?.open !== undefined) {
     const { first } = past.open
     const yardstick = yardstickOf(kind, days, first.at - (first.at % day), without, rule)
-    // Without figures from before the episode there is no yardstick, so the episode can only settle.
+    // Without figures from before the episode there is no yardstick, so the episode can end only by settling.
     open = new Open(past.open, [], yardstick)
   }
 
@@ -59,7 +60,7 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
       known = undefined
       continue
     }
-    // During a suspicion the yardstick stays the same, because a newer one would soon include the suspicious runs.
+    // While a regression is suspected, the yardstick stays the same, because a newer one would soon include the suspicious runs.
     const yardstick: Yardstick | undefined = suspicion?.yardstick ?? yardstickAt(run.at)
     if (yardstick === undefined) continue
     suspicion = suspicion ?? new Suspicion(kind, yardstick, rule)
@@ -97,7 +98,7 @@ class Suspicion {
   add(run: Outcome): void {
     const { isBad, usual } = this.yardstick.flag
     const bad = isBad(run)
-    // Several failed runs of one merge request count as one failure, because its author may need some tries until it is right.
+    // Several failed runs of one merge request count as one failure, because its author may need several attempts to get it right.
     if (bad && this.#kind === 'failing' && this.#runs.some(one => isSameChange(one, run) && isBad(one))) return
     const more = bad ? Math.log(this.#likely / usual) : Math.log((1 - this.#likely) / (1 - usual))
     this.#evidence = Math.min(2 * evidence.flag, this.#evidence + more)
@@ -114,7 +115,7 @@ class Suspicion {
     const { before, limit, runs, flag, isFar } = this.yardstick
     const isSlower = this.#kind === 'slower'
     const share = (of: (run: Outcome) => boolean): number => since.filter(of).length / since.length
-    // The share of bad runs that is required. If more than half of the runs are beyond the limit, their median is beyond it too.
+    // The required share of bad runs. If more than half of the runs exceed the limit, their median exceeds it too.
     const enough = isSlower ? 0.5 : before + this.#rule.failing
     if (share(flag.isBad) <= enough) return undefined
     // A small effect must last until the next day, because a busy afternoon makes many runs a little worse.
@@ -148,12 +149,12 @@ class Open {
   readonly episode: Episode
   readonly #yardstick: Yardstick | undefined
   #evidence = 0
-  /** How many runs preceded the runs in `#good`, and how many of them were bad. */
+  /** How many runs preceded the runs in `#good`, and how many of those were bad. */
   readonly #before = { bad: 0, all: 0 }
   /** The latest runs, which may be the beginning of the recovery. */
   #good: Outcome[] = []
 
-  /** `since` are the runs of `Suspicion.since`. If there are none, their numbers are estimated from the episode. */
+  /** `since` contains the runs of `Suspicion.since`. If it is empty, their numbers are estimated from the episode. */
   constructor(episode: Episode, since: readonly Outcome[], yardstick: Yardstick | undefined) {
     this.episode = episode
     this.#yardstick = yardstick
@@ -169,7 +170,7 @@ class Open {
     if (this.#yardstick === undefined) return undefined
     const { isBad, usual } = this.#yardstick.back
     const { bad, all } = this.#before
-    // A job that only fails now and then also has series of good runs. So the more often it failed, the more a good run proves.
+    // A job that fails only now and then also has streaks of good runs. So the more often it failed, the more a good run proves.
     const likely = Math.max(shareAtLeast(bad, all), usual + (1 - usual) / 5)
     this.#evidence += isBad(run) ? Math.log(usual / likely) : Math.log((1 - usual) / (1 - likely))
     this.#good.push(run)

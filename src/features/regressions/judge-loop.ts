@@ -1,4 +1,4 @@
-// Judges the projects with new runs in the background, on the replica that has the lease. It uses at most one hundredth of a processor: after each
+// Judges the projects with new runs in the background, on the replica that holds the lease. It uses at most one hundredth of a processor: after each
 // project it pauses for a hundred times as long as the judgement took.
 //
 // judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
@@ -26,7 +26,7 @@ import type { PlatformEvent } from '../../model/event.ts'
 /** Exports an event and notifies people for each announcement, once. */
 export type Announce = (found: readonly Announcement[]) => Promise<void>
 
-/** The pauses, ms: `idle` between two searches for new runs; after a project, `factor` times as long as its judgement took, at most `max`. */
+/** The pauses, ms: `idle` between two searches for new runs; after each project, `factor` times the duration of its judgement, at most `max`. */
 const pause = { idle: 10_000, max: 600_000, factor: 100 }
 /** How long resolved regressions are stored, ms. */
 const rememberedFor = 100 * day
@@ -63,7 +63,7 @@ export function createJudge(
     for (const one of found) await resolve(one, known, now)
     const fresh = found.filter(({ episode }) => episode.resolved === undefined)
     const open = known.filter(({ resolved }) => resolved === undefined)
-    // A job may recover some runs before its pipeline does. The rest of the pipeline's regression is not a new one, so findings are compared with
+    // A job may recover some runs before its pipeline does. What remains of the pipeline's regression is not a new one, so findings are compared with
     // resolved regressions too.
     const over = known.filter(({ resolved }) => resolved !== undefined)
     for (const group of oneOfEach(fresh.filter(one => !open.some(other => isOf(other, one))))) {
@@ -188,7 +188,7 @@ export interface Announcement {
   readonly event: PlatformEvent
 }
 
-/** Returns a function that announces findings in one transaction. `isExported` is true if events of regressions are selected for export. */
+/** Returns a function that announces findings in one transaction. `isExported` is true if regression events are selected for export. */
 export function announcing(
   taking: EventTaking,
   notifier: Pick<Notifier, 'reports'>,

@@ -1,4 +1,5 @@
-// Judges one project. Daily figures show which subjects look worse, and single runs are read only for these. Pure, except for the reads of `judging`.
+// Judges one project. Daily figures show which subjects look worse, and individual runs are read only for these. Pure, except for the reads of
+// `judging`.
 import { day, regressionKinds } from './series.ts'
 import type { DayOfRuns, Episode, RegressionKind, Rule, Subject } from './series.ts'
 import { endedRuns, sectionRuns, type EndedRun } from './ended-run.ts'
@@ -13,7 +14,7 @@ import type { RegressionOptions } from './options.ts'
 
 export interface Found extends Subject {
   readonly episode: Episode
-  /** The last runs before the first bad run, in order of time. `since` has the first runs since, in the same order. */
+  /** The last runs before the first bad run, in chronological order. `since` has the runs from the first bad run on, in the same order. */
   readonly before: readonly EndedRun[]
   readonly since: readonly EndedRun[]
 }
@@ -21,13 +22,13 @@ export interface Found extends Subject {
 /** The jobs for which sections are read. With `all`, sections are judged too. With `some`, sections only explain regressions of their jobs. */
 type SectionsRead = 'none' | 'some' | 'all'
 
-/** Options of the feature that reads sections. They are missing without that feature. */
+/** The options of the feature that reads sections. They are undefined if that feature is missing. */
 export interface SectionOptions {
   readonly job?: { readonly sections: readonly string[] }
 }
 
 /**
- * Sections that are read for failed or slow jobs alone count as `some`, because they do not show what is normal. Without the options of jobs, no
+ * If sections are read for failed or slow jobs only, this counts as `some`, because such sections do not show what is normal. Without job options, no
  * sections are read.
  */
 export function sectionsRead({ job }: RegressionOptions & SectionOptions): SectionsRead {
@@ -40,7 +41,7 @@ export type PastOf = (subject: Subject) => Past | undefined
 
 export interface Judgement {
   readonly found: readonly Found[]
-  /** How many pipelines were read. The next field is when the oldest of them ended. */
+  /** The number of pipelines that were read. `backTo` is when the oldest of them ended. */
   readonly pipelines: number
   readonly backTo: Millis | undefined
 }
@@ -55,12 +56,12 @@ export interface JudgeSettings {
 }
 
 /**
- * The maximum numbers of judged subjects and sections. Subjects with the most runs and sections that take the most time are preferred. `worse` is the
- * maximum for sections that look worse.
+ * The maximum numbers of judged subjects and sections. Subjects with the most runs, and sections that take the most time, come first. `worse` is the
+ * maximum number of sections that look worse.
  */
 const max = { subjects: 200, sections: { everything: 120, worse: 400 } }
 const hour = 3_600_000
-/** The maximum number of runs that a finding has from before the change, and from after it. */
+/** The maximum number of runs before the change, and since the change, that a finding includes. */
 const shownRuns = 10
 
 interface Wanted {
@@ -157,7 +158,7 @@ function withRuns(subject: Subject, episode: Episode, runs: readonly EndedRun[])
 
 type Rows = readonly JudgedRow[]
 
-/** Sums the rows of each day: pipelines have one row for each name and source. */
+/** Sums the rows of each day: pipelines have a separate row for each name and source. */
 function daysOf(rows: Rows): DayOfRuns[] {
   return [...Map.groupBy(rows, ({ bucket }) => bucket)].map(([bucket, some]) => ({
     day: bucket,
@@ -168,8 +169,8 @@ function daysOf(rows: Rows): DayOfRuns[] {
 }
 
 /**
- * Whether the last runs of a subject are worth reading; true when in doubt. `latest` are the figures of today and yesterday, by the hour where hours
- * are stored.
+ * Whether the last runs of a subject are worth reading; true when in doubt. `latest` contains the figures of today and yesterday, by the hour where
+ * hourly figures are stored.
  */
 function looksWorse(
   kind: RegressionKind,
@@ -193,7 +194,7 @@ function looksWorse(
   return bad >= 2 && bad / runs > Math.min(0.3, 2 * usual + 0.05)
 }
 
-/** The limits of reading: it stops after this many pipelines, or when every subject has this many runs. */
+/** The limits for reading: it stops after this many pipelines, or as soon as every subject has this many runs. */
 const maxRead = { pipelines: 400, runs: 120 }
 
 export interface ReadRuns {

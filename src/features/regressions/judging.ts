@@ -28,9 +28,9 @@ export interface JudgedRow extends Pick<TrendFigures, 'runs' | 'failed' | 'durat
   readonly bucket: Millis
 }
 
-/** The maximum numbers of items that are read before other tasks of the event loop run. */
+/** The maximum number of items that are read before the event loop yields to other tasks. */
 const atOnce = { jobs: 20, jobsWithSections: 10, runs: 20 }
-/** The maximum number of jobs of one project that are judged. If there are more, the first ones by name are used. */
+/** The maximum number of judged jobs per project. If there are more, the first ones by name are judged. */
 const maxJobs = 1_000
 
 export type Judging = ReturnType<typeof judgingOn>
@@ -83,7 +83,8 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
   }
   return {
     /**
-     * Returns the projects that have figures since `since`. `runs` is the number of their pipelines that ended; if it changed, there are new runs.
+     * Returns the projects that have figures since `since`. `runs` is the number of their ended pipelines: a different number means that there are
+     * new runs.
      */
     projects: async (since: Millis) => {
       const rows = await ask(
@@ -112,11 +113,11 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
       }
       return found
     },
-    /** Returns daily figures of sections, for jobs that also ran since `active`. Some jobs are read at a time. */
+    /** Yields the daily section figures of jobs that also ran since `active`, a few jobs at a time. */
     sections: async (of: JudgedProject, since: Millis, active: Millis) => sectionFigures(of, since, active),
     /**
-     * Yields the chunks of the newest `limit` finished runs, some runs at a time, newest first. `sectionsOf` are the names of jobs whose sections are
-     * included, after the chunks of the same runs.
+     * Yields the chunks of the newest `limit` finished runs, a few runs at a time, newest first. `sectionsOf` contains the names of jobs whose
+     * section chunks are included, after the other chunks of the same runs.
      */
     newest: async (of: JudgedProject, limit: number, sectionsOf: ReadonlySet<string> = new Set()) =>
       newestChunks(of, limit, sectionsOf),

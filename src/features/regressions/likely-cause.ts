@@ -1,5 +1,5 @@
 // Finds the likely cause: what changed with the first bad run. It compares the stored runs before that run with the runs since, and describes the
-// change in one sentence. Another sentence names the commit with which it began. Pure.
+// change in one sentence. Another sentence names the commit at which it began. Pure.
 import { durationText } from '../../model/instant.ts'
 import { median } from '../../lib/quantile.ts'
 import { runnerTypeName } from '../../model/job.ts'
@@ -7,7 +7,7 @@ import type { EndedRun } from './ended-run.ts'
 import type { SectionTime } from '../../model/section-times.ts'
 import type { Found } from './judge-project.ts'
 
-/** How long the sections of a job took, in some runs before the change and some runs since. There is one list for each run. */
+/** How long the sections of a job took, in some runs before the change and some runs since. There is one list per run. */
 export interface SectionTimes {
   readonly before: readonly (readonly SectionTime[])[]
   readonly since: readonly (readonly SectionTime[])[]
@@ -33,7 +33,9 @@ export function likelyCause(found: Found, sections?: SectionTimes): LikelyCause 
   return { cause, section: section?.name }
 }
 
-/** Returns the innermost section that explains at least half of the difference. So it is a part of the script rather than the whole script. */
+/**
+ * Returns the innermost section that explains at least half of the difference, so that the result is a part of the script and not the whole script.
+ */
 function mostGrown({ before, since }: SectionTimes, { kind, episode }: Found): Change | undefined {
   if (kind !== 'slower' || before.length === 0 || since.length === 0) return undefined
   const timesOf = (runs: SectionTimes['since']): ReadonlyMap<string, number>[] =>
@@ -44,7 +46,7 @@ function mostGrown({ before, since }: SectionTimes, { kind, episode }: Found): C
   return greatest(enough.filter(({ name }) => (depths.get(name) ?? 0) === deepest))
 }
 
-/** Whether the change of a section is at least half of the regression's effect, and at least 1 ms. */
+/** Whether a section's change is at least half of the regression's effect, and at least 1 ms. */
 function isGreat({ before, since }: Change, { before: usual, after }: Found['episode']): boolean {
   return since - before >= Math.max(1, (after - usual) / 2)
 }
@@ -97,7 +99,7 @@ function reasonOf({ before, since }: Found): string | undefined {
   return `${now.count} of ${failed.length} fail with ${now.what}${differs}.`
 }
 
-/** Returns the runner, or the type of runner, that ran at least 80 % of the runs since the change and at most 20 % of the runs before it. */
+/** Returns the runner, or the runner type, that ran at least 80 % of the runs since the change and at most 20 % of the runs before it. */
 function runnerOf({ before, since, kind }: Found): string | undefined {
   const bad = kind === 'failing' ? since.filter(({ outcome }) => outcome.failed) : since
   for (const [of, words] of kinds) {

@@ -1,5 +1,5 @@
-// Reduces findings to one flag for each cause. It groups findings of a project that began together, such as a pipeline, its job and a section of that
-// job. Pure.
+// Reduces findings to one flag per cause: it groups a project's findings that began together, such as a pipeline, its job and a section of that job.
+// Pure.
 import type { Found } from './judge-project.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Regression } from './documents.ts'
@@ -7,13 +7,13 @@ import type { Regression } from './documents.ts'
 export interface Group {
   /** The finding that is flagged. */
   readonly main: Found
-  /** Other jobs that changed at the same time. */
+  /** Other jobs that changed at the same time as the flagged one. */
   readonly also: readonly string[]
 }
 
 /**
- * Groups findings that began at about the same time, because they have one cause. Each group has the finding that is flagged, and the names of the
- * other jobs.
+ * Groups findings that began at about the same time, because they share one cause. Each group has the finding to flag, and the names of the other
+ * jobs.
  */
 export function oneOfEach(found: readonly Found[]): Group[] {
   const groups: Found[][] = []
@@ -45,8 +45,8 @@ function mainOf(group: readonly Found[]): Found | undefined {
 }
 
 /**
- * Whether the cause of a finding was already flagged: for another class of branch, for a job that changed with this one, or for its pipeline, its job
- * or a section.
+ * Whether the cause of a finding was already flagged: for another class of branch, for a job that changed together with this one, or for its
+ * pipeline, its job or a section.
  */
 export function isSameCause(flagged: Regression, found: Found): boolean {
   if (flagged.kind !== found.kind) return false
@@ -56,7 +56,7 @@ export function isSameCause(flagged: Regression, found: Found): boolean {
   const isOfItsJob = job === flagged.job && (section !== '' || flagged.ofSection === true)
   const isMeanwhile = episode.first.at <= flagged.flagged.at && flagged.first.at <= episode.flagged.at
   if (isOfItsJob && isMeanwhile) return true
-  // A resolved regression only explains findings that began together with it, which were compared above.
+  // A resolved regression explains only findings that began at the same time, which were compared above.
   if (flagged.resolved !== undefined) return false
   if (flagged.also.includes(job)) return true
   // The depth of a flagged section is not stored, so depth 1 is assumed, or 0 if both have the same section.
@@ -70,7 +70,7 @@ function belongTogether(a: Found, b: Found): boolean {
   if (a.kind !== b.kind) return false
   const [one, other] = [a.episode, b.episode]
   if (isSoonAfter(one.first.at, other.first.at) || one.first.id === other.first.id) return true
-  // If there is one run a day, the first bad runs of a job and its section may be a day apart.
+  // If a job runs only once a day, its first bad run and that of its section may be a day apart.
   const isOfOneJob = a.job === b.job && a.job !== '' && (a.section !== '' || b.section !== '')
   return isOfOneJob && other.first.at <= one.flagged.at && one.first.at <= other.flagged.at
 }
@@ -94,9 +94,9 @@ function inside(one: Found): Inside {
 }
 
 /**
- * Whether the inner change explains the outer one. A job makes its pipeline worse, and a section makes the job or section around it worse, but the
- * outer figures are noisier and may show it days later. The inner change must have at least half of the outer change's effect and must not have
- * ended.
+ * Whether the inner change explains the outer one. A slower or failing job also affects its pipeline, and a section affects the job or section around
+ * it, but the outer figures are noisier and may show the change days later. The inner change must have at least half of the outer change's effect and
+ * must not have ended.
  */
 function explains(inner: Inside, outer: Found): boolean {
   if (inner.kind !== outer.kind || inner.job === '') return false

@@ -1,4 +1,4 @@
-// The options of regressions: whether the daemon looks for them, and how much slower or less reliable a pipeline or job must be to be flagged.
+// The options for regressions: whether the daemon looks for them, and how much slower or less reliable a pipeline or job must be to be flagged.
 import { boolean, duration, integer } from '../../daemon/configuration/plain-kinds.ts'
 import { setting } from '../../daemon/configuration/option.ts'
 import type { Rule } from './series.ts'

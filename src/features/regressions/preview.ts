@@ -21,7 +21,7 @@ const thresholds = {
 export const previewQuery = z.object(thresholds).partial()
 export type AskedRule = z.infer<typeof previewQuery>
 
-/** Parses a rule from the address of the page. A value that is out of bounds is replaced by the configured one. */
+/** Parses a rule from the query parameters of the page. A value that is out of bounds is replaced by the configured one. */
 export function askedRule(query: URLSearchParams): AskedRule {
   return Object.fromEntries(
     Object.entries(thresholds).map(([name, shape]) => [name, shape.safeParse(query.get(name) ?? undefined).data]),
@@ -35,7 +35,7 @@ const ruleShape = z.object({
 })
 export type ShownRule = z.infer<typeof ruleShape>
 
-/** Completes the rule: values that the query does not have are taken from the configuration. */
+/** Completes the rule: values missing from the query are taken from the configuration. */
 export function shownRule(
   asked: AskedRule,
   { slower, slowerBy, failing }: RegressionOptions['regressions'],
@@ -56,7 +56,7 @@ export const previewShape = z.object({
 })
 export type ShownPreview = Shaped<typeof previewShape>
 
-/** Returns an empty preview for a hidden project, and for a project without figures of the last 30 days. Reads a limited number of pipelines. */
+/** Returns an empty preview for a hidden project, and for a project without figures from the last 30 days. Reads a limited number of pipelines. */
 export async function previewOf(
   parts: Pick<PagesSources, 'on' | 'now'>,
   projectId: number,

@@ -1,4 +1,4 @@
-// The events of regressions and their table of attributes. One event is exported when a regression is flagged, and one when it has ended.
+// The regression events and their attribute table. One event is exported when a regression is flagged, and one when it has ended.
 import type { PlatformEvent } from '../../model/event.ts'
 import { durationText } from '../../model/instant.ts'
 import type { JobSpan, PipelineSpan } from '../../model/trace-context.ts'
@@ -21,7 +21,7 @@ const ofDuration = (value: (one: Regression) => number) => (one: Regression) =>
 const ofShare = (value: (one: Regression) => number) => (one: Regression) =>
   one.kind === 'failing' ? Math.round(value(one) * 100) : undefined
 
-/** The attributes of regression events. Prettier is off, because it would give each row six lines. */
+/** The attributes of regression events. Prettier is off, because it would break each row into six lines. */
 // prettier-ignore
 export const attributes: readonly Attribute[] = [
   ['platform.cicd.regression.id', 'string', 'the same when it is resolved', one => one.id],

@@ -11,7 +11,7 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Dialect, StorePart } from '../../core/store/ports/store-part.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 
-/** The maximum number of section names of one job on one day, because a script may use different names in each run. Further names are dropped. */
+/** The maximum number of section names per job and day, because a script may use different names in each run. Further names are dropped. */
 const maxNames = 20
 /** How long section figures are stored, ms. No comparison goes further back. */
 const storedFor = 100 * day

@@ -1,6 +1,6 @@
-// The series that is judged: the runs of one job, of a section of it, or of a project's pipelines, on one class of branch. Recent runs are judged one
-// by one, older runs as daily figures. This file also defines when a change justifies an alarm: the operator sets `Rule`, and the constants belong to
-// the method. docs/regressions.md explains each constant, with the figures that decided it. Pure.
+// The series that is judged: the runs of one job, of one of its sections, or of a project's pipelines, on one class of branch. Recent runs are judged
+// one by one, older runs as daily figures. This file also defines when a change justifies an alarm: the operator sets `Rule`, and the constants
+// belong to the method. docs/regressions.md explains each constant, with the figures that decided it. Pure.
 import type { Bins } from '../../lib/log-bins.ts'
 import type { BranchClass } from '../../model/pipeline.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -54,28 +54,29 @@ export interface Episode {
   /** The number of runs that `before` and `after` were computed from. */
   readonly runs: { readonly before: number; readonly after: number }
   readonly first: Outcome
-  /** The run with which the regression became certain. */
+  /** The run at which the regression became certain. */
   readonly flagged: Outcome
-  /** The run with which the regression ended: it `recovered`, or it lasted so long that it is the new normal (`settled`). */
+  /** The run at which the regression ended: it `recovered`, or it lasted so long that it is the new normal (`settled`). */
   readonly resolved?: { readonly by: Outcome; readonly how: 'recovered' | 'settled' } | undefined
 }
 
 export interface Rule {
   /**
-   * How much longer than before a run must be to count as slower, as a share (0.25 means a quarter). The difference must also be at least `slowerBy`.
+   * How much longer a run must take than before to count as slower, as a share (0.25 means a quarter). The difference must also be at least
+   * `slowerBy`.
    */
   readonly slower: number
   /** The minimum difference of a slower run, ms. */
   readonly slowerBy: number
-  /** How much the share of failed runs must grow to count as less reliable (0.2 means from 5 % to 25 %, for example). */
+  /** How much the share of failed runs must grow to count as less reliable (for example, 0.2 means from 5 % to 25 %). */
   readonly failing: number
 }
 
 export const day = 86_400_000
 
-/** What the baseline needs at least: this many runs, the oldest of which is a week old, so that each day of the week is included. */
+/** The minimum data for a baseline: this many runs, the oldest at least a week old, so that each day of the week is included. */
 export const least = { runs: 20, age: 7 * day }
-/** The days that form the baseline: four weeks. If these have fewer runs than `runs`, the baseline is extended to up to 90 days. */
+/** The days that form the baseline: four weeks. If these contain fewer than `runs` runs, the baseline is extended to up to 90 days. */
 export const baseline = { days: 28, runs: 50, daysAtMost: 90 }
 /**
  * How many runs a change must last before it is flagged, and a recovery before the regression is resolved. A small change must also last until the

@@ -12,7 +12,7 @@ export interface Yardstick {
   readonly runs: number
   /** The measure for flagging a regression. */
   readonly flag: Measure
-  /** Whether a run is twice as far from normal as the limit. */
+  /** Whether a run deviates from normal by more than twice as much as the limit does. */
   readonly isFar: (run: Outcome) => boolean
   /** The measure for noticing a recovery. Its limit is stricter. */
   readonly back: Measure
@@ -22,7 +22,7 @@ interface Measure {
   /** Returns how many runs of a day or an hour are bad, as exactly as the bins allow. */
   readonly countBad: (those: DayOfRuns) => number
   readonly isBad: (run: Outcome) => boolean
-  /** The usual share of bad runs. It is never 0, because what never happened may still happen. */
+  /** The usual share of bad runs. It is never 0, because what has never happened may still happen. */
   readonly usual: number
 }
 
@@ -32,7 +32,7 @@ export interface Stretch {
   readonly to: Millis
 }
 
-/** Returns a yardstick from the days before `before`, or undefined if there are too few. */
+/** Returns a yardstick computed from the days before `before`, or undefined if there are too few. */
 export function yardstickOf(
   kind: RegressionKind,
   days: readonly DayOfRuns[],
@@ -71,7 +71,7 @@ function usualDays(
 
 function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Yardstick {
   const before = medianOf(days)
-  // Each day of the week has its own limit. For example, a Monday is compared with Mondays if they are slow every week.
+  // Each day of the week has its own limit. For example, if Mondays are slow every week, a Monday is compared with Mondays.
   const ofWeek = weekdays.map(weekday => {
     const those = days.filter(one => weekdayOf(one.day) === weekday)
     const usual = those.reduce((sum, one) => sum + one.runs, 0) < holdsFor ? before : Math.max(before, medianOf(those))
@@ -117,16 +117,16 @@ function ofFailures(days: readonly DayOfRuns[], runs: number, rule: Rule): Yards
   return { before: failed / runs, limit: 0, runs, flag: measure, isFar: measure.isBad, back: measure }
 }
 
-/** The lowest and, as its complement, the highest probability that is used. Nothing is certain, however many runs there were. */
+/** The lowest probability that is used; its complement is the highest. Nothing is certain, however many runs there were. */
 const minProbability = 0.02
 export const maxProbability = 0.95
 
-/** Returns an upper bound for the true share of bad runs, if `some` of `all` runs were bad (Wilson score interval, one-sided, 95 %). */
+/** Returns an upper bound for the true share of bad runs, given that `some` of `all` runs were bad (Wilson score interval, one-sided, 95 %). */
 function shareAtMost(some: number, all: number): number {
   return within(wilson(some, all, 1))
 }
 
-/** Returns a lower bound for the true share of bad runs, if `some` of `all` runs were bad (Wilson score interval, one-sided, 95 %). */
+/** Returns a lower bound for the true share of bad runs, given that `some` of `all` runs were bad (Wilson score interval, one-sided, 95 %). */
 export function shareAtLeast(some: number, all: number): number {
   return within(wilson(some, all, -1))
 }

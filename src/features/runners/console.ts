@@ -1,4 +1,4 @@
-// The page, the route of the JSON API and the tool about runners, and their entries in the list of what to fix first.
+// The runners page, its JSON API route and its tool, and the runner entries in the list of what to fix first.
 import { z } from 'zod'
 import { at, type ConsolePart } from '../../console/console-part.ts'
 import { createRunnersView } from './view.ts'
@@ -46,7 +46,7 @@ export function runnersConsole(): ConsolePart {
   }
 }
 
-/** Lists long waits for runners among what to fix first. Only waits of the last day are known, and waiting has no price. */
+/** Adds long waits for runners to the list of what to fix first. Only waits of the last day are known, and waiting has no price. */
 export function waits({ tagSets, since, until }: Pick<RunnersView, 'tagSets' | 'since' | 'until'>): FoundFix[] {
   return tagSets.map(({ tagSet, jobs, longWaits }) => ({
     subject: `Runners ${tagSet === undefined ? 'of unknown tags' : tagSet === '' ? 'without tags' : `with tags ${tagSet}`}`,

@@ -1,5 +1,5 @@
-// Figures about runners, for the page and the JSON API: how many jobs ran at the same time over the last day, how long jobs waited for a runner, and
-// which jobs are waiting now. Runners are grouped by their set of tags, because the tags decide which jobs a runner takes. Pure.
+// Figures about runners, for the page and the JSON API: how many jobs ran concurrently over the last day, how long jobs waited for a runner, and
+// which jobs are waiting now. Runners are grouped by their tag set, because the tags decide which jobs a runner takes. Pure.
 import { z } from 'zod'
 import { quantile } from '../../lib/quantile.ts'
 import { millis, ms, place, type Shaped } from '../../console/layout/shape.ts'
@@ -90,7 +90,7 @@ export const longWait = 60_000
 /** The maximum number of waiting jobs that are listed. */
 const maxWaiting = 100
 
-/** Returns the figures of each set of tags. The set with the most running time is first. */
+/** Returns the figures of each tag set. The set with the most running time is first. */
 export function tagSetFigures(
   jobs: readonly RunnerJob[],
   known: readonly KnownRunner[],
@@ -147,7 +147,7 @@ function placeOf({ instance, projectId, project, pipelineId, jobId, name }: Runn
   return { instance, projectId, project, pipelineId, jobId, name }
 }
 
-/** Returns how many jobs ran at the same time: the average in each step, and the maximum. */
+/** Returns how many jobs ran concurrently: the average in each step, and the maximum. */
 function busyOf(jobs: readonly RunnerJob[], { since, until, step }: Period): Pick<TagSetFigures, 'busy' | 'maxBusy'> {
   const total = new Array<number>(Math.ceil((until - since) / step)).fill(0)
   const changes: [at: Millis, by: number][] = []
@@ -163,7 +163,7 @@ function busyOf(jobs: readonly RunnerJob[], { since, until, step }: Period): Pic
   }
   let running = 0
   let maxBusy = 0
-  // Ends are sorted before starts: if one job ends at the moment when another starts, the two do not run at the same time.
+  // Ends are sorted before starts: if one job ends at the moment when another starts, the two do not overlap.
   for (const [, by] of changes.sort((a, b) => a[0] - b[0] || a[1] - b[1])) maxBusy = Math.max(maxBusy, (running += by))
   return { busy: total.map(time => time / step), maxBusy }
 }

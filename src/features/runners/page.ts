@@ -1,4 +1,4 @@
-// The page of runners: which jobs are waiting for one, how busy the runners of each set of tags were over the day, and how long jobs waited.
+// The runners page: which jobs are waiting for a runner, how busy the runners of each tag set were over the day, and how long jobs waited.
 import { badge } from '../../console/layout/status.ts'
 import { fullWidth, stackedBars } from '../../console/charts/stacked-bars.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../../console/layout/frame.ts'
@@ -131,7 +131,7 @@ interface Busy {
   readonly busy: readonly number[]
 }
 
-/** The chart of how many jobs ran at the same time, stacked by the tags of their runners. The table shows the same figures as sums. */
+/** The chart of concurrent jobs, stacked by the tags of their runners. The table shows the same figures as sums. */
 function busyChart(view: RunnersView): Html {
   const { since, until, stepMs: step } = view
   const areas = areasOf(view)
@@ -148,7 +148,7 @@ function busyChart(view: RunnersView): Html {
   })
 }
 
-/** Returns the busiest sets of tags, and one area for all others. */
+/** Returns the busiest tag sets, and one area for all others. */
 function areasOf({ tagSets }: RunnersView): Busy[] {
   const ran = tagSets.filter(({ busy }) => busy.some(value => value > 0))
   const shown = ran.length > maxShown ? ran.slice(0, maxShown - 1) : ran

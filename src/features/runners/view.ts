@@ -1,4 +1,4 @@
-// Reads the data for the page of runners: the jobs of the last day from the stored pipelines, and the runners of the inventory.
+// Reads the data for the runners page: the jobs of the last day from the stored pipelines, and the runners from the inventory.
 import { activeStatuses } from '../../console/overview/activity.ts'
 import { isPending } from '../../model/status.ts'
 import { projectName } from '../../console/pipelines/run-card.ts'
@@ -19,7 +19,7 @@ const maxPipelines = 1_000
 const pageSize = 50
 /** The maximum number of active pipelines that are read. */
 const maxActive = 200
-/** How long the result is cached, ms, because reading a day takes a second. */
+/** How long the result is cached, ms. Reading a whole day takes a second. */
 const freshFor = 30_000
 
 type Sources = Pick<PagesSources, 'views' | 'now'> & {
@@ -76,7 +76,7 @@ function jobsOf({ run, timing }: StoredRun, now: Millis): RunnerJob[] {
     const waits = isPending(job.status)
     if (job.kind === 'bridge' || (job.startedAt === undefined && !waits)) return []
     const queued = job.queuedDuration === undefined ? undefined : Math.max(0, job.queuedDuration * 1000)
-    // The platform reported the wait of a pending job no earlier than the last observation of its pipeline, so the time since then is added.
+    // The reported wait of a pending job dates from the last change of its run, or from before, so the time since that change is added.
     const waited = (queued ?? 0) + Math.max(0, now - timing.changedAt)
     return [
       {

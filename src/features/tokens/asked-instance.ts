@@ -1,5 +1,5 @@
-// Asks the configured observability instance, with a separate connection for each purpose: the gauges, the state of enforcement on the page, and the
-// check of the doctor.
+// Sends requests to the configured observability instance, with a separate connection for each purpose: the gauges, the enforcement state on the
+// page, and the doctor check.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createIngestTokens, type IngestTokens } from './client.ts'
 import { dispatcherFor } from '../../core/send/otlp-http.ts'
@@ -13,7 +13,7 @@ const timeoutMs = 10_000
 
 export type AskInstance = <T>(question: (instance: IngestTokens) => Promise<T>) => Promise<T>
 
-/** Returns undefined if no observability instance is configured, or no API key for it. */
+/** Returns undefined if the observability instance or its API key is not configured. */
 export function instanceOf({ observability }: TokenOptions, proxies: Proxies): AskInstance | undefined {
   const { url, apiKey, caFile } = observability
   if (url === undefined || apiKey.current() === undefined) return undefined
@@ -27,15 +27,15 @@ export function instanceOf({ observability }: TokenOptions, proxies: Proxies): A
   }
 }
 
-/** Whether the instance drops telemetry without a valid token. `unknown` means that it was not asked yet, or did not answer. */
+/** Whether the instance drops telemetry without a valid token. `unknown` means that no request was sent yet, or that the instance did not respond. */
 export type Enforcement = 'on' | 'off' | 'unknown'
 
-/** How long an answer is reused, ms. */
+/** How long a response is cached, ms. */
 const maxAge = 60_000
 
 /**
- * Returns the state of enforcement for the page, which does not wait: it gets the last known state, and an old state is requested again in the
- * background. Undefined as in `instanceOf`.
+ * Returns the enforcement state for the page. The page does not wait: it gets the last known state, and an old state is refreshed in the background.
+ * Undefined in the same cases as `instanceOf`.
  */
 export function enforcementOf(options: TokenOptions, proxies: Proxies, clock: Clock): (() => Enforcement) | undefined {
   const ask = instanceOf(options, proxies)

@@ -1,4 +1,4 @@
-// Calls the observability instance's ingest-token API: it creates, lists and revokes tokens, and reads and sets the state of enforcement (the
+// The client of the observability instance's ingest-token API: it creates, lists and revokes tokens, and reads and sets the enforcement state (the
 // platform's REST document, "Pipeline telemetry export (observability instance)").
 import type { Dispatcher } from 'undici'
 import { backoff } from '../../lib/backoff.ts'
@@ -10,7 +10,7 @@ import { isSendable, parsed, send, type Answer, type Call } from './request.ts'
 
 export interface CreatedToken {
   readonly value: Secret
-  /** The id of the created token. Undefined if the answer has no id: the platform's documentation does not promise one. */
+  /** The id of the created token. Undefined if the response has no id: the platform's documentation does not promise one. */
   readonly id: string | undefined
 }
 
@@ -20,7 +20,7 @@ export interface CreatedToken {
  */
 export type Revocation = 'revoked' | 'gone' | 'last'
 
-/** The operations of the token API. Each of them throws an InstanceError if the instance does not do what was requested. */
+/** The operations of the token API. Each throws an InstanceError if the instance does not do what was requested. */
 export interface IngestTokens {
   /** The configured URL, which identifies the instance. */
   readonly url: string
@@ -36,18 +36,17 @@ export interface IngestTokens {
 export interface InstanceOptions {
   /** The base URL of the instance, possibly with a path before `/api/v1`. */
   readonly url: string
-  /** Returns the API key. It is called for every request, because the key's file may change. */
+  /** Returns the API key. It is called for every request, because the key file may change. */
   readonly apiKey: () => Secret | undefined
   readonly dispatcher?: Dispatcher | undefined
   readonly timeoutMs: number
-  /** The clock for the pause before a request is repeated, if it was answered with 429 or 503. If undefined, every request is sent only once. */
+  /** The clock for the pause before a request is retried after a 429 or 503. If undefined, every request is sent only once. */
   readonly retryClock?: Clock | undefined
 }
 
 const pauses = { first: 500, max: 8_000 }
 /**
- * The maximum sum of the pauses of one request, ms. It is less than the lease time of a rotation's target, because the lease is not renewed during
- * the pauses.
+ * The maximum total pause per request, ms. It is shorter than the lease on a rotation's target, because the lease is not renewed during the pauses.
  */
 const maxPaused = 30_000
 
@@ -60,8 +59,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
       const answer = await askOnce(method, path, body)
       if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return answer
       const isBusy = answer.kind === 'answered' && (answer.status === 429 || answer.status === 503)
-      // A POST is not repeated after a 503, because the token may have been created although its value is lost. A repeated POST could create a second
-      // token.
+      // A POST is not retried after a 503: the token may have been created although its value is lost, and a retry could create a second one.
       const isRepeatable = isBusy && (method !== 'POST' || answer.status === 429)
       const pause = isRepeatable ? Math.max(answer.retryAfter ?? 0, backoff(tries, pauses)) : Infinity
       paused += pause
@@ -106,7 +104,10 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     return enabled
   }
 
-  /** Whether this is the last valid token. The status of the instance's refusal is not documented, so the reason is found by listing the tokens. */
+  /**
+   * Whether this is the last valid token. The status with which the instance refuses to revoke it is not documented, so the reason is found by
+   * listing the tokens.
+   */
   async function isLast(id: string): Promise<boolean> {
     if (!(await enforcement())) return false
     const valid = (await list()).filter(token => token.valid)
@@ -134,7 +135,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     } catch (error) {
       if (!(error instanceof InstanceError)) throw error
       if (error.status === 404) {
-        // A 404 does not prove that the token is gone: a proxy, or an older instance without this endpoint, also answers with it.
+        // A 404 does not prove that the token is gone: a proxy, or an older instance without this endpoint, also responds with it.
         if (await isListed(id)) throw errorOfUnrevoked(id, error.status)
         return 'gone'
       }
@@ -154,7 +155,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     setEnforcement: async enabled => {
       const action = `turn enforcement ${enabled ? 'on' : 'off'}`
       const answer = await ask('PUT', 'state', action, { enabled })
-      // A 204 does not contain the state, so the state is requested.
+      // A 204 has no body with the state, so the state is requested.
       return readState(parsed(answer.text)) ?? (await enforcement())
     },
   }

@@ -1,4 +1,4 @@
-// Sets up the token commands from the configuration: the instance, an endpoint to test tokens at, and the store. Also defines their exit codes.
+// Sets up the token commands from the configuration: the instance, an endpoint for testing tokens, and the store. Also defines their exit codes.
 import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { complain, exitCode, type Terminal } from '../../lib/terminal.ts'
@@ -21,11 +21,11 @@ import type { Secret } from '../../lib/secret.ts'
 /** The exit codes of the token commands. They are documented in docs/token-rotation.md. */
 export const tokensExit = {
   ...exitCode,
-  /** The target has the new token, but a daemon has not reported that it uses it. The older tokens stay valid. */
+  /** The target has the new token, but a daemon has not reported that it uses it. The older tokens remain valid. */
   kept: 3,
   /** Another rotation of the same target is in progress. */
   busy: 4,
-  /** The command was refused, because telemetry would be lost. */
+  /** The command was not executed, because telemetry would have been lost. */
   refused: 5,
 } as const
 
@@ -36,7 +36,7 @@ export function refuse(terminal: Terminal, reason: string): number {
 
 /** The parts that the token commands use. Tokens are tested at the OTLP endpoint that the daemon exports to. */
 export interface TokensSetup extends Pick<RotationParts, 'instance' | 'prove' | 'store' | 'clock'> {
-  /** Returns the token that the daemon now sends to that endpoint, read from its variable or file. */
+  /** Returns the token that the daemon currently sends to that endpoint, read from its variable or file. */
   readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
   /** Returns the current tokens of all the daemon's destinations. */
   readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>
@@ -58,7 +58,7 @@ export async function withTokens(
   target: string | undefined,
   command: (setup: TokensSetup) => Promise<number>,
 ): Promise<number> {
-  // The token's file may be missing, because it does not exist before the first token is created.
+  // The token file may be missing, because it does not exist before the first token is created.
   const { config, destinations, options, proxies, openStore } = await configured(isToken)
   const { url, apiKey, caFile } = options.observability
   if (url === undefined) {
@@ -120,7 +120,7 @@ function proverOf({ signals, proxy = {} }: Destination) {
   return { prove: createProver({ url, headers, dispatcher, timeoutMs }), close: async () => dispatcher.destroy() }
 }
 
-/** Returns undefined if there is no SQLite file, as in a rotation job in another pod. The rotation then works without the daemons' reports. */
+/** Returns undefined if there is no SQLite file, as in a rotation job in another pod. The rotation then works without reports from the daemons. */
 async function storeOf(
   config: Surroundings['config'],
   openStore: CommandSurroundings<TokenOptions>['openStore'],

@@ -1,4 +1,4 @@
-// The command line of `pipespan tokens` and `pipespan enforcement`.
+// The command-line definitions of `pipespan tokens` and `pipespan enforcement`.
 import { durationMs, example } from '../../lib/command-line.ts'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { parseTarget } from './target.ts'
@@ -102,7 +102,7 @@ export function addTokenCommands(line: ConfiguredLine<TokenOptions>): void {
   )
 }
 
-/** Parses a target for the command line. A text that is not a target ends the program before anything is done. */
+/** Parses a target from the command line. Invalid text ends the program before anything is done. */
 function targetAddress(text: string): string {
   try {
     parseTarget(text)

@@ -6,8 +6,9 @@ import type { TokenReport } from './rotation-store.ts'
 export type Waited = { readonly kind: 'seen' } | { readonly kind: 'missing'; readonly daemons: readonly string[] }
 
 /**
- * Waits for the daemons' reports. `fingerprint` is that of the new token, `older` are those of earlier tokens, and `since` is the time at which the
- * target was written, Unix ms. If the store does not answer, the reports count as missing. A store without a running daemon is treated as no store.
+ * Waits for the daemons' reports. `fingerprint` is the fingerprint of the new token, `older` are the fingerprints of earlier tokens, and `since` is
+ * the time at which the target was written, Unix ms. If the store does not respond, the reports count as missing. A store without a running daemon is
+ * treated as no store.
  */
 export async function waitForDaemons(
   { parts, pace, options, target }: RotationSession,

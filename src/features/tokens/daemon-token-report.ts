@@ -1,4 +1,4 @@
-// Writes the fingerprints of the ingest tokens that this daemon uses to the store. A rotation reads them to decide when it may revoke older tokens.
+// Stores the fingerprints of the ingest tokens that this daemon uses. A rotation reads them to decide when it may revoke older tokens.
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -8,7 +8,7 @@ import type { Log } from '../../lib/log.ts'
 import type { DaemonReport } from './documents.ts'
 import type { Repository } from '../../core/store/ports/repository.ts'
 
-/** The maximum age of a running daemon's report, ms. An older report belongs to a daemon that no longer runs. */
+/** The maximum age of a running daemon's report, ms. An older report belongs to a daemon that is no longer running. */
 export const reportLife = 30_000
 /** The age at which reports of killed daemons are deleted, ms. */
 const retention = 86_400_000

@@ -1,4 +1,4 @@
-// The stored state of ingest tokens: which tokens daemons use, and how far rotations have progressed. Token values are never stored.
+// The stored state of ingest tokens: which tokens the daemons use, and how far rotations have progressed. Token values are never stored.
 import { z } from 'zod'
 import { documentKind } from '../../core/store/ports/repository.ts'
 
@@ -41,7 +41,7 @@ const rotationUnderWay = z.object({
   step: z.enum(rotationSteps),
   /** The ids of all tokens that existed before the new one was created. */
   before: z.array(z.string()),
-  /** True if there are other tokens of this name that, as far as is known, were never in this target. */
+  /** True if there are other tokens with this name that, as far as is known, were never in this target. */
   shared: z.boolean(),
   /** The new token. Set from the step `created` on. */
   token: heldToken.required({ fingerprint: true }).optional(),
@@ -51,10 +51,10 @@ const rotationUnderWay = z.object({
 })
 export type RotationUnderWay = z.infer<typeof rotationUnderWay>
 
-/** The journal of a target. It is a file beside the target, and a copy in the store. */
+/** The journal of a target. It is a file next to the target, with a copy in the store. */
 export const rotationJournal = z.object({
   version: z.literal(1),
-  /** A number that grows with every change of the journal, so the newer of two copies has the higher revision. */
+  /** A number that increases with every change of the journal, so that the newer of two copies has the higher revision. */
   revision: z.number(),
   /** The target as it was passed to `--target`. */
   target: z.string(),

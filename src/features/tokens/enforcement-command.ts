@@ -7,7 +7,7 @@ type EnforcementSetup = Pick<TokensSetup, 'instance' | 'prove' | 'currentToken'>
 
 interface EnforcementAction {
   readonly action: 'status' | 'on' | 'off'
-  /** If true, enforcement is turned on even if it is not known whether the instance accepts the daemon's token. */
+  /** If true, enforcement is turned on even if it is unknown whether the instance accepts the daemon's token. */
   readonly force: boolean
   readonly json: boolean
 }
@@ -35,8 +35,8 @@ function show(enabled: boolean, json: boolean, terminal: Terminal): number {
 }
 
 /**
- * Turns enforcement on, or returns why not. While it is off, an endpoint may accept any token, so the token is tested again right afterwards. If the
- * token is refused then, enforcement is turned off again.
+ * Turns enforcement on, or returns why it was not turned on. While it is off, an endpoint may accept any token, so the token is tested again
+ * immediately afterwards. If the token is then rejected, enforcement is turned off again.
  */
 async function turnOnSafely({ instance, prove, currentToken }: EnforcementSetup): Promise<string | undefined> {
   const token = await currentToken()

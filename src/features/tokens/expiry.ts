@@ -1,4 +1,4 @@
-// Watches for ingest tokens that expire soon, as conditions that people may be notified about.
+// Watches for ingest tokens that expire soon, and reports them as conditions that people may be notified about.
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { ownInstance, tokenNotice, type Condition } from '../../model/condition.ts'
 import { reasonOf } from '../../lib/fault.ts'
@@ -6,17 +6,17 @@ import type { ListedToken } from './listed-token.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The interval at which the instance is asked for its tokens, ms. */
+/** How often the tokens are listed, ms. */
 const lookEvery = 600_000
 
 type WatchedToken = Pick<ListedToken, 'id' | 'name' | 'valid' | 'expiresAt'>
 
-/** The returned function returns no conditions until the interval has passed, or if the instance does not answer. */
+/** The returned function returns no conditions until the interval has passed, or if the instance does not respond. */
 export function watchExpiry(
   list: () => Promise<readonly WatchedToken[]>,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): (now: Millis) => Promise<readonly Condition[]> {
-  /** The watched tokens by id, with their expiry. They are remembered because the instance may not list a revoked token. */
+  /** The watched tokens by id, with their expiry. They are kept because the instance may not list a revoked token. */
   const expiries = new Map<string, WatchedToken>()
   let askedAt = -Infinity
 

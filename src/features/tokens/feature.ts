@@ -1,8 +1,8 @@
-// Manages ingest tokens of the observability instance. Telemetry is accepted there with such a token, and people must replace the tokens from time to
-// time without a gap. `pipespan tokens` lists, creates, revokes and rotates them; `pipespan enforcement` shows and sets whether telemetry without a
-// token is dropped. A rotation writes a new token where the daemon reads it, waits until every daemon has reported that it uses it, and only then
-// revokes the older ones. It may be killed at any point; the next run continues it with a journal beside the target. Read `rotation.ts` first. The
-// daemon itself only writes a report of the tokens in use, and has three gauges, a condition that people may be notified about, and a page.
+// Manages the ingest tokens of the observability instance. The instance accepts telemetry with such a token, and people must replace the tokens from
+// time to time without a gap. `pipespan tokens` lists, creates, revokes and rotates them; `pipespan enforcement` shows and sets whether telemetry
+// without a token is dropped. A rotation writes a new token where the daemon reads it, waits until every daemon has reported that it uses it, and
+// only then revokes the older ones. It may be killed at any point; the next run resumes it from a journal next to the target. Read `rotation.ts`
+// first. The daemon itself only reports the tokens in use, and has three gauges, a condition that people may be notified about, and a page.
 import { addTokenCommands } from './commands.ts'
 import { createIngestTokens } from './client.ts'
 import { createTokenReport } from './daemon-token-report.ts'
@@ -15,10 +15,10 @@ import { tokenOptions, type TokenOptions } from './options.ts'
 import { watchExpiry } from './expiry.ts'
 import type { Thing } from '../../platform/port/asking.ts'
 
-/** The interval at which the gauges are requested from the instance, ms. */
+/** How often the gauges are requested from the instance, ms. */
 const gaugesEvery = 600_000
 
-/** The timeout of one request during the setup, ms. It is short because a person waits for the answer. */
+/** The timeout of one request during the setup, ms. It is short because a person is waiting for the result. */
 const setupTimeoutMs = 15_000
 
 export const tokens = feature({

@@ -1,4 +1,4 @@
-// Stores an ingest token in a file. The token is replaced by an atomic rename; the journal and the lock are files beside it.
+// Stores an ingest token in a file. The token is replaced by an atomic rename; the journal and the lock are files next to it.
 import { realpath, rm } from 'node:fs/promises'
 import { Fault, reasonOf } from '../../lib/fault.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -41,7 +41,7 @@ export function createFileTarget(path: string): Target {
         const file = await real()
         const lock = tryLock(`${file}.rotation.lock`)
         if (lock === undefined) throw new RotationBusy(address, 'it holds the lock beside the file')
-        // If a rotation was killed before the rename, this file still has its unused token.
+        // If a rotation was killed before the rename, this file still contains its unused token.
         await rm(`${file}.new`, { force: true }).catch((error: unknown) => releaseAnd(lock, error))
         return {
           read: () => guarded(`read ${path}`, () => read(file)),

@@ -1,12 +1,12 @@
-// The errors of the observability instance's token API, with the action that failed, the answer and a remedy.
+// The errors of the observability instance's token API, with the action that failed, the response and a remedy.
 import { Fault } from '../../lib/fault.ts'
 import { wordsOf, type Answer } from './request.ts'
 
-/** Thrown if the token API cannot be reached, refuses, or sends an unusable answer. The error never contains the API key or a token. */
+/** Thrown if the token API cannot be reached, rejects a request, or sends an unusable response. The error never contains the API key or a token. */
 export class InstanceError extends Fault {
-  /** The status of the answer; undefined if there is no answer. */
+  /** The status of the response; undefined if there was no response. */
   readonly status: number | undefined
-  /** True if the instance may have performed the action although it sent no usable answer. */
+  /** True if the instance may have performed the action although it sent no usable response. */
   readonly uncertain: boolean
 
   constructor(
@@ -39,7 +39,7 @@ export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
 }
 
 /**
- * Returns the error for any answer except a 2xx. `action` is the failed action, such as "list the tokens". `key` is redacted in the instance's
+ * Returns the error for any response except a 2xx. `action` is the failed action, such as "list the tokens". `key` is redacted in the instance's
  * message.
  */
 export function errorOfAnswer(answer: Answer, action: string, key: string): InstanceError {
@@ -57,7 +57,7 @@ export function errorOfAnswer(answer: Answer, action: string, key: string): Inst
   return new InstanceError(`Could not ${action}: ${what} (${said}).`, remedy, { status, uncertain: status >= 500 })
 }
 
-/** Returns the meaning of an answer with this status, and the remedy. */
+/** Returns what a response with this status means, and the remedy. */
 function reasonOf(status: number, isPage: boolean): readonly [what: string, remedy: string] {
   if (status === 401) {
     return [
@@ -80,7 +80,7 @@ function reasonOf(status: number, isPage: boolean): readonly [what: string, reme
 }
 
 /**
- * Returns the error for a token that the instance still lists as valid after its revocation. `status` is the status of the instance's answer to the
+ * Returns the error for a token that the instance still lists as valid after its revocation. `status` is the status of the response to the
  * revocation.
  */
 export function errorOfUnrevoked(id: string, status: number): InstanceError {

@@ -38,7 +38,10 @@ export function hasReached(rotation: RotationUnderWay, step: RotationStep): bool
 /** The maximum difference between the clocks of two hosts, ms. */
 const maxSkew = 600_000
 
-/** Returns the age of a token, ms. It is Infinity if `since` is too far in the future: the clock was wrong then, so the token may have any age. */
+/**
+ * Returns the age of a token, ms. It is Infinity if `since` is too far in the future: the clock was wrong at that time, so the token may have any
+ * age.
+ */
 export function ageOf(since: number, now: number): number {
   return since > now + maxSkew ? Infinity : now - since
 }
@@ -47,7 +50,7 @@ interface Beginning {
   readonly id: string
   readonly name: string
   readonly at: number
-  /** The ids of the tokens of this name that are listed now. */
+  /** The ids of the currently listed tokens with this name. */
   readonly before: readonly string[]
   readonly shared: boolean
 }
@@ -95,13 +98,13 @@ export function revoked(journal: Journal, id: string): Journal {
   return { ...journal, older: journal.older.filter(token => token.id !== id) }
 }
 
-/** Records that the rotation is over: it is done or completely rolled back. */
+/** Records that the rotation is over: completed, or completely rolled back. */
 export function over(journal: Journal): Journal {
   const { rotation: _, ...rest } = journal
   return rest
 }
 
-/** Records that the rotation is rolled back, but its token could not be revoked yet. The next rotation revokes it. */
+/** Records that the rotation was rolled back, but its token could not be revoked yet. The next rotation revokes it. */
 export function deferred(journal: Journal, token: HeldToken): Journal {
   return { ...over(journal), older: [...journal.older, token] }
 }

@@ -67,12 +67,12 @@ export interface DeploymentView {
 
 const outcomes: Readonly<Record<string, DeploymentView['outcome']>> = { success: 'succeeded', failed: 'failed' }
 
-/** Returns undefined if no event is known and the job did not succeed, because the job may have failed before it began to deploy. */
+/** Returns undefined if there is no event and the job did not succeed: the job may have failed before the deployment began. */
 export function viewDeployment({ event: reported, job }: Deployment): DeploymentView | undefined {
   const event = reported?.facts
   const hasDeployed = hasSucceeded(job?.status)
   if (event === undefined && !hasDeployed) return undefined
-  // If an event reports the end, it wins over the job. A job that succeeded has deployed, even if its event is late or lost.
+  // An event that reports the end takes precedence over the job. A job that succeeded counts as deployed even if its event is late or lost.
   const isOver = event !== undefined && rankOf(event.status) === ended
   const status = isOver || !hasDeployed ? (event?.status ?? '') : 'success'
   const outcome = outcomes[status]
@@ -103,7 +103,7 @@ export function mergeDeployment(known: Deployment, reported: Deployment): Deploy
   })
 }
 
-/** Returns the deployments that the finished jobs of a chunk made. */
+/** Returns the deployments made by the finished jobs of a chunk. */
 export function deploymentsOfChunk(chunk: Chunk): Deployment[] {
   const { key, project, trace, pipeline, jobs } = chunk
   const { sha, committedAt, ref } = pipeline.facts
@@ -135,15 +135,15 @@ export function isProduction({ environment = '', tier }: Parameters<IsProduction
 const tierPrefix = 'tier:'
 
 /**
- * Returns the test for production environments. `patterns` are globs of environment names, or `tier:` followed by a glob of tiers. Without patterns,
- * the platform's tier decides, or the name if the tier is unknown.
+ * Returns the predicate for production environments. `patterns` are globs that match environment names, or `tier:` followed by a glob that matches
+ * tiers. Without patterns, the platform's tier decides, or the name if the tier is unknown.
  */
 export function productionBy(patterns: readonly string[] | undefined): IsProduction {
   if (patterns === undefined) return isProduction
   const [tiers, names] = [true, false].map(ofTier => {
     const own = patterns.filter(pattern => pattern.toLowerCase().startsWith(tierPrefix) === ofTier)
     const texts = own.map(pattern => (ofTier ? pattern.slice(tierPrefix.length).trim() : pattern))
-    // `tier:` without a glob matches no tier. It is left out because picomatch throws on an empty glob.
+    // `tier:` without a glob matches no tier. It is filtered out here because picomatch throws on an empty glob.
     return globs(texts.filter(text => text !== ''))
   })
   return ({ environment, tier }) =>
@@ -151,8 +151,8 @@ export function productionBy(patterns: readonly string[] | undefined): IsProduct
 }
 
 /**
- * Versions an event by its time in whole seconds, because some events have no finer time. If two events have the same second, the one with the later
- * stage is newer.
+ * Uses an event's time in whole seconds as its version, because some events have no finer resolution. If two events fall in the same second, the one
+ * with the later stage is newer.
  */
 export function observedEvent(facts: DeploymentEvent): Versioned<DeploymentEvent> {
   return versioned(versionOf(second(facts.at), rankOf(facts.status), Math.round(facts.at)), facts)

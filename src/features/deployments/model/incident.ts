@@ -1,4 +1,4 @@
-// An incident, as webhook events and the platform's list of issues report it. It is identified by its project and its number (iid) in the project.
+// An incident, as reported by webhook events and the platform's issue list. It is identified by its project and its number (iid) in the project.
 // Merging reports is pure and commutative.
 import { earliest, later, second, type Millis } from '../../../model/instant.ts'
 import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from '../../../model/versioned.ts'
@@ -57,7 +57,7 @@ export function reportedIncident({ instance, project, iid, ...issue }: ReportedI
   const { state, at, openedAt, closedAt } = issue
   if (state !== 'opened' && state !== 'closed' && state !== 'retyped') return undefined
   const isClosed = state === 'closed'
-  // Some reports have times in whole seconds. If two reports have the same second, the one with the state `opened` is older.
+  // Some reports have times in whole seconds. If two reports fall in the same second, the one with the state `opened` is older.
   const version = versionOf(second(at), state === 'opened' ? 0 : 1, Math.round(at))
   return knownOf({
     ...{ instance, project, iid, openedAt },
@@ -81,22 +81,25 @@ export function mergeIncident(known: Incident, reported: Incident): Incident {
 
 export function viewIncident({ facts: { facts }, openedAt, lastOpenAt, closedAt }: Incident): IncidentView {
   const { state, severity, at } = facts
-  // The known close is outdated if the incident was reopened after it and closed again.
+  // The known closing time is stale if the incident was reported as open again after it.
   const isOfNow = closedAt !== undefined && (lastOpenAt === undefined || second(closedAt) >= second(lastOpenAt))
   const end = state === 'closed' ? (isOfNow ? closedAt : at) : undefined
   return { state, changedAt: at, ...knownOf({ severity, openedAt, closedAt: end }) }
 }
 
-/** The maximum age of an incident's opening or close at its first report, ms. Older ones are not counted, because the daemon was not running yet. */
+/**
+ * The maximum age of an opening or closing when it is first reported, ms. Older ones are not counted, because they happened before the daemon was
+ * running.
+ */
 export const incidentLookback = 7 * 24 * 3_600_000
 
-/** Which parts of an incident (its opening, its close) are done: they were counted, or are too old to be counted. */
+/** Which parts of an incident (its opening, its closing) are done: already counted, or too old to be counted. */
 export interface CountedIncident {
   readonly opening: boolean
   readonly closing: boolean
 }
 
-/** Returns the parts of an incident that are to be counted now, or undefined if there are none. */
+/** Returns the parts of an incident to count now, or undefined if there are none. */
 export function incidentFigures(
   { severity, openedAt, closedAt }: IncidentView,
   counted: CountedIncident,

@@ -1,4 +1,4 @@
-// Shows how many commits an environment is behind the default branch. The platform is asked only when a user opens the page.
+// Shows how many commits an environment is behind the default branch. The request to the platform is sent only when a user opens the page.
 import { addressWith } from '../../../console/layout/address.ts'
 import { z } from 'zod'
 import { millis, type Shaped } from '../../../console/layout/shape.ts'
@@ -38,10 +38,10 @@ export const behindShape = z.object({
 })
 type EnvironmentBehind = Shaped<typeof behindShape>
 
-/** The maximum number of environments that are searched. */
+/** The maximum number of environments among which the requested one is searched for. */
 const maxSearched = 2_000
 
-/** Returns how far an environment is behind, or undefined if there is no such environment. */
+/** Returns how many commits an environment is behind the default branch, or undefined if there is no such environment. */
 export async function behindOf(
   { deployments, countBehind }: Pick<DeploymentSources, 'deployments' | 'countBehind'>,
   { instance, projectId, environment }: AskedBehind,

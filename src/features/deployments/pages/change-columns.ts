@@ -1,4 +1,4 @@
-// The lists on the page of changes: projects with their figures, and the latest changes.
+// The lists on the changes page: projects with their figures, and the latest changes.
 import { z } from 'zod'
 import { addressWith } from '../../../console/layout/address.ts'
 import { changeStates, type ChangeView } from '../model/change.ts'

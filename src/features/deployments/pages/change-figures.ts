@@ -1,4 +1,4 @@
-// Figures about changes (merge requests), for the pages and the JSON API: how many are open or merged, and how long that took.
+// Figures about changes (merge requests), for the pages and the JSON API: how many are open, how many were merged, and how long merging took.
 import { z } from 'zod'
 import { isInScope } from '../../../core/store/ports/project-scope.ts'
 import { median } from '../../../lib/quantile.ts'
@@ -14,7 +14,7 @@ import type { DeploymentSources } from './sources.ts'
 interface AskedChanges extends Scope {
   /** The maximum number of projects and of listed changes. */
   readonly limit: number
-  /** The sort key for the list of projects or of changes. Whatever the key, the listed changes are the latest ones. */
+  /** The sort key for the list of projects or changes. It does not affect which changes are listed: these are always the latest ones. */
   readonly sort?: string | null | undefined
 }
 
@@ -36,7 +36,7 @@ export const changesShape = z.object({
 })
 export type ChangesShown = Shaped<typeof changesShape>
 
-/** The maximum number of changes that figures are computed from; the latest changes are used. */
+/** The maximum number of changes that figures are computed from, latest first. */
 const maxCounted = 5_000
 
 export async function changesOf(

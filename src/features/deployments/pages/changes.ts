@@ -1,4 +1,4 @@
-// The page of changes (merge requests): the times to merge, to the first approval and to the first pipeline, and the latest changes with their
+// The changes page (merge requests): the times to merge, to the first approval and to the first pipeline, and the latest changes with their
 // pipelines.
 import { askedScope, scopeHeading } from '../../../console/layout/scope-heading.ts'
 import { card, empty, howCounted, tiles, type Page, type RequestContext } from '../../../console/layout/frame.ts'
@@ -73,7 +73,7 @@ function totals({ total, span }: ChangesShown): Html {
   ])
 }
 
-/** The charts of merges and of the median time to merge, day by day. */
+/** Daily charts of merges and of the median time to merge. */
 function changeCharts({ days, span, project, own }: ChangesShown, { base, now }: RequestContext): Html {
   const frame = chartDays(span, now)
   const href = ({ at }: { readonly at: number }): string => runsLink(base, at, frame, { project, own })

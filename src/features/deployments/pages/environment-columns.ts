@@ -1,4 +1,4 @@
-// The lists on the page of environments: the latest deployments, and incidents by project.
+// The lists on the environments page: the latest deployments, and incidents by project.
 import { z } from 'zod'
 import { badge } from '../../../console/layout/status.ts'
 import { duration, figure, number, shortSha, since } from '../../../console/layout/format.ts'

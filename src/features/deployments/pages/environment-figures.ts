@@ -1,4 +1,4 @@
-// Figures about environments, for the page and the JSON API: the deployed revisions, and the four key metrics of deployments.
+// Figures about environments, for the page and the JSON API: the deployed revisions, and the four key deployment metrics.
 import { z } from 'zod'
 import { deploymentList, incidentList, type IncidentSummary, type ListedDeployment } from './environment-columns.ts'
 import { fourKeys, keysOverTime, keysOverTimeShape, keysShape } from './keys.ts'
@@ -82,7 +82,7 @@ export const environmentsShape = z.object({
 })
 export type Environments = Shaped<typeof environmentsShape>
 
-/** The maximum number of deployments that figures are computed from; the latest deployments are used. */
+/** The maximum number of deployments that figures are computed from, latest first. */
 const maxCounted = 5_000
 
 export async function environmentsOf(

@@ -1,4 +1,4 @@
-// The page of environments: what is deployed to each one, since when and by whom; deployment metrics; incidents; the latest deployments.
+// The environments page: what is deployed to each environment, since when and by whom; deployment metrics; incidents; the latest deployments.
 import { addressWith } from '../../../console/layout/address.ts'
 import { environmentsOf, type EnvironmentFigures, type Environments } from './environment-figures.ts'
 import { deploymentList, environmentName, incidentList } from './environment-columns.ts'
@@ -112,7 +112,7 @@ function deployedTable(
   return sortedTable('What is deployed', columns, environments, context)
 }
 
-/** The page does not show the number of commits, but a link to it, because the number takes a request to the platform. */
+/** The page shows a link instead of the number of commits behind, because that number costs a request to the platform. */
 function behindLink({ instance, projectId, project, environment }: EnvironmentFigures, { base }: RequestContext): Html {
   return html`<a
     href="${addressWith(`${base}/environments/behind/${projectId}`, { environment, instance })}"

@@ -96,7 +96,7 @@ export const keysOverTimeShape = z.object({
 })
 export type KeysOverTime = Shaped<typeof keysOverTimeShape>
 
-/** The maximum number of incidents that a chart marks: more marks would hide the bars. */
+/** The maximum number of incidents that a chart marks. More marks would hide the bars. */
 const maxIncidents = 40
 
 interface Known {

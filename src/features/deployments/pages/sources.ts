@@ -1,4 +1,4 @@
-// The data that the pages of deployments and changes read, limited to the projects that the user may see.
+// The data that the pages about deployments and changes read, limited to the projects that the user may see.
 import { changeReads } from '../sql/changes.ts'
 import { deploymentReads } from '../sql/deployment-reads.ts'
 import { incidentReads } from '../sql/incidents.ts'

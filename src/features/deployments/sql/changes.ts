@@ -33,7 +33,7 @@ const changeTable: CountedTable<Change, CountedTimes> = {
   pruned: { where: 'd.happened_at < ?1 AND d.known_at < ?1', by: 'happened_at' },
 }
 
-/** Returns which times of a change were counted. If that column is damaged, all times are taken as counted, because none may be counted twice. */
+/** Returns which times of a change were counted. If that column is damaged, all times are treated as counted, so that none is counted twice. */
 function countedOf(row: Row, damaged: DamagedRows): CountedTimes {
   const all = { at: 0, took: 0 }
   const lost: CountedTimes = { pipeline: all, approval: all, merge: all, train: all }

@@ -17,33 +17,31 @@ import type { Statements, Value } from '../../../core/store/sql/statements.ts'
 
 export interface Reported<Of> {
   readonly report: Of
-  /**
-   * The delay before the item is counted, ms. During the delay, later reports may arrive about the item and about the rows that it is compared with.
-   */
+  /** The delay before the item is counted, ms. It leaves time for later reports about the item and about the rows that it is compared with. */
   readonly countIn: Millis
 }
 
 /** The data that is written when an item is counted. */
 export interface Counted {
   readonly totals?: ProjectIncrements | undefined
-  /** For destinations with delta metrics: an event that has one metric point for each counted item. */
+  /** An event that has one metric point for each counted item, for destinations with delta metrics. */
   readonly sent?: ReceivedEvent | undefined
   /** Reports to other features about the counted item. */
   readonly reports?: readonly Reports[] | undefined
 }
 
-/** An item that is to be counted. `State` describes what was already counted of it. */
+/** An item that is due to be counted. `State` describes what was already counted for it. */
 export interface Due<Of, State> {
   readonly id: number
   /** All reports of this item, merged. */
   readonly of: Of
-  /** When the fact that is to be counted was first reported. */
+  /** When the fact to be counted was first reported. */
   readonly knownAt: Millis
   readonly counted: State | undefined
 }
 
 export interface Decision<State> {
-  /** Everything that is counted of the item, now and earlier. Undefined if the item is never counted. */
+  /** Everything counted for the item, now and earlier. Undefined if the item is never counted. */
   readonly counted: State | undefined
   readonly written: readonly Counted[]
   /** The names of the daemon's counters to increment. */
@@ -51,8 +49,8 @@ export interface Decision<State> {
 }
 
 /**
- * Decides what to count of an item. `Around` describes the rows that it is compared with. `apart` means that its commits must be requested first, so
- * it is counted separately. `skip` means that another replica has counted it.
+ * Decides what to count for an item. `Around` describes the rows that the item is compared with. `apart` means that its commits must be requested
+ * first, so it is counted separately. `skip` means that another replica has already counted it.
  */
 export type Decide<Of, State, Around = undefined> = (
   due: Due<Of, State>,
@@ -76,7 +74,7 @@ export interface CountedTable<Of, State, Around = undefined> {
   /** The columns that are written with each report. */
   readonly columns: readonly string[]
   readonly values: (of: Of, now: Millis) => readonly StepValue[]
-  /** Returns what is still to be counted of an item, given its row; empty if nothing is. When the result changes, the delay begins again. */
+  /** Returns what is still to be counted for an item, given its row; empty if nothing is left. A different result restarts the delay. */
   readonly uncounted: (of: Of, row: Row | undefined, damaged: DamagedRows) => readonly unknown[]
   /** Returns true for a report that is not written unless the item already has a row. */
   readonly isNothing?: (report: Of) => boolean
@@ -163,7 +161,7 @@ export function updateRow<Of, Around>(
     'due_at = CAST(?1 AS bigint)',
     'known_at = coalesce(known_at, ?2)',
     ...['content', ...columns].map((column, at) => `${column} = ?${at + 3}`),
-    // A new due time ends the lease of the row.
+    // A new due time ends the row's lease.
     ...(compared === undefined ? [] : ['leased = CASE WHEN due_at = CAST(?1 AS bigint) THEN leased ELSE 0 END']),
   ]
   return [
@@ -202,7 +200,7 @@ export function countable<Of, State, Around>(sql: Statements, kind: CountedTable
       const own = `SELECT * FROM ${table} WHERE id = ?1 AND due_at IS NOT NULL`
       return (await count(within => [`${own} ${forUpdate(within)}`, [id]], decide))[0]
     },
-    /** Makes a row due again in `ms`. If `counted` is true, the row's number of tries is incremented. */
+    /** Makes a row due again in `ms`. If `counted` is true, this counts as a failed attempt. */
     defer: async (id: number, ms: number, counted: boolean): Promise<void> => {
       const set = `${compared === undefined ? '' : ', leased = 0'}${counted ? ', tries = tries + 1' : ''}`
       const values = [(await sql.now()) + ms, id]
@@ -217,7 +215,7 @@ export function countable<Of, State, Around>(sql: Statements, kind: CountedTable
   }
 }
 
-/** Counts rows. It locks the rows first, then the rows that they are compared with, then the totals: all transactions lock in this order. */
+/** Counts rows. All transactions lock in the same order: first the rows, then the rows that they are compared with, then the totals. */
 function* countRows<Of, State, Around>(
   kind: CountedTable<Of, State, Around>,
   rows: readonly Row[],

@@ -1,4 +1,4 @@
-// Selects the deployments that a deployment is compared with: others to the same environment. The queries are steps of a transaction.
+// Selects the other deployments to the same environment, which a deployment is compared with. The queries are steps of a transaction.
 import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
 import { deploymentOf } from './deployment-reads.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
@@ -6,12 +6,12 @@ import { viewDeployment } from '../model/deployment.ts'
 import type { Neighbours } from '../model/deployment-figures.ts'
 import type { Steps } from '../../../core/store/sql/steps.ts'
 
-/** Returns the name of the environment's lock. Without a lock, two deployments that are counted at the same time would not see each other. */
+/** Returns the name of the environment's lock. Without it, two deployments that are counted concurrently would not see each other. */
 export function lockOf(row: Row): string {
   return `environment ${String(row.project_id)} ${String(row.environment)} ${String(row.instance)}`
 }
 
-/** Returns what is known of the other deployments to the same environment. */
+/** Returns what is known about the other deployments to the same environment. */
 export function* neighbours(own: Row, damaged: DamagedRows): Steps<Neighbours> {
   const { id, instance, projectId, environment, finishedAt, knownAt, revision } = place(own)
   const env = [instance, projectId, environment ?? null] as const
@@ -32,8 +32,8 @@ export function* neighbours(own: Row, damaged: DamagedRows): Steps<Neighbours> {
 }
 
 /**
- * Selects the deployments before or after the given end (`?4`) and id (`?5`), in two parts. With one comparison of both, neither database uses an
- * index to find the position among many deployments with the same end.
+ * Selects the deployments before or after the given end (`?4`) and id (`?5`), in two parts. If both columns were compared at once, neither database
+ * would use an index to find the position among many deployments with the same end.
  */
 function withoutTies(select: (ended: string) => string, compared: '<' | '>'): string {
   const [tied, others] = [`finished_at = ?4 AND id ${compared} ?5`, `finished_at ${compared} ?4`]
@@ -47,13 +47,14 @@ const previous = withoutTies(
     WHERE ${sameEnvironment} AND outcome = 'succeeded' AND ${ended} ${newestFirst(1)}`,
   '<',
 )
-/** The inner query needs only columns of the index, so a single row is read from the table. */
+/** The inner query uses only indexed columns, so a single row is read from the table. */
 const selectPrevious = `
   SELECT id, finished_at, content FROM deployments WHERE id = (SELECT id FROM (${previous} ${newestFirst(1)}) AS newest)`
 const selectFailed = `SELECT min(finished_at) AS failed_at FROM deployments
   WHERE ${sameEnvironment} AND outcome = 'failed' AND finished_at <= ?4 AND finished_at > ?5`
 /**
- * How many successful deployments before the previous one are searched for the same revision. A deployment of a revision found there is a rollback.
+ * The maximum number of successful deployments before the previous one that are searched for the same revision. If the revision is among them, the
+ * deployment is a rollback.
  */
 const maxRolledBack = 100
 const selectKnown = `SELECT 1 FROM (

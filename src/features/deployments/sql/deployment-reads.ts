@@ -55,7 +55,7 @@ export function deploymentReads(reading: Reading) {
   }
 }
 
-/** The subquery finds the current deployments in one pass through the index of environments, so only rows that are shown are read from the table. */
+/** The subquery finds the current deployments in one pass through the environment index, so only rows that are shown are read from the table. */
 const isCurrent = `d.id IN (
   SELECT id FROM (
     SELECT id, lead(id) OVER (PARTITION BY instance, project_id, environment ORDER BY finished_at, id) AS later

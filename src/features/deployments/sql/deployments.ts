@@ -96,7 +96,7 @@ function namesOfDeployment({ instance, jobId, deploymentId }: Deployment): strin
   return jobId === undefined ? own : [...own, nameOfJob(instance, jobId)]
 }
 
-/** Adds deployment ids to the jobs in a run's chunks. The ids come from earlier events about the jobs' deployments, or from `earlier`. */
+/** Adds deployment ids to the jobs in a run's chunks. The ids come from earlier events about those deployments, or from `earlier`. */
 function* withDeploymentIds(
   change: RunChange,
   own: readonly Reported<Deployment>[],
@@ -123,7 +123,7 @@ function* withDeploymentIds(
   return { ...change, run, pending }
 }
 
-/** Returns the run with deployment ids set on those jobs whose spans are pending. */
+/** Returns the run with deployment ids set on the jobs whose spans are pending. */
 function withIds(
   run: Run,
   pending: NonNullable<RunChange['pending']>,
@@ -157,18 +157,18 @@ export const deploymentReporter: Reporter<Reported<Deployment>> = {
 export interface DueDeployment {
   readonly id: number
   readonly deployment: Deployment
-  /** How often the request for the commits of this deployment has failed. */
+  /** The number of failed requests for the commits of this deployment. */
   readonly tries: number
 }
 
 interface KeptEarly {
   /** Deployments before this time are deleted even if they are the last of their environment. */
   readonly lastSince: Millis
-  /** Deployments after this time are kept if only events have reported them, because the pipeline of their job would report them again. */
+  /** Deployments after this time are kept if only events have reported them, because their job's pipeline would report them again. */
   readonly withoutJobSince: Millis
 }
 
-/** Deletes deployments early. If the content of a row contains a span, a job has reported that deployment. */
+/** Deletes deployments early. A span in a row's content means that a job has reported the deployment. */
 const deleteEarly = `
   DELETE FROM deployments AS d WHERE d.id > ?1 AND d.id <= ?2 AND d.due_at IS NULL AND coalesce(d.known_at, d.happened_at) < ?3
     AND (coalesce(d.known_at, d.happened_at) < ?5 OR d.content LIKE '%"span":{%')
@@ -177,7 +177,7 @@ const deleteEarly = `
 export type Deployments = ReturnType<typeof deployments>
 
 /**
- * The operations on stored deployments. `prune` deletes old deployments that need not be counted (any more), except the last success of each
+ * The operations on stored deployments. `prune` deletes old deployments that are not (or no longer) to be counted, except the last success of each
  * environment.
  */
 export function deployments(sql: Statements) {
@@ -187,8 +187,8 @@ export function deployments(sql: Statements) {
     ...countable(sql, deploymentTable),
     ...deploymentReads(unbounded(sql)),
     /**
-     * Reads the next `limit` rows by id after `from`, and deletes rows that were first reported before `before`, need not be counted (any more), and
-     * whose environment has a later success that was counted. `next` is undefined at the end.
+     * Reads the next `limit` rows by id after `from`. Deletes those that were first reported before `before`, are not (or no longer) to be counted,
+     * and whose environment has a later success that was counted. `next` is undefined at the end.
      */
     pruneEarly: async (
       before: Millis,
@@ -220,7 +220,7 @@ export function deployments(sql: Statements) {
     extend: async (ids: readonly number[], leaseMs: number) => {
       if (ids.length > 0) await queue.extend([`id IN (${places(ids)})`, ids], leaseMs)
     },
-    /** Returns the other deployments to the same environment, or undefined if the deployment need not be counted (any more). */
+    /** Returns the other deployments to the same environment, or undefined if the deployment is not (or no longer) to be counted. */
     around: async (id: number): Promise<Neighbours | undefined> =>
       sql.transaction(function* () {
         const [own] = yield ['SELECT * FROM deployments WHERE id = ?1 AND due_at IS NOT NULL', [id]]

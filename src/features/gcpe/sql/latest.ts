@@ -1,5 +1,5 @@
-// Reads runs, the versions by which a change of a run is noticed, and deployments, from SQLite and PostgreSQL. All rows are read by primary key, so
-// no index is needed: `newest.ts` remembers which row is the newest, and reads the rows that were added since.
+// Reads runs, their versions (which show whether a run has changed) and deployments from SQLite and PostgreSQL. All rows are read by primary key, so
+// no further index is needed: `newest.ts` caches which row is the newest, and reads only the rows added since.
 import { loadRuns } from '../../../core/store/sql/run-reads.ts'
 import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
 import { places, type Statements } from '../../../core/store/sql/statements.ts'
@@ -16,7 +16,7 @@ export interface ListedRun {
   readonly instance: string
   readonly projectId: number
   readonly pipelineId: number
-  /** The ref of the run; empty if unknown. The source is also empty if unknown. */
+  /** The ref of the run; empty if it is unknown. An unknown `source` is empty too. */
   readonly ref: string
   readonly source: string
 }

@@ -4,12 +4,12 @@ import { fixSources, type FoundFix } from '../../../console/overview/overview-sh
 import { jobAddress } from '../../../console/pipelines/run-rows.ts'
 import { testsIn, type TestFigures } from '../test-reads.ts'
 
-/** The maximum number of flaky tests that are read; the most expensive ones are used. */
+/** The maximum number of flaky tests that are read, most expensive first. */
 const maxRead = 20
 
 export const flakyFixes = fixSources.with({
   kind: 'flaky_test',
-  // Only the most expensive flaky test of each job is listed, because tests that fail in the same run of a job cost the same time.
+  // Only the most expensive flaky test per job is listed, because tests that fail in the same job run cost the same time.
   read: async (parts, since) => {
     const flaky = await testsIn(parts).figures('flaky', { since, limit: maxRead })
     const byJob = Map.groupBy(flaky, ({ instance, projectId, job }) => JSON.stringify([instance, projectId, job]))

@@ -62,7 +62,7 @@ export async function jobLogOf(
   { adminToken }: Pick<PagesSettings, 'adminToken'>,
   asked: AskedJob,
 ): Promise<JobLog | NotShown | undefined> {
-  // Logs are not shown without an admin token: every user of this machine could read them with the daemon's permissions.
+  // Logs are not shown without an admin token: otherwise every user of this machine could read them with the daemon's permissions.
   if (jobLog === undefined || adminToken() === undefined) {
     const own = jobLog === undefined ? ['PIPESPAN_PAGES_LOGS=true', needed.platform] : []
     return NotShown.without('Job logs are not shown', [...own, needed.adminToken])
@@ -132,7 +132,7 @@ export async function jobLogView(
   }
 }
 
-// Logs are read for users from the API of the platform that the job ran on, if the configuration allows it.
+// Logs are read for users from the API of the platform on which the job ran, if the configuration allows it.
 
 const noToken = 'The job ran on a platform for which the daemon has no token.'
 
@@ -144,7 +144,10 @@ interface LogOwner extends ShownJob {
 
 type JobLogs = (job: LogOwner) => Promise<ShownLog>
 
-/** Returns a function that gives access to job logs. It returns undefined if logs are not to be shown or no platform token is configured. */
+/**
+ * Returns a function that provides access to job logs. That function returns undefined if logs are not to be shown or no platform token is
+ * configured.
+ */
 export function logsForPeople({ pages, job }: InsideOptions, context: PartContext): () => JobLogs | undefined {
   let known: JobLogs | undefined
   return () => {

@@ -41,7 +41,10 @@ export const jobReportShape = z.object({
 /** A job's test report contains at most 100 failures with their messages. */
 export type JobReport = Shaped<typeof jobReportShape>
 
-/** Returns the test report of the job's last run, because a manual job that is run again keeps its id. Returns undefined if no report was read. */
+/**
+ * Returns the test report of the job's last run: a manual job that is run again keeps its id, so it may have several reports. Returns undefined if no
+ * report was read.
+ */
 export function reportOf(insides: readonly JobInside[]): JobReport | undefined {
   const parts = insides.flatMap(({ tests }) => tests ?? [])
   const begin = parts.findLastIndex(({ summary }) => summary !== undefined)
@@ -97,7 +100,7 @@ function failedTest(
   isOpen: boolean,
 ): Html {
   const place = file === undefined ? undefined : `${file}${line === undefined ? '' : `:${line}`}`
-  // In most frameworks a stack trace begins with the message, so the message is not shown twice.
+  // In most frameworks a stack trace begins with the message, so a message that is part of the stack trace is not shown separately.
   const words = stack !== undefined && message !== undefined && stack.includes(message) ? undefined : message
   const about = [
     suite,
@@ -115,7 +118,7 @@ function failedTest(
   </details>`
 }
 
-/** The template is one line, because a browser would show line breaks within `pre`. */
+/** The template is on one line, because a browser would show line breaks within `pre`. */
 function printed(text: Content, description: string): Html {
   return html`<div class="scroll printed" tabindex="0" role="region" aria-label="${description}">
     <pre>${text}</pre>

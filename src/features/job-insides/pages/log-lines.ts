@@ -10,11 +10,11 @@ type Log = Extract<ShownLog, { as: 'log' }>
 interface Group {
   readonly section: number | undefined
   readonly lines: ShownLine[]
-  /** Whether lines are left out before this group. */
+  /** Whether lines were left out before this group. */
   readonly isAfterGap: boolean
 }
 
-/** Renders the whole log. The failed section is expanded. If a job failed without a failed section, the last lines are expanded. */
+/** Renders the whole log. The failed section is expanded. If a job failed but none of its sections did, the last lines are expanded. */
 export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean): Content {
   const known = new Map(sections.map(section => [section.ordinal, section]))
   const groups = groupsOf(lines, missing?.number)
@@ -41,7 +41,7 @@ export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean):
   })
 }
 
-/** `gap` is the number of the first line that is left out. */
+/** `gap` is the number of the first omitted line. */
 function groupsOf(lines: readonly ShownLine[], gap = Infinity): Group[] {
   const groups: Group[] = []
   let before = 0
@@ -62,7 +62,7 @@ export function foundLines(lines: readonly ShownLine[], find: string): Content {
     ${found.count > found.lines.length && html`<p class="dim">The first ${number(found.lines.length)} are shown.</p>`}`
 }
 
-/** The template is one line, because a browser would show line breaks within `pre`. */
+/** The template is on one line, because a browser would show line breaks within `pre`. */
 export function printed(lines: readonly ShownLine[], description: string): Html {
   const content = lines.map(({ number: at, runs }) => [
     html`<span class="log-number">${String(at).padStart(6)}</span>`,

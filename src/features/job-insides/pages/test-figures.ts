@@ -9,7 +9,7 @@ import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
 import type { Scope } from '../../../console/layout/scope-heading.ts'
 import { testsIn, type FlakyDay, type TestFigures, type TestQuestion } from '../test-reads.ts'
 
-/** The periods end at 30 days, because test results are stored for that long. */
+/** The longest period is 30 days, because test results are stored for that long. */
 export const testSpanNames = ['24h', '7d', '30d'] as const
 type TestSpanName = (typeof testSpanNames)[number]
 
@@ -83,7 +83,7 @@ export async function flakyTests(
     testsIn(parts).flakyTime({ project: of.project, since: of.since }),
     testsIn(parts).flakyDays({ project: of.project, since: chartDays(asked.span, now).since }),
   ])
-  // The times of tests cannot be summed, because one job may have failed with several flaky tests.
+  // The times lost to individual tests cannot be added up, because one job may have failed with several flaky tests.
   const summed: readonly FlakyPart[] = [
     ...flaky.map(({ project }) => ({ project, tests: 1, jobs: 0, lostMs: 0 })),
     ...times.map(time => ({ ...time, tests: 0 })),

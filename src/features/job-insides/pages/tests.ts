@@ -1,4 +1,4 @@
-// The pages of tests: flaky tests, the tests that fail most often, and the slowest tests.
+// The test pages: flaky tests, the tests that fail most often, and the slowest tests.
 import { scopeAddress, scopeHeading } from '../../../console/layout/scope-heading.ts'
 import {
   alternatives,
@@ -153,7 +153,7 @@ async function heading(
 interface FigureNames {
   readonly times: string
   readonly cost: string
-  /** The heading of an optional column. If it is not set, the list does not have this column. */
+  /** The heading of an optional column. If it is not set, the list has no such column. */
   readonly each?: string
 }
 

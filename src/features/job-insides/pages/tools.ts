@@ -1,4 +1,4 @@
-// The MCP tools for the log of a job and for flaky tests.
+// The MCP tools for job logs and flaky tests.
 import { z } from 'zod'
 import { jobLogShape } from './job-log-detail.ts'
 import type { Shaped } from '../../../console/layout/shape.ts'

@@ -1,5 +1,5 @@
-// The span ids that Pipespan derives for a run, by both schemes. A job's own spans must not have them, because they would look like spans of
-// Pipespan.
+// The span ids that Pipespan derives for a run, by both schemes. A job's own spans must not use these ids, because they would look like Pipespan's
+// spans.
 import {
   jobSpanId,
   parentOfPipeline,
@@ -12,12 +12,12 @@ import type { Run } from '../../../model/run.ts'
 
 /** The highest ordinals of sections and tests for which ids are derived, for the job itself and for each other job. */
 const maxOrdinals = { own: { sections: 1_000, tests: 10_000 }, others: { sections: 200, tests: 1_000 } }
-/** The maximum number of derived ids for sections and tests of other jobs: a run with thousands of jobs would have millions. */
+/** The maximum number of derived ids for sections and tests of other jobs. Without it, a run with thousands of jobs would have millions. */
 const maxOfOthers = 300_000
 
 type Given = Identified & { readonly jobs: readonly IdentifiedJob[] }
 
-/** Yields the derived ids. `run` is the run with all its jobs, if it is still stored. `jobId` is the job that made the spans. */
+/** Yields the derived ids. `run` is the run with all its jobs, if it is still stored. `jobId` is the job that created the spans. */
 export function* derivedSpanIds(chunk: Given, run: Run | undefined, jobId: number): Generator<string, void> {
   const attempts = Math.max(chunk.attempt, run?.attempts.at(-1)?.attempt ?? 1)
   const jobs = [...new Map([...chunk.jobs, ...jobsOf(run)].map(job => [`${job.id} ${job.salt ?? ''}`, job])).values()]

@@ -1,5 +1,5 @@
-// Turns what was read about the inside of a job into telemetry. Each section of its log, each suite and test, and each span that the job made itself
-// becomes a span. Each line of its log, its test report, each failure and flaky test, and its dotenv report become log records. Also produces
+// Turns what was read about the inside of a job into telemetry. Each section of its log, each suite and test, and each span that the job created
+// itself becomes a span. Each line of its log, its test report, each failure and flaky test, and its dotenv report become log records. Also produces
 // metrics.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import {
@@ -38,7 +38,7 @@ import type { OwnAttributes, OwnSpan, OwnValue } from '../../../model/own-span.t
 
 export const insideTelemetry: InsideTelemetry = { spans: insideSpans, records: insideRecords, metrics: insideMetrics }
 
-/** Returns the spans of a job's sections in order, or of its tests, or the spans that the job made itself. */
+/** Returns one kind of spans: those of a job's sections in order, those of its tests, or those that the job created itself. */
 function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): Span[] {
   const { job, ranOn, sections = [], tests, ownSpans } = inside
   const context = insideContext(chunk, job, settings)
@@ -55,7 +55,7 @@ function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySetting
   )
 }
 
-/** Returns the log records of a job's log lines in order, or of its tests, or of another report. */
+/** Returns one kind of log records: those of a job's log lines in order, those of its tests, or those of another report. */
 function insideRecords(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): LogRecord[] {
   const { job, ranOn, lines = [], tests, report } = inside
   const context = insideContext(chunk, job, settings)
@@ -137,7 +137,8 @@ function bodyOf(
 }
 
 /**
- * Prefixes of attributes that only Pipespan sets. They are removed from a job's own spans, which could otherwise look like spans of another pipeline.
+ * Attribute prefixes that are reserved for Pipespan. Such attributes are removed from a job's own spans, which could otherwise look like spans of
+ * another pipeline.
  */
 const reservedPrefixes = ['cicd.', 'vcs.', 'platform.', 'pipeline.', 'job.']
 
@@ -232,7 +233,7 @@ function insideRecord({ traceId, custom }: InsideContext, parts: RecordParts): L
   const { at, severityNumber, severityText = '', body, attributes, spanId, eventName } = parts
   return {
     timeUnixNano: at,
-    // The observed time is not the time of sending, because repeated exports must be identical.
+    // The observed time is not the sending time, because repeated exports must be identical.
     observedTimeUnixNano: at,
     ...{ severityNumber, severityText },
     body: body.toWellFormed(),

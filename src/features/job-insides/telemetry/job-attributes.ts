@@ -1,4 +1,4 @@
-// The attributes that identify the job in all telemetry that is read about a job after its span was exported.
+// The attributes that identify the job in all telemetry that is read after the job's span was exported.
 import {
   ATTR_CICD_PIPELINE_TASK_NAME,
   ATTR_CICD_PIPELINE_TASK_RUN_ID,
@@ -29,5 +29,5 @@ export const dotenvEvent = 'platform.report.dotenv'
 /** The attributes of a dotenv report's log record, in addition to the allowed keys of the report. */
 export const dotenvAttributes = [runId, taskName]
 
-/** The attributes that are added to the spans a job made itself. */
+/** The attributes that are added to the spans a job created itself. */
 export const ownSpanAttributes = [runId]

@@ -1,4 +1,4 @@
-// The metrics of what is read about the insides of jobs: log sections, tests, and other reports.
+// The metrics of what happens inside jobs: log sections, tests, and other reports.
 import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_VCS_REF_HEAD_NAME } from '../../../core/telemetry/mapping/semconv.ts'
 import {
   counter,
@@ -14,7 +14,7 @@ import { sectionSeries } from './log-attributes.ts'
 import { textRow } from '../../../core/telemetry/mapping/row.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 
-/** The maximum number of series with one name from metrics reports. It is limited because users choose names and labels. */
+/** The maximum number of series per metric name from metrics reports. It is limited because users choose names and labels. */
 const maxReported = 500
 
 /** The name of the job whose log or report is measured. */

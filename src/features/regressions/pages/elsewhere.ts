@@ -1,4 +1,4 @@
-// Shows regressions on other pages: the overview, trends, and the list of what to fix first.
+// Shows regressions on other pages: the overview, the trends page, and the list of what to fix first.
 import { z } from 'zod'
 import { addressWith } from '../../../console/layout/address.ts'
 import { card } from '../../../console/layout/frame.ts'

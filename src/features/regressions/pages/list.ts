@@ -1,4 +1,4 @@
-// The lists of regressions: a table for the page of regressions and for trends, and short rows for the overview.
+// The lists of regressions: a table for the regressions and trends pages, and short rows for the overview.
 import { addressWith } from '../../../console/layout/address.ts'
 import { branchNames } from '../../../model/pipeline.ts'
 import { duration, number, percent, since, minute } from '../../../console/layout/format.ts'
@@ -13,7 +13,7 @@ import type { ShownRegression } from '../documents.ts'
 interface TableOptions {
   /** The label of the list, unique on its page. */
   readonly label?: string
-  /** An attribute that the operator has configured. It gets a column. */
+  /** An attribute that the operator has configured for grouping. It gets its own column. */
   readonly groupBy?: PagesSettings['groupBy']
 }
 

@@ -1,4 +1,4 @@
-// The page of regressions: the flagged ones, and those that a rule would have flagged in a project's stored runs.
+// The regressions page: the flagged regressions, and those that a rule would have flagged in a project's stored runs.
 import { card, crumbs, type Page, type RequestContext } from '../../../console/layout/frame.ts'
 import { day } from '../series.ts'
 import { counted, minute } from '../../../console/layout/format.ts'
