@@ -1,17 +1,17 @@
-// Creates the folder for the files of a test run in the machine's memory, because these files exist only for seconds. A disk under load makes a
-// thousand small stores wait for each of their transactions.
+// Creates the folder for a test run's files in memory, because these files exist only for seconds. On a busy disk, a thousand small stores would wait
+// for each of their transactions.
 import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** The path of Linux's file system in memory. */
+/** The path of Linux's in-memory file system. */
 const memory = '/dev/shm'
-/** The minimum free memory for the folder, bytes. */
+/** The minimum free space for the folder, bytes. */
 const enough = 4 * 2 ** 30
 
 /**
- * Creates a folder in memory. Returns undefined if temporary files are already in memory, or if the machine has no such file system, has little space
- * in it, or cannot run programs from it.
+ * Creates a folder in memory. Returns undefined if temporary files are already in memory, or if the machine's in-memory file system is missing, has
+ * too little space or does not allow programs to run.
  */
 export function folderInMemory(): string | undefined {
   if (tmpdir().startsWith(`${memory}/`)) return undefined
@@ -20,7 +20,7 @@ export function folderInMemory(): string | undefined {
     const { bavail, bsize } = statfsSync(memory)
     if (Math.min(bavail * bsize, freemem()) < enough) return undefined
     folder = mkdtempSync(path.join(memory, 'pipespan-tests-'))
-    // The user that PostgreSQL's server runs as must be able to pass through the folder.
+    // The user that runs the PostgreSQL server must be able to traverse the folder.
     chmodSync(folder, 0o711)
     const program = path.join(folder, 'program')
     writeFileSync(program, '', { mode: 0o755 })

@@ -1,4 +1,4 @@
-// The shipped program, and the folder in which the processes of all tests cache their compiled code. The cache halves the processor time of a start.
+// The shipped program, and the folder in which the processes of all tests cache their compiled code. The cache halves the CPU time of a start.
 import path from 'node:path'
 import { isFull } from './full.ts'
 
@@ -6,10 +6,10 @@ const root = path.dirname(import.meta.dirname)
 
 export const shipped = path.join(root, 'dist', 'main.js')
 export const shippedModules = path.join(root, 'dist', 'modules')
-/** The folder for compiled code, a value of NODE_COMPILE_CACHE. */
+/** The folder for compiled code, used as the value of NODE_COMPILE_CACHE. */
 export const compiled = path.join(root, 'node_modules', '.cache', 'tests-compiled')
 /**
- * Arguments of Node for daemons that run only for seconds: they start with the size of the young generation that they would soon have anyway. Without
- * it, garbage collection takes a fifth of the processor time of a start. The long form leaves the size to Node, as operators do.
+ * Node arguments for daemons that run only for seconds: they start with the young generation size that they would soon reach anyway. Otherwise
+ * garbage collection takes a fifth of the CPU time of a start. The long form leaves the size to Node, as operators do.
  */
 export const roomFromTheStart = isFull ? [] : ['--min-semi-space-size=16']

@@ -10,13 +10,13 @@ import { goingWith as untypedGoing, listWithout as untypedList } from '../script
 const goingWith = untypedGoing as (features: readonly { name: string; needs?: string[] }[], named: string[]) => string[]
 const listWithout = untypedList as (text: string, gone: string[]) => string
 
-it('removing a feature also removes the features that need it, directly or indirectly', () => {
+it('removes a feature together with the features that depend on it, directly or indirectly', () => {
   const known = [{ name: 'a' }, { name: 'b', needs: ['a'] }, { name: 'c', needs: ['b'] }, { name: 'd' }]
   expect(goingWith(known, ['a'])).toEqual(['a', 'b', 'c'])
   expect(goingWith(known, ['c'])).toEqual(['c'])
 })
 
-it('removing a feature deletes its import and its entry from the list, and nothing else', () => {
+it("deletes a removed feature's import and its entry in the list, and nothing else", () => {
   const text = `// The list.
 import { audit } from './features/audit/feature.ts'
 import { jobInsides } from './features/job-insides/feature.ts'
@@ -40,10 +40,10 @@ export const features: readonly Feature[] = [audit]
 const checkTime = 300_000
 
 it.runIf(process.env.PIPESPAN_TEST_PART === 'slow' || process.env.PIPESPAN_TEST_FULL === '1')(
-  'the product type-checks without each feature, and the tests of the core pass without all features',
+  'type-checks the product without each feature, and passes the core tests without all features',
   async () => {
     const script = path.join(import.meta.dirname, '..', 'scripts', 'without.js')
-    // Only the quick tests run: this test is one of the slow ones, and the tests of the core are among the quick ones.
+    // Only the quick tests run: this test is one of the slow ones, and the core tests are quick ones.
     const env = { ...process.env, PIPESPAN_TEST_PART: 'quick', PIPESPAN_TEST_FULL: undefined }
     await promisify(execFile)(process.execPath, [script, '--each', '--test'], { maxBuffer: 2 ** 24, env })
   },

@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 
 describe('a pipeline that finishes', () => {
-  it('enters a finished pipeline into the outbox once, when it has not changed for the settle delay', async () => {
+  it('writes a finished pipeline to the outbox once, when it has not changed for the settle delay', async () => {
     const finish = event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 })])
     await world.observe(event('running', {}, [job(1, 'build', 'running', { started: 5 })]), finish)
     await world.pass(4 * second)
@@ -35,7 +35,7 @@ describe('a pipeline that finishes', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('waits for an active job up to the deadline, then exports the pipeline without it, and exports the job when it ends', async () => {
+  it('waits for an active job until the deadline, then exports the pipeline without it, and exports the job when it ends', async () => {
     const bridge = { kind: 'bridge' as const }
     await world.observe(
       event('success', { finishedAt: at(60) }, [
@@ -54,7 +54,7 @@ describe('a pipeline that finishes', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('does not wait for an active job that a newer job of the same name has superseded', async () => {
+  it('does not wait for an active job that was superseded by a newer job of the same name', async () => {
     await world.observe(
       event('success', { finishedAt: at(60) }, [
         job(1, 'build', 'pending'),
@@ -87,7 +87,7 @@ describe('a pipeline that finishes', () => {
   })
 })
 
-describe('a pipeline of an external CI system', () => {
+describe('a pipeline from an external CI system', () => {
   const external = { source: 'external' }
 
   it('exports only the pipeline span of an external pipeline, without its listed jobs and without waiting for them', async () => {
@@ -125,7 +125,7 @@ describe('a pipeline that continues after its export', () => {
   const failed = job(2, 'test', 'failed', { started: 51, finished: 59 })
   const skipped = job(3, 'deploy', 'skipped')
   const firstFailure = event('failed', { finishedAt: at(60) }, [built, failed, skipped])
-  /** Lets the pipeline fail, and exports its first attempt. */
+  /** Makes the pipeline fail, and exports its first attempt. */
   async function fail(): Promise<void> {
     await world.observe(firstFailure)
     await world.pass(minute)
@@ -165,7 +165,7 @@ describe('a pipeline that continues after its export', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [3:success~2 12:success]'])
   })
 
-  it('neither closes nor renames the attempt if a failed event arrives late, during the retry', async () => {
+  it('neither closes nor renames the new attempt if a failed event arrives late, during the retry', async () => {
     await fail()
     const running = job(12, 'test', 'running', { created: 100, started: 101 })
     await world.observe(event('running', { finishedAt: at(60) }, [built, running, skipped]))
@@ -182,7 +182,7 @@ describe('a pipeline that continues after its export', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [12:success]'])
   })
 
-  it("opens a new attempt for a job that is observed before its pipeline, and does not close it because of the pipeline's old status", async () => {
+  it("opens a new attempt for a job that is observed before its pipeline, and keeps it open despite the pipeline's old status", async () => {
     await fail()
     await world.observe(jobEvent(job(12, 'test', 'success', { created: 100, started: 101, finished: 140 })))
     await world.pass(hour)
@@ -206,7 +206,7 @@ describe('a pipeline that continues after its export', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('opens a new attempt for a newer REST answer whose status is not terminal', async () => {
+  it('opens a new attempt for a newer REST response with a non-terminal status', async () => {
     await fail()
     await world.observe(rest(event('running', { updatedAt: at(90) }, [])))
     await world.pass(minute)
@@ -216,7 +216,7 @@ describe('a pipeline that continues after its export', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 failed []'])
   })
 
-  it('exports nothing again when REST reports a known finish with more precision', async () => {
+  it('exports nothing again when REST reports a known finish time more precisely', async () => {
     await fail()
     await world.observe(
       rest(event('failed', { finishedAt: at(60) + 735, updatedAt: at(61) }, [built, failed, skipped])),
@@ -238,7 +238,7 @@ describe('a pipeline that continues after its export', () => {
 describe('a pipeline that does not finish', () => {
   const built = job(1, 'build', 'success', { started: 5, finished: 50 })
 
-  it('exports a pipeline that a manual job blocks, and exports its continuation a day later as the next attempt', async () => {
+  it('exports a pipeline that is blocked by a manual job, and exports its continuation a day later as the next attempt', async () => {
     await world.observe(event('manual', {}, [built, job(2, 'deploy', 'manual')]))
     await world.pass(59 * minute)
     expect(await world.sent()).toEqual([])
@@ -271,7 +271,7 @@ describe('a pipeline that does not finish', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [2:success~2]'])
   })
 
-  it('exports a pipeline as incomplete, with its running jobs, when no more news of it arrives', async () => {
+  it('exports a pipeline as incomplete, with its running jobs, when no more observations of it arrive', async () => {
     await world.observe(event('running', {}, [built, job(2, 'test', 'running', { started: 55 })]))
     await world.pass(6 * day)
     expect(await world.sent()).toEqual([])
@@ -306,8 +306,8 @@ describe('a bridge that is reset', () => {
   })
 })
 
-describe('pipelines of thousands of jobs', () => {
-  it('sends a pipeline of thousands of jobs in numbered chunks that contain every job once and the pipeline once', async () => {
+describe('pipelines with thousands of jobs', () => {
+  it('exports a pipeline with thousands of jobs in numbered chunks that contain every job once and the pipeline once', async () => {
     const jobs = Array.from({ length: 1_234 }, (_, n) =>
       job(n + 1, `job ${n}`, 'success', { started: 5, finished: 50 }),
     )

@@ -22,7 +22,7 @@ const members = [root, child, grandchild]
 
 interface Kind {
   readonly options?: Partial<FamilyOptions>
-  /** Whether the platform lists bridges, as the newest ones do. */
+  /** Whether the platform lists bridges, as the newest versions do. */
   readonly bridges: boolean
   readonly facts: Readonly<Record<number, Partial<PipelineFacts>>>
 }
@@ -91,7 +91,7 @@ function traces(chunks: readonly Chunk[]): string[] {
   return placed.sort()
 }
 
-/** Returns the spans that other spans refer to and that are not exported. */
+/** Returns the missing spans: those that other spans refer to but that are not exported. */
 function missing(chunks: readonly Chunk[]): string[] {
   const spans = new Set<string>()
   for (const chunk of chunks) {
@@ -128,7 +128,7 @@ describe.each<[string, Kind]>([
     { options: { scheme: 'platform' }, bridges: true, facts: otherProject },
   ],
 ])('a family of pipelines %s', (_, kind) => {
-  it('exports the same spans of a family in any order, and none that refers to a span that is not exported', async () => {
+  it('exports the same spans of a family for any order of observations, and no span that refers to a missing one', async () => {
     const all = members.flatMap(id => [news(kind, id, 'running'), news(kind, id, 'success')])
     const expected = traces(
       await exported(
@@ -167,8 +167,8 @@ describe.each<[string, Kind]>([
   })
 })
 
-describe('families with the id scheme of the platform', () => {
-  it('a pipeline of another project has its own trace, with a link to the upstream pipeline', async () => {
+describe('pipeline families with the id scheme of the platform', () => {
+  it('gives a pipeline of another project its own trace, with a link to the upstream pipeline', async () => {
     const kind: Kind = { options: { scheme: 'platform' }, bridges: true, facts: otherProject }
     const chunks = await exported(
       members.map(id => ({ observed: news(kind, id, 'success'), pause: 0 })),
@@ -180,7 +180,7 @@ describe('families with the id scheme of the platform', () => {
     expect(of(grandchild).trace).toMatchObject({ rootPipelineId: child, parent: { jobId: 80, kind: 'bridge' } })
   })
 
-  it('a link refers to the trace that the linked pipeline joined by its traceparent', async () => {
+  it('links to the trace that the upstream pipeline joined by its traceparent', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     const facts = { ...otherProject, [root]: { rootPipelineId: root, traceparent } }
     const kind: Kind = { options: { scheme: 'platform' }, bridges: true, facts }

@@ -1,4 +1,4 @@
-// A world for tests: a store on real SQLite, a clock that the test sets, and the code that turns observations into exports.
+// A world for tests: a store on real SQLite, a clock that tests set, and the code that turns observations into exports.
 import { counting } from '../support/counted-figures.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { createSelection } from '../../src/core/take-in/selection.ts'
@@ -32,7 +32,7 @@ export const day = 24 * hour
 /** The time at which the tests begin: 12:00:00 UTC on 2026-06-01. */
 export const t0 = Date.UTC(2026, 5, 1, 12, 0, 0)
 
-/** A selection that leaves out no project, ref or source. */
+/** A selection that excludes no project, ref or source. */
 export const everything = createSelection({ projects: {}, refs: {}, sources: {} })
 
 export const rules = {
@@ -43,7 +43,7 @@ export const rules = {
   chunkSize: 500,
 }
 
-/** Creates a snapshotter. Unless `options` override it, it takes all snapshots by `rules`, and exports traces to the default destination. */
+/** Creates a snapshotter. By default it takes all snapshots by `rules`, and exports traces to the default destination. */
 export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snapshotter {
   return createSnapshotter({
     ...{
@@ -58,7 +58,7 @@ export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snap
   })
 }
 
-/** Creates an intake. Unless `options` override it, it processes deliveries by `rules`, and leaves the snapshots to the settle loop. */
+/** Creates an intake. By default it processes deliveries by `rules`, and leaves the snapshots to the settle loop. */
 export function takeInOf(store: TakeInOptions['store'], options: Partial<TakeInOptions> = {}): TakeIn {
   return createTakeIn({
     ...{ store, rules, selection: everything, snapshotter: snapshotterWith({ to: [] }) },
@@ -81,9 +81,9 @@ export function settlerOf(
 export interface World {
   /** Passes observations to the intake. The clock does not advance. */
   observe(...observations: Observation[]): Promise<void>
-  /** Advances the clock. It goes second by second while something is due, so that everything due happens. */
+  /** Advances the clock by `ms`, second by second as long as something is due, so that all due work is done. */
   pass(ms: number): Promise<void>
-  /** Returns the chunks of all snapshots since the last call. */
+  /** Returns the chunks of all snapshots taken since the last call. */
   sent(): Promise<Chunk[]>
   readonly store: ReturnType<typeof openSqlite>
 }
@@ -171,7 +171,7 @@ export function at(seconds: number): number {
   return t0 + seconds * second
 }
 
-/** Returns the chunks in a short text form for assertions. */
+/** Returns the chunks in a short text form for use in assertions. */
 export function reported(chunks: readonly Chunk[]): string[] {
   return chunks.map(({ attempt, kind, pipeline, jobs }) => {
     const spans = jobs.map(one => `${one.id}:${one.status}${one.salt === undefined ? '' : `~${one.salt}`}`)

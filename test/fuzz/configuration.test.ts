@@ -1,4 +1,4 @@
-// Tests that any configuration is accepted or refused with a report. Loading it never throws, and no report contains a secret.
+// Tests that any configuration is either accepted or rejected with a report. Loading it never throws, and no report contains a secret.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -59,7 +59,7 @@ const value = fc.oneof(
   binaryText({ maxLength: 20 }),
 )
 
-it('accepts or refuses any environment variables without repeating a secret', () => {
+it('accepts or rejects any environment variables without repeating a secret', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...variables), value, { maxKeys: 6 }), given => {
       const env = Object.fromEntries(
@@ -74,7 +74,7 @@ it('accepts or refuses any environment variables without repeating a secret', ()
   )
 })
 
-it('accepts any YAML, or refuses it and reports where it is wrong', () => {
+it('accepts any YAML, or rejects it and reports the position of the error', () => {
   const keys = rows.map(({ path: place }) => place.replaceAll('[]', '').split('.'))
   const leaf = fc.oneof(value, fc.jsonValue({ maxDepth: 2 }))
   const tree = fc.array(fc.tuple(fc.constantFrom(...keys), leaf), { maxLength: 5 }).map(leaves => {
@@ -101,7 +101,7 @@ it('accepts any YAML, or refuses it and reports where it is wrong', () => {
   )
 })
 
-/** Values that have a wrong shape for nearly every setting. */
+/** Values whose shape is wrong for nearly every setting. */
 const wrongShapes: readonly unknown[] = [
   null,
   5,
@@ -123,7 +123,7 @@ const wrongShapes: readonly unknown[] = [
 
 const places = [whole, several].flatMap(tree => placesIn(tree).map(place => ({ tree, ...place })))
 
-it('reports a position and a remedy for a value of a wrong shape in any setting of the schema, next to all other settings', () => {
+it('reports a position and a remedy for a wrongly shaped value of any setting in the schema, next to all other settings', () => {
   const wrong = fc.record({
     at: fc.constantFrom(...places),
     shape: fc.oneof(fc.constantFrom(...wrongShapes), fc.jsonValue({ maxDepth: 3 })),
@@ -141,7 +141,7 @@ it.each(
     /^attributes\.rules\[0\]|^destinations\[0\]\.headers/.test(nameOf(place)) ? [[nameOf(place), place] as const] : [],
   ),
 )(
-  'reports a position and a remedy for every wrong shape of %s, next to a header whose template uses the setting',
+  'reports a position and a remedy for every wrongly shaped value of %s, next to a header whose template uses the setting',
   (name, place) => {
     for (const shape of wrongShapes) reports(withValue(whole, place.steps, shape), name)
   },
@@ -150,7 +150,7 @@ it.each(
 function reports(tree: unknown, name: string): void {
   const loaded = loadConfig({ env: {}, file: 'pipespan.yaml', text: yamlOf(tree), profiles, features })
   if (loaded.ok) {
-    // This is the text that `config check --show` prints.
+    // This text is what `config check --show` prints.
     expect([describeConfig(loaded), ...costsOf(loaded.config)].join('\n')).not.toContain('undefined')
     return
   }

@@ -1,5 +1,6 @@
-// Sends mutated HTTP requests to the shipped daemon's webhook listener. The daemon must survive, answer valid deliveries within a second all the
-// time, and not grow. A long run: PIPESPAN_FUZZ_REQUESTS=1000000 PIPESPAN_FUZZ_SEED=1 npm run test:full -- test/fuzz/http-requests.test.ts
+// Sends mutated HTTP requests to the shipped daemon's webhook listener. The daemon must survive, respond to valid deliveries within a second
+// throughout, and not use more and more memory. A long run: PIPESPAN_FUZZ_REQUESTS=1000000 PIPESPAN_FUZZ_SEED=1 npm run test:full --
+// test/fuzz/http-requests.test.ts
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
@@ -9,11 +10,11 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 
 const requests = Number(process.env.PIPESPAN_FUZZ_REQUESTS ?? (isFull ? 50_000 : 500))
 const seed = Number(process.env.PIPESPAN_FUZZ_SEED ?? (isFull ? Date.now() % 1_000_000 : 7))
-/** The number of concurrent connections. Each request has its own connection, because most requests end it. */
+/** The number of concurrent connections. Each request has its own connection, because most of these requests cause it to be closed. */
 const concurrency = 16
 /** The number of mutated requests between two valid deliveries. */
 const honestEach = 500
-/** The maximum number of requests. A busy machine may answer none of them in time, and then more are sent, up to this number. */
+/** The maximum number of requests. More requests than planned are sent if a busy daemon responds to none of them in time, up to this number. */
 const most = 20 * requests
 
 const body = pipelineEvent({ id: 1 })
@@ -42,7 +43,7 @@ const odd = [
 function mutated(random: Random): Buffer {
   let bytes = Buffer.from(right, 'latin1')
   for (let changes = random.whole(1, 4); changes > 0; changes -= 1) {
-    // Most changes are made in the head of the request, because its syntax is more sensitive than that of the body.
+    // Most mutations are made in the head of the request, because its syntax is more sensitive than that of the body.
     const at = random.whole(0, random.chance(0.8) ? right.indexOf('{') : bytes.length)
     const put = Buffer.from(odd[random.whole(0, odd.length - 1)] ?? '', 'latin1')
     const cut = random.chance(0.6) ? 0 : random.whole(1, 30)
@@ -52,8 +53,8 @@ function mutated(random: Random): Buffer {
 }
 
 /**
- * Sends bytes to the daemon. Returns whether the daemon answered. The local addresses are used in turn, because some hundred connections a second use
- * up the ports of one address.
+ * Sends bytes to the daemon. Returns whether the daemon responded. The local addresses are used in turn, because a few hundred connections per second
+ * exhaust the ports of one address.
  */
 async function send(port: number, piece: Buffer, at: number): Promise<boolean> {
   return new Promise(resolve => {
@@ -72,7 +73,7 @@ async function send(port: number, piece: Buffer, at: number): Promise<boolean> {
 
 it(`survives ${requests} mutated requests while it serves others`, { timeout: 0 }, async () => {
   const random = new Random(seed)
-  // The heap is limited as in a small container, so that a memory leak would end the daemon.
+  // The heap is limited as in a small container, so that a memory leak would crash the daemon.
   const daemon = await Daemon.start({}, ['--max-old-space-size=160'])
   const port = Number(new URL(daemon.url).port)
   let sent = 0

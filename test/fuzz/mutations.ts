@@ -1,4 +1,4 @@
-// Mutates payload files: fields become absent, null, of another type, huge, negative, not a number, or times in other formats.
+// Mutates payload files: fields become absent, null, another type, huge, negative, not a number, or times in other formats.
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { eventFiles } from '../fixtures/event-files.ts'
@@ -72,7 +72,7 @@ function mutationOf({ event, text, paths }: Original): fc.Arbitrary<Mutated> {
   })
 }
 
-/** Returns the paths of all fields, and of the whole value. */
+/** Returns the paths of all fields in a value, and the path of the value itself. */
 function pathsOf(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [path]
   return [path, ...Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, [...path, key]))]
@@ -89,7 +89,7 @@ function changed(body: unknown, [key, ...rest]: Path, value: unknown): unknown {
   return record
 }
 
-/** Returns the number of examples and the seed. `PIPESPAN_FUZZ_RUNS` and `PIPESPAN_FUZZ_SEED` set them for long runs. */
+/** Returns the number of examples and the seed. Long runs set them with `PIPESPAN_FUZZ_RUNS` and `PIPESPAN_FUZZ_SEED`. */
 export function fuzzing(usual: number): { numRuns: number; seed?: number; endOnFailure: boolean } {
   const { PIPESPAN_FUZZ_RUNS: runs, PIPESPAN_FUZZ_SEED: seed } = process.env
   const numRuns = runs === undefined ? shortened(usual).numRuns : Number(runs)

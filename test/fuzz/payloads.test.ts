@@ -1,4 +1,4 @@
-// Tests malformed payloads through all stages: they are parsed, merged, planned, put into snapshots, mapped and encoded. Nothing may throw, and every
+// Tests malformed payloads at all stages: they are parsed, merged, planned, put into snapshots, mapped and encoded. Nothing may throw, and every
 // export must be valid for a backend. A long run: PIPESPAN_FUZZ_RUNS=600000 PIPESPAN_FUZZ_SEED=1 vitest run test/fuzz/payloads.test.ts --testTimeout
 // 0
 import fc from 'fast-check'
@@ -29,7 +29,7 @@ function parse({ event, body }: Mutated): Observation | undefined {
   return parsed.outcome === 'observation' ? parsed.observation : undefined
 }
 
-/** Takes all snapshots of the run that are due. */
+/** Takes all due snapshots of the run. */
 function snapshotsOf(run: Run): { run: Run; chunks: Chunk[] } {
   const chunks: Chunk[] = []
   for (let steps = 0; ; steps += 1) {
@@ -42,7 +42,7 @@ function snapshotsOf(run: Run): { run: Run; chunks: Chunk[] } {
 }
 
 function expectSendable(stored: readonly Chunk[]): void {
-  // The chunks are converted to JSON and back, as the store returns them.
+  // The chunks are converted to JSON and back, because the store returns them in that form.
   const chunks = JSON.parse(JSON.stringify(stored)) as Chunk[]
   const spans = decodeTraces(encodeTraces(chunks, settings))
   must(new Set(spans.map(({ spanId }) => spanId)).size === spans.length, 'span ids are unique')
@@ -66,7 +66,7 @@ function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(`not true: ${what}`)
 }
 
-it('turns any payload into nothing or into an export that can be sent, the same in any order of arrival', () => {
+it('turns any payload into nothing or into a valid export, which is the same for any order of arrival', () => {
   const pair = fc.tuple(mutated, fc.option(mutated, { nil: undefined, freq: 3 }))
   fc.assert(
     fc.property(pair, ([one, other]) => {

@@ -1,8 +1,8 @@
-// Tests the limit of concurrent requests that take long.
+// Tests the limit on concurrent slow requests.
 import { expect, it } from 'vitest'
 import { createBusyLimit, ownTurn } from '../../src/lib/busy-limit.ts'
 
-it('refuses requests above the limit, and accepts new ones after a request has ended or failed', async () => {
+it('rejects requests above the limit, and accepts new ones after a request has ended or failed', async () => {
   const limit = createBusyLimit(1)
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const first = limit.run(async () => {
@@ -15,7 +15,7 @@ it('refuses requests above the limit, and accepts new ones after a request has e
   expect(await limit.run(async () => Promise.resolve('done'))).toBe('done')
 })
 
-it('begins one request after the other, and lets other work run between two requests', async () => {
+it('starts one request at a time, and yields to other work in between', async () => {
   const order: string[] = []
   const taking = ['a', 'b', 'c'].map(async name => {
     await ownTurn()

@@ -1,4 +1,4 @@
-// Tests what releasing the memory of a buffer does to the buffer, and to other buffers that share its memory.
+// Tests how releasing the memory of a buffer affects the buffer, and other buffers that share its memory.
 import { expect, it } from 'vitest'
 import { giveBack } from '../../src/core/send/sender.ts'
 

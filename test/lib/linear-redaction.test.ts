@@ -1,4 +1,4 @@
-// Tests that redaction takes linear time for any text. Each pattern is tested with texts that are made of beginnings of its own matches.
+// Tests that redaction takes linear time for any text. Each pattern is tested with texts that consist of prefixes of its own matches.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction, LinearPattern } from '../../src/lib/text-redaction.ts'
@@ -6,10 +6,10 @@ import { linearPattern, replacedBy } from '../support/linear-pattern.ts'
 import { secretShapes } from '../../src/lib/secret-shapes.ts'
 
 const length = 128 * 1024
-/** The time below which no comparison is made, ms. A pattern that reads the whole text once for each beginning takes seconds. */
+/** The time below which no comparison is made, ms. A pattern that scans the whole text once for each prefix takes seconds. */
 const negligible = 40
 
-/** Returns the processor time of the fastest of several tries, ms. It does not include the time of other processes. */
+/** Returns the CPU time of the fastest of several runs, ms. It does not include the time of other processes. */
 function timeOf(work: () => void, tries = 5): number {
   let min = Infinity
   for (let tried = 0; tried < tries && min > negligible / 8; tried += 1) {
@@ -21,8 +21,8 @@ function timeOf(work: () => void, tries = 5): number {
 }
 
 /**
- * Returns the texts whose redaction does not take linear time: four times the text takes more than nine times as long. A factor of four makes the
- * difference clear.
+ * Returns the texts whose redaction does not take linear time: a text four times as long takes more than nine times as long. The factor of four makes
+ * the difference clear.
  */
 function slowTexts(redact: (text: string) => unknown, families: readonly string[], size = length): string[] {
   return families.filter(family => {
@@ -34,9 +34,9 @@ function slowTexts(redact: (text: string) => unknown, families: readonly string[
   })
 }
 
-/** Returns beginnings of a matching text, alone and followed by a character that does not match. */
+/** Returns prefixes of a matching text, alone and followed by a character that does not match. */
 function beginningsOf(pattern: RegExp): string[] {
-  // The generator of texts does not support these constructs.
+  // The text generator does not support these constructs.
   const source = pattern.source
     .replace('[^]', '.')
     .replace(/\(\?<?[!=](?:[^()]|\\.)*\)|\\b|(?<!\[)\^|\|\$|\$(?=[)]|$)/g, '')
@@ -111,7 +111,7 @@ const after = [
   '=Bearer ',
 ]
 
-describe('the time that redaction takes', () => {
+describe('the running time of redaction', () => {
   it.each(secretShapes.flatMap(({ pattern, within }) => [pattern, ...(within === undefined ? [] : [within])]))(
     'redacts a text in linear time for the pattern %s',
     pattern => {
@@ -119,7 +119,7 @@ describe('the time that redaction takes', () => {
     },
   )
 
-  it('redacts names with their values in linear time, and also with all patterns together', () => {
+  it('redacts names with their values in linear time, also together with all patterns', () => {
     const redactText = createTextRedaction([])
     const families = [...words, ...escapes, ...names.flatMap(name => after.map(end => name + end))]
     expect(slowTexts(redactText, families)).toEqual([])
@@ -127,7 +127,7 @@ describe('the time that redaction takes', () => {
     expect(slowTexts(redactText, begun)).toEqual([])
   })
 
-  it("redacts a text in linear time for the operator's patterns", () => {
+  it("redacts a text in linear time for the operator's own patterns", () => {
     const patterns = ['(a+)+$', '(?:a|aa)+b', 'x[^y]*z|x', '\\w+-\\w+-\\w+!', 'a[ab]{20}[cd]'].map(linearPattern)
     const families = ['a', 'x', 'ab', 'a-']
     const slow = patterns.filter(one => slowTexts(text => [...one.rangesIn(text)], families, 32 * 1024).length > 0)
@@ -135,8 +135,8 @@ describe('the time that redaction takes', () => {
   })
 })
 
-describe('a redaction pattern of the operator', () => {
-  it('refuses a redaction pattern whose matching time could grow faster than the text', () => {
+describe("an operator's redaction pattern", () => {
+  it('rejects a redaction pattern whose matching time could grow faster than linearly with the text', () => {
     expect(LinearPattern.parse('(a)\\1')).toContain('has a backreference')
     expect(LinearPattern.parse('a(?=b)')).toContain('a look-around')
     expect(LinearPattern.parse('a{1001}')).toContain('a repetition above 1,000')
@@ -161,7 +161,7 @@ describe('a redaction pattern of the operator', () => {
     }
   })
 
-  it('removes the rest of a text that has very many matches of a pattern', () => {
+  it('removes the rest of a text with too many matches of a pattern', () => {
     expect(replacedBy(linearPattern('x'), 'x,'.repeat(29), '·')).toBe('·,'.repeat(29))
     expect(replacedBy(linearPattern('x'), 'x,'.repeat(200), '·')).toBe(`${'·,'.repeat(29)}·`)
   })

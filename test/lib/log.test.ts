@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 const log = path.join(import.meta.dirname, '..', '..', 'src', 'lib', 'log.ts')
 
 it.skipIf(!existsSync('/dev/full')).each(['json', 'pretty'])(
-  'keeps writing the log as %s after a disk was full',
+  'continues to write the log as %s after the disk was full',
   format => {
     const program = `
     import { createLog } from ${JSON.stringify(log)}

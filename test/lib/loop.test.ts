@@ -3,7 +3,7 @@ import { createLoop } from '../../src/lib/loop.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 
-it('a loop that is stopped during a turn ends after that turn, however long the next pause is', async () => {
+it('finishes the current turn when a loop is stopped, and does not wait for the pause after it', async () => {
   let begin: () => void = () => undefined
   const begun = new Promise<void>(resolve => (begin = resolve))
   let end: () => void = () => undefined
@@ -25,7 +25,7 @@ it('a loop that is stopped during a turn ends after that turn, however long the 
   await expect(stopped).resolves.toBeUndefined()
 })
 
-it('a loop lets the event loop run between two turns', async () => {
+it('yields to the event loop between two turns of a loop', async () => {
   const order: string[] = []
   const loop = createLoop({
     name: 'test',
@@ -34,7 +34,7 @@ it('a loop lets the event loop run between two turns', async () => {
     turn: async () => {
       order.push('turn')
       if (order.length > 1) return 3_600_000
-      // This imitates a request on an idle connection: it begins some steps later, and is written in the next turn of the event loop.
+      // This simulates a request on an idle connection: it starts a few microtasks later, and is written in the next turn of the event loop.
       void later(20).then(() => setImmediate(() => void order.push('written')))
       return 0
     },

@@ -1,4 +1,4 @@
-// Tests which network an address belongs to for limits per network.
+// Tests to which network an address belongs for per-network limits.
 import { expect, test } from 'vitest'
 import { networkOf } from '../../src/lib/network-of.ts'
 
@@ -11,6 +11,6 @@ test.each([
   ['::1', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['64:ff9b::192.0.2.7', '64:ff9b:0:0::/64'],
-])('limits count the address %s as %s', (address, network) => {
+])('counts the address %s as %s for per-network limits', (address, network) => {
   expect(networkOf(address)).toBe(network)
 })

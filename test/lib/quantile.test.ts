@@ -1,4 +1,4 @@
-// Tests that medians and percentiles of lists and of bins have the same definition.
+// Tests that medians and percentiles of lists and of histogram bins have the same definition.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BinCounts, binOf, percentileOf, plusBins, type Bins } from '../../src/lib/log-bins.ts'
@@ -10,8 +10,8 @@ function binsOf(some: readonly number[]): Bins {
   return some.map(value => ({ [binOf(value)]: 1 })).reduce<Bins>(plusBins, {})
 }
 
-describe('a median of values', () => {
-  it('returns as median the middle value, or the mean of the two middle values', () => {
+describe('the median of several values', () => {
+  it('returns the middle value as the median, or the mean of the two middle values', () => {
     expect(median([])).toBeUndefined()
     expect(median([7])).toBe(7)
     expect(median([30, 10, 20])).toBe(20)
@@ -26,7 +26,7 @@ describe('a median of values', () => {
   })
 })
 
-it('percentiles are values at the nearest rank', () => {
+it('computes percentiles by the nearest rank', () => {
   const hundred = Array.from({ length: 100 }, (_, at) => 100 - at)
   expect(quantile(hundred, 0.95)).toBe(95)
   expect(quantile(hundred, 0.07)).toBe(7)
@@ -34,7 +34,7 @@ it('percentiles are values at the nearest rank', () => {
   expect(quantile([5, 9], 0.95)).toBe(9)
 })
 
-it('percentiles computed from bins differ from the exact ones by at most 5 %', () => {
+it('computes percentiles from bins that differ from the exact ones by at most 5 %', () => {
   fc.assert(
     fc.property(values, fc.constantFrom(0.05, 0.5, 0.9, 0.95, 0.99, 1), (some, share) => {
       const [exact, binned] = [quantile(some, share), percentileOf(binsOf(some), share)]
@@ -49,7 +49,7 @@ function counted(some: readonly number[]): BinCounts {
   return counts
 }
 
-it('bin counts are counted, added and written like plain objects of bins', () => {
+it('counts, adds up and serializes bin counts like plain objects of bins', () => {
   fc.assert(
     fc.property(values, values, (a, b) => {
       const sum = counted(a)

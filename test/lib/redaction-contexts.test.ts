@@ -1,4 +1,4 @@
-// Tests that every form of secret is found in every context, whatever precedes it and however it is written.
+// Tests that every form of secret is detected in every context, whatever precedes it and however it is written.
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../src/lib/text-redaction.ts'
 import { secretForms } from './secret-forms.ts'
@@ -83,7 +83,7 @@ const contexts: Readonly<Record<string, Context>> = {
   'on a line of its own': text => `before\n${text}\r\nafter`,
 }
 
-/** The forms of secrets that are found only at the beginning of a line, because their keywords are ordinary words. */
+/** The forms of secrets that are detected only at the beginning of a line, because their keywords are ordinary words. */
 const ofLines = new Set(['.netrc in several lines'])
 const keepsBeginning = new Set(['by itself', 'on a line of its own', 'after a colour', 'with a colour in the secret'])
 
@@ -102,7 +102,7 @@ describe('a secret in a context', () => {
     expect(left).toEqual([])
   })
 
-  it('redacts a secret that begins like a colour after an escaped bracket', () => {
+  it('redacts a secret whose beginning looks like a colour code after an escaped bracket', () => {
     const element = String.raw`\u003cpassword\u003e\u003c\u0021\u005bCDATA\u005b3MWdGHQzPlSI\u005d\u005d\u003e`
     expect(redactText(element)).not.toContain('GHQzPlSI')
   })

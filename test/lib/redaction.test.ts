@@ -32,7 +32,7 @@ const encodings: Readonly<Record<string, (text: string) => string>> = {
   'broken into lines': lines,
 }
 
-/** The encodings in which the rest of the text is kept. If a secret is encoded otherwise, the whole text is left out. */
+/** The encodings in which the rest of the text is kept. If a secret is encoded in any other way, the whole text is dropped. */
 const plain = ['as it is', 'in capitals', 'broken into lines']
 
 function everyByte(text: string, write: (hex: string) => string): string {
@@ -66,14 +66,14 @@ describe('a message from outside', () => {
     )
   })
 
-  it('redacts a secret that was encoded twice', () => {
+  it('redacts a doubly encoded secret', () => {
     fc.assert(
       fc.property(
         secretText,
         fc.constantFrom(...Object.values(encodings)),
         fc.constantFrom(...Object.values(encodings)),
         (text, inner, outer) => {
-          // Base64 of a text in capitals is skipped, because the secret cannot be recovered from it.
+          // Base64 of an upper-cased text is skipped, because the secret cannot be recovered from it.
           fc.pre(!(outer === encodings['in capitals'] && inner !== outer && inner !== encodings['as it is']))
           new Secret(text)
           const words = redact(`before ${outer(inner(text))} behind`)
@@ -91,8 +91,8 @@ describe('a message from outside', () => {
   })
 })
 
-describe('a text that is shortened', () => {
-  it('shows no beginning of a secret where a text is cut, in any encoding of the secret', () => {
+describe('a text that is truncated', () => {
+  it('shows no prefix of a secret where a text is truncated, in any encoding of the secret', () => {
     const token = `long-lived-${'0123456789abcdef'.repeat(200)}`
     new Secret(token)
     for (const [name, encode] of Object.entries(encodings)) {
@@ -104,7 +104,7 @@ describe('a text that is shortened', () => {
     }
   })
 
-  it('shortens any text to one line in little time', () => {
+  it('shortens any text to one line quickly', () => {
     expect(briefly('out of\r\n \u0000 order\n', 300)).toBe('out of order')
     expect(briefly('-'.repeat(1_000_000), 300)).toBe(`${'-'.repeat(300)}…`)
     expect(briefly(' \n ', 300)).toBeUndefined()
@@ -132,20 +132,20 @@ describe('a known secret', () => {
     for (const encode of Object.values(encodings)) expect(redact(`x ${encode(part)} y`)).toContain('[secret]')
   })
 
-  it('redacts a secret within a URL without hiding the rest of the URL', () => {
+  it('redacts a secret in a URL without hiding the rest of the URL', () => {
     new Secret('http://open-proxy.example:3128')
     new Secret('postgres://reader:another-pass@shown.example/db')
     const words = 'connect ECONNREFUSED http://open-proxy.example:3128 for shown.example/db as reader'
     expect(redact(words)).toBe(words)
   })
 
-  it('does not redact a secret of five characters, because many words contain such a text', () => {
+  it('does not redact a five-character secret, because many words contain such a text', () => {
     new Secret('state')
     expect(redact('in this state')).toBe('in this state')
   })
 })
 
-/** Whether the secret can still be recovered from the words with the decoders of common tools. */
+/** Whether the secret can still be recovered from the text with the decoders of common tools. */
 function recovered(words: string, secret: string): boolean {
   const readings = [
     words,

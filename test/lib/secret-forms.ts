@@ -1,4 +1,4 @@
-// The forms of secrets. Each form has a function that generates a line of text and the secret in it.
+// The forms of secrets. For each form, a function generates a line of text and the secret in it.
 import { Random } from '../../src/simulator/platform/random.ts'
 
 const random = new Random(20)
@@ -8,7 +8,7 @@ const hex = '0123456789abcdef'
 export const some = (length: number, from = letters): string =>
   Array.from({ length }, () => from[Math.floor(random.between(0, from.length))] ?? 'x').join('')
 
-/** The forms of secrets by name, each with the function that generates a line and its secret. */
+/** The forms of secrets by name, each with a function that generates a line and its secret. */
 export const secretForms: readonly (readonly [name: string, make: () => readonly [line: string, secret: string]])[] = [
   ['a personal token', () => plain(`glpat-${some(20)}`)],
   ['a runner token', () => plain(`glrt-${some(20)}`)],

@@ -1,13 +1,13 @@
-// Tests answers that are shared by concurrent and later callers.
+// Tests cached results that concurrent and later callers share.
 import { expect, it } from 'vitest'
 import { sharedAnswers } from '../../src/lib/shared-answer.ts'
 
-it('reads an answer once per key within its lifetime', async () => {
+it('reads a result once per key within the cache lifetime', async () => {
   let reads = 0
   const read = async () => Promise.resolve((reads += 1))
   const of = sharedAnswers<number>(50, 2)
   expect(await Promise.all([of('a', read), of('a', read), of('b', read)])).toEqual([1, 1, 2])
-  // Two answers are cached, so a third one is read for each caller.
+  // The cache is full with two results, so a third one is read for each caller.
   expect(await Promise.all([of('c', read), of('c', read), of('a', read)])).toEqual([3, 4, 1])
   await expect.poll(async () => of('a', read)).toBe(5)
 })

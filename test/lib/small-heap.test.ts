@@ -1,4 +1,4 @@
-// Tests how a daemon keeps its memory small. The memory is measured in a separate process.
+// Tests that a daemon keeps its memory small. The memory is measured in a separate process.
 import { expect, it } from 'vitest'
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
@@ -28,7 +28,7 @@ function printed(program: string, ...args: string[]): number {
   return Number(stdout)
 }
 
-it('compiles the parser of the HTTP client only once, which needs a fraction of the memory', () => {
+it("compiles the HTTP client's parser only once, which needs a fraction of the memory", () => {
   const once = printed(requests, 'once')
   expect(once).toBeLessThan(6 * 2 ** 20)
   expect(printed(requests)).toBeGreaterThan(2 * once)

@@ -1,11 +1,11 @@
-// Tests the redaction of jobs' texts: it removes secrets of all known forms, and leaves harmless texts unchanged.
+// Tests the redaction of texts from jobs: it removes secrets of all known forms, and leaves harmless texts unchanged.
 import { linearPattern } from '../support/linear-pattern.ts'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction, createKeyWatch } from '../../src/lib/text-redaction.ts'
 import { createDebugWatch } from '../../src/platform/job-log/read-log.ts'
 import { secretForms, some } from './secret-forms.ts'
 
-/** Lines of logs that contain no secret, although some of them look as if they did. */
+/** Log lines that contain no secret, although some of them look as if they did. */
 const harmless: readonly string[] = [
   'Fetching changes with git depth set to 20...',
   'Checking out 3fdeda6b1c9e4c6f8a1d5e7b2c4f6a8d0e1b3c5d as detached HEAD (ref is main)...',
@@ -88,7 +88,7 @@ const names: readonly (() => string)[] = [
   () => `v1.2.3-${some(8, digits)}+build.${some(12, '0123456789')}`,
 ]
 
-describe("the redaction of jobs' texts", () => {
+describe('the redaction of texts from jobs', () => {
   const redactText = createTextRedaction([linearPattern('ACME-[0-9a-f]{32}')])
 
   it(`lose all ${10 * secretForms.length} secrets of ${secretForms.length} forms`, () => {
@@ -102,16 +102,16 @@ describe("the redaction of jobs' texts", () => {
     expect(left).toEqual([])
   })
 
-  it('keeps all text of a job that is not a secret', () => {
+  it("leaves all of a job's text unchanged that is not a secret", () => {
     expect(harmless.filter(line => redactText(line) !== line)).toEqual([])
   })
 
-  it('keeps hashes, UUIDs, digests and names in base64', () => {
+  it('leaves hashes, UUIDs, digests and base64 names unchanged', () => {
     const lines = names.flatMap(name => Array.from({ length: 500 }, () => `Using ${name()} for /builds/${name()}/a`))
     expect(lines.filter(line => redactText(line) !== line)).toEqual([])
   })
 
-  it('keeps the quotes and the text around a redacted value', () => {
+  it('preserves the quotes and the text around a redacted value', () => {
     expect(redactText('export DB_PASSWORD="ket tle" # old')).toBe('export DB_PASSWORD="[REDACTED]" # old')
     expect(redactText('api-key = x-api-key: 7c1b9e')).toBe('api-key = x-api-key: [REDACTED]')
     expect(redactText('a.io?token=abcdef&page=2')).toBe('a.io?token=[REDACTED]&page=2')
@@ -123,7 +123,7 @@ describe("the redaction of jobs' texts", () => {
     expect(redactText(`licence ACME-${'0a'.repeat(16)} is valid`)).toBe('licence [REDACTED] is valid')
   })
 
-  it('removes private keys, on one line or several, even if a key is cut off', () => {
+  it('removes private keys, on one line or several, even if a key is truncated', () => {
     const isKey = createKeyWatch()
     const key = ['-----BEGIN OPENSSH PRIVATE KEY-----', some(64), some(64), '-----END OPENSSH PRIVATE KEY-----']
     expect(['before', ...key, 'after'].map(isKey)).toEqual([false, true, true, true, true, false])
@@ -133,12 +133,12 @@ describe("the redaction of jobs' texts", () => {
   })
 })
 
-describe('a log that prints the variables of its job', () => {
+describe("a job log that prints the job's variables", () => {
   const shows = (lines: readonly string[]): boolean => {
     const isTraced = createDebugWatch()
     return lines.map(isTraced).at(-1) === true
   }
-  it("detects a log that prints the job's variables by its first lines", () => {
+  it("detects from its first lines that a log prints the job's variables", () => {
     const traced = ['CI_JOB_ID', 'CI_PIPELINE_ID', 'CI_JOB_TOKEN']
     expect(shows(traced.map(name => `++ export ${name}=1`))).toBe(true)
     expect(shows(traced.map(name => `declare -x ${name}="1"`))).toBe(true)

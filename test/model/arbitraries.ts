@@ -1,11 +1,11 @@
-// Generators of observations of one run for fast-check. Their ranges are small, so that times and ids collide often.
+// Generators that let fast-check produce observations of one run. Their ranges are small, so that times and ids often collide.
 import fc from 'fast-check'
 import { knownStatuses } from '../../src/model/status.ts'
 import type { ObservedJob, Observation } from '../../src/model/observation.ts'
 
 const base = Date.UTC(2026, 0, 1)
 
-/** Generates instants. Some are cut to the second, as in webhooks, and some have milliseconds, as in REST. */
+/** Generates instants. Some are truncated to the second, as in webhooks, and some have milliseconds, as in REST. */
 const instant = fc
   .tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom(0, 0, 123, 987))
   .map(([seconds, millis]) => base + seconds * 1000 + millis)

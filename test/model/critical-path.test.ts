@@ -4,16 +4,16 @@ import { criticalPath, type Ran } from '../../src/model/critical-path.ts'
 
 const ran = (id: number, start: number, end: number): Ran => ({ id, start: start * 1_000, end: end * 1_000 })
 
-it('the critical path is the chain of jobs that the pipeline waited for', () => {
+it('finds the critical path: the chain of jobs that the pipeline waited for', () => {
   const jobs = [ran(1, 0, 60), ran(2, 0, 90), ran(3, 95, 100), ran(4, 95, 140), ran(5, 145, 150)]
   expect(criticalPath(jobs)).toMatchObject({ ids: [2, 4, 5], busyMs: 140_000 })
 })
 
-it('the critical path contains the longest of several jobs that ended together', () => {
+it('includes only the longest of several jobs that ended simultaneously in the critical path', () => {
   expect(criticalPath([ran(1, 50, 60), ran(2, 0, 60)]).ids).toEqual([2])
 })
 
-it('the jobs of the critical path are in order of time, overlap by at most a second, and end with the last job of the pipeline', () => {
+it('returns the jobs of the critical path in chronological order, with at most a second of overlap, up to the last job of the pipeline', () => {
   const jobs = fc
     .array(fc.tuple(fc.nat(500), fc.nat(200)), { maxLength: 25 })
     .map(all => all.map(([start, took], id) => ran(id, start, start + took)))
@@ -33,7 +33,7 @@ const someJobs = fc
   .array(fc.tuple(fc.nat(120), fc.nat(60)), { minLength: 1, maxLength: 12 })
   .map(all => all.map(([start, took], id) => ran(id, start, start + took)))
 
-it("jobs of the critical path have no slack, and the slack of another job is at most the time from its end to the pipeline's end", () => {
+it("gives jobs on the critical path no slack, and others at most the time from their end to the pipeline's end", () => {
   fc.assert(
     fc.property(someJobs, given => {
       const { ids, busyMs, slack } = criticalPath(given)
@@ -43,7 +43,7 @@ it("jobs of the critical path have no slack, and the slack of another job is at 
         expect(slack.get(id)).toBeGreaterThanOrEqual(0)
         expect(slack.get(id)).toBeLessThanOrEqual(finish - end)
       }
-      // The time on the path in which no job runs is the waiting time between its jobs.
+      // The time on the critical path in which no job runs is the waiting time between its jobs.
       const path = ids.map(id => given[id]!)
       const waited = path.slice(1).reduce((sum, job, at) => sum + (job.start - path[at]!.end), 0)
       expect(busyMs + waited).toBe(finish - path[0]!.start)
@@ -51,7 +51,10 @@ it("jobs of the critical path have no slack, and the slack of another job is at 
   )
 })
 
-/** Returns when the last job ends if one job takes longer. Each job begins with the same delay after the last job that it may have waited for. */
+/**
+ * Returns when the last job ends if one job takes longer. Each job starts with the same delay as before after the last job that it may have waited
+ * for.
+ */
 function finishWith(jobs: readonly Ran[], slow: number, more: number): number {
   const ends = new Map<number, number>()
   for (const job of jobs.toSorted((a, b) => a.start - b.start)) {
@@ -64,7 +67,7 @@ function finishWith(jobs: readonly Ran[], slow: number, more: number): number {
   return Math.max(...ends.values())
 }
 
-it("a job's slack is exactly the additional time that it may take without delaying the pipeline", () => {
+it("computes a job's slack as exactly the additional time that it may take without delaying the pipeline", () => {
   fc.assert(
     fc.property(someJobs, fc.nat(11), (given, which) => {
       const { id } = given[which % given.length]!
@@ -76,7 +79,7 @@ it("a job's slack is exactly the additional time that it may take without delayi
   )
 })
 
-it('computing the critical path takes no longer than sorting, even if all jobs ran at the same time', () => {
+it('computes the critical path as fast as sorting, even if all jobs ran concurrently', () => {
   const jobs = Array.from({ length: 40_000 }, (_, id) => ran(id, id % 7, (id % 7) + 1))
   expect(criticalPath(jobs).slack.size).toBe(40_000)
 })

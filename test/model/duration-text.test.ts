@@ -1,9 +1,9 @@
-// Tests how durations are written: no unit reaches the next larger one, and a longer duration never reads as a shorter one.
+// Tests how durations are formatted: no unit reaches the next larger one, and a longer duration never reads as a shorter one.
 import { expect, it } from 'vitest'
 import fc from 'fast-check'
 import { durationText } from '../../src/model/instant.ts'
 
-/** The units of written durations, in ms. */
+/** The units of formatted durations, in ms. */
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 function parsed(text: string): number {
@@ -17,7 +17,7 @@ const durations = fc.oneof(
   fc.double({ min: 0, max: 400_000_000, noNaN: true }),
 )
 
-it('writes a duration exactly to a tenth of the larger unit or better', () => {
+it('formats a duration with a precision of a tenth of the larger unit or better', () => {
   fc.assert(
     fc.property(durations, ms => {
       const text = durationText(ms)
@@ -27,7 +27,7 @@ it('writes a duration exactly to a tenth of the larger unit or better', () => {
   )
 })
 
-it('never writes a longer duration so that it reads as a shorter one', () => {
+it('never formats a longer duration so that it reads as a shorter one', () => {
   fc.assert(
     fc.property(durations, durations, (a, b) => {
       const [short, long] = [Math.min(a, b), Math.max(a, b)]
@@ -50,6 +50,6 @@ it.each([
   [7_500_000, '2 h 05 m'],
   [172_799_000, '47 h 59 m'],
   [702_000_000, '8 d 3 h'],
-])('writes a duration of %d ms as %s', (ms, text) => {
+])('formats a duration of %d ms as %s', (ms, text) => {
   expect(durationText(ms)).toBe(text)
 })

@@ -4,13 +4,13 @@ import { isAgain, sameWithin, timeAfter, type ReportedState } from '../../src/co
 
 const reported = (content: string, receivedAt: number): ReportedState => ({ content, receivedAt })
 
-it('distinguishes a repeated event from a state that returns after another state', () => {
+it('distinguishes a repeated event from a return to an earlier state', () => {
   const states = ['on', 'on', 'off', 'off', 'on'].map((content, index) => reported(content, index * 1_000))
   const areAgain = states.map((state, index) => isAgain(states[index - 1], state))
   expect(areAgain).toEqual([false, true, false, true, false])
 })
 
-it('counts equal contents within ten minutes as one event, even if the clock was set back, and later ones as two events', () => {
+it('counts identical contents within ten minutes as one event, even if the clock was set back, and later ones as a new event', () => {
   const first = reported('expires', 0)
   expect(isAgain(first, reported('expires', sameWithin))).toBe(true)
   expect(isAgain(first, reported('expires', -sameWithin))).toBe(true)

@@ -16,8 +16,8 @@ function picture(run: Run): string {
   return canonical({ project: run.project, pipeline: run.pipeline, jobs })
 }
 
-describe('merging observations', () => {
-  it('gives the same run for observations in every order and with repetitions', () => {
+describe('the merging of observations', () => {
+  it('produces the same run for observations in any order and with repetitions', () => {
     const shuffled = fc
       .array(observation, { minLength: 1, maxLength: 8 })
       .chain(some =>
@@ -31,7 +31,7 @@ describe('merging observations', () => {
     )
   })
 
-  it('gives the same run however its observations are grouped', () => {
+  it('produces the same run however its observations are grouped', () => {
     fc.assert(
       fc.property(observation, observation, observation, (a, b, c) => {
         const [x, y, z] = [observedRun(a), observedRun(b), observedRun(c)]
@@ -41,7 +41,7 @@ describe('merging observations', () => {
     )
   })
 
-  it('returns the known run itself when an observation contains nothing new', () => {
+  it('returns the known run itself if an observation contains nothing new', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
         const run = reported(some)

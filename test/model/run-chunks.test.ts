@@ -1,4 +1,4 @@
-// Tests that a run's chunks for pages are rebuilt from the run exactly as they were exported.
+// Tests that a run's chunks for pages are rebuilt from the stored run exactly as they were exported.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { at, event, job, rules } from '../flow/world.ts'
@@ -13,7 +13,7 @@ import type { Chunk } from '../../src/model/chunk.ts'
 const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
 const options = { ...rules, chunkSize: 2, rateOf: () => ({ name: 'small', perMinute: 0.01, factor: 1 }) }
 
-/** Takes all snapshots of a run that are due. Returns the run after them, and their chunks. */
+/** Takes all due snapshots of a run. Returns the run after them, and their chunks. */
 function exported(run: Run): { readonly run: Run; readonly chunks: readonly Chunk[] } {
   const chunks: Chunk[] = []
   for (;;) {
@@ -33,7 +33,7 @@ function inOrder(chunks: readonly Chunk[]): Chunk[] {
   return chunks.toSorted((a, b) => a.attempt - b.attempt || a.number - b.number)
 }
 
-it("rebuilds the chunks of a run's snapshots from any run", () => {
+it("rebuilds the chunks of a run's snapshots for any run", () => {
   fc.assert(
     fc.property(fc.array(observation, { minLength: 1, maxLength: 4 }), observed => {
       const key = observed[0]!.key
@@ -45,7 +45,7 @@ it("rebuilds the chunks of a run's snapshots from any run", () => {
   )
 })
 
-/** Returns the run as it is after it was stored. */
+/** Returns the run in the form in which the store returns it. */
 function asRun(run: Run): Run {
   const { jobs, ...head } = run
   return { ...(asJson(head) as Run), jobs: new Map((asJson([...jobs]) as [number, never][]).map(one => one)) }
@@ -75,7 +75,7 @@ it('keeps the first span of a job that runs again, with its times, its status an
   expect(rebuilt).toEqual(sent)
 })
 
-it('rebuilds no chunks from a run that was pruned', () => {
+it('rebuilds no chunks for a pruned run', () => {
   const { run } = exported(observedRun(event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', {})])))
   expect(chunksOf(run)).toHaveLength(1)
   expect(chunksOf(revive(remember(run)!))).toEqual([])

@@ -1,4 +1,4 @@
-// Parses the figures in the sentence of a verdict.
+// Parses the figures in a verdict's sentence.
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 

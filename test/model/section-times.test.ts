@@ -1,4 +1,4 @@
-// Tests which sections of a job are counted in the figures over time.
+// Tests which sections of a job count towards the figures over time.
 import { describe, expect, it } from 'vitest'
 import { sectionTimes } from '../../src/model/section-times.ts'
 import type { Section } from '../../src/model/inside.ts'

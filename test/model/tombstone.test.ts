@@ -11,10 +11,10 @@ import type { Observation } from '../../src/model/observation.ts'
 import { runs } from '../full.ts'
 
 const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
-/** A time so late that everything that is pending is due. */
+/** A time so late that all pending snapshots are due. */
 const late: RunClock = { now: 4e12, changedAt: 0, endedAt: 0 }
 
-/** Observations as a platform may report them: no finish time before the end, and no start time before the job runs. */
+/** Observations as a platform may report them: no finish time before the end, and no start time before the job starts. */
 const plausible = observation.map((one): Observation => {
   const jobs = one.jobs.map(job => {
     const { createdAt, startedAt, finishedAt } = job.times
@@ -27,7 +27,7 @@ const plausible = observation.map((one): Observation => {
   return { ...one, jobs, pipeline: { ...one.pipeline, times: { createdAt, updatedAt } } }
 })
 
-/** Takes snapshots of the run until nothing is pending. */
+/** Takes snapshots of the run until none is pending. */
 function atRest(run: Run): Run {
   for (let steps = 0; steps < 50; steps += 1) {
     const next = plan(run, trace, rules, late)
@@ -45,7 +45,7 @@ function merged(run: Run | undefined, observations: readonly Observation[]): Run
 }
 
 describe('the tombstone of a pruned run', () => {
-  it('exports nothing again for a pruned run, whichever of the earlier observations are repeated, in any order', () => {
+  it('exports nothing again for a pruned run, whichever earlier observations are repeated, and in any order', () => {
     let tombstones = 0
     fc.assert(
       fc.property(

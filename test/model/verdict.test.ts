@@ -65,7 +65,7 @@ describe('the verdict on a pipeline', () => {
     expect(sentence(run(252, jobs))).toBe('4 m 12 s: 2 m 10 s in build, 1 m 18 s in test, 42 s waiting for a runner')
   })
 
-  it('explains no difference from the usual duration without a run that took as long as usual', () => {
+  it('does not explain a difference from the usual duration if there is no run of the usual duration to compare with', () => {
     const jobs = [job(1, 'build', { from: 5, to: 65, queued: 5 })]
     const verdict = pipelineVerdict(run(65, jobs, { usual: { ms: 150_000 } }))
     expect(verdict).toMatchObject({ ms: -85_000, parts: [{ kind: 'other', ms: -85_000 }] })
@@ -85,7 +85,7 @@ describe('the verdict on a pipeline', () => {
     )
   })
 
-  it('sums up the parts that are not named individually, the longer and the shorter ones separately', () => {
+  it('sums up the parts that are not named individually, longer and shorter ones separately', () => {
     const chain = (...seconds: number[]): JudgedJob[] => {
       let at = 0
       return seconds.map((took, id) => job(id, 'abcdefgh'[id]!, { from: at, to: (at += took) }))
@@ -110,7 +110,7 @@ describe('the verdict on a pipeline', () => {
     )
   })
 
-  it('names the jobs in which a pipeline failed, and whether the failed tests were flaky before', () => {
+  it('names the jobs in which a pipeline failed, and whether the failed tests had been flaky before', () => {
     const failed = (id: number, name: string, failureReason = 'script_failure'): JudgedJob =>
       job(id, name, { from: 0, to: 9 }, { status: 'failed', failureReason })
     const tests = (total: number, count: number, flaky?: number) => ({
@@ -183,7 +183,7 @@ describe('the verdict on a pipeline', () => {
 })
 
 /**
- * Generates pipelines of up to four stages. The jobs of a stage run in parallel, and a stage begins when the previous one has ended. The times are in
+ * Generates pipelines of up to four stages. The jobs of a stage run in parallel, and a stage starts when the previous one has ended. The times are in
  * seconds.
  */
 const stages = fc.array(
@@ -208,10 +208,10 @@ function pipelineOf(lengths: readonly (readonly (readonly [number, number])[])[]
 }
 
 describe('the sentence of a verdict', () => {
-  it('explains the whole difference in duration within a tenth, and leaves out no more than that of longer or of shorter parts', () => {
+  it('explains at least nine tenths of the difference in duration, and leaves out no more than a tenth of the longer or of the shorter parts', () => {
     fc.assert(
       fc.property(stages, stages, fc.constantFrom(1, 0.1, 7.3), fc.boolean(), (own, other, unit, isSame) => {
-        // The earlier run has either the same jobs with other durations, or also other jobs.
+        // The earlier run has either the same jobs with other durations, or additional jobs as well.
         const before = pipelineOf(other, unit)
         const same = other.map((some, at) => some.map((one, index) => own[at]?.[index] ?? one))
         const given = pipelineOf(isSame ? same : own, unit)
@@ -246,7 +246,7 @@ describe('the sentence of a verdict', () => {
     )
   })
 
-  it('cuts the sentence of a verdict between two words after 500 characters', () => {
+  it('truncates the sentence of a verdict between two words after 500 characters', () => {
     const jobs = [1, 2, 3].map(id =>
       job(id, `${id} ${'word '.repeat(60).trim()}`, { from: 0, to: 9 }, { status: 'failed' }),
     )
@@ -264,7 +264,7 @@ describe('the verdict on a job', () => {
     return verdict && verdictSentence(verdict)
   }
 
-  it("names a job's wait for a runner and its sections", () => {
+  it("names a job's wait for a runner, and its sections", () => {
     const section = (name: string, from: number, to: number) => ({ name, start: from * 1_000, end: to * 1_000 })
     expect(said(ended)).toBe('2 m 40 s: 2 m 00 s running, 40 s waiting for a runner')
     const sections = [section('npm ci', 50, 90), section('npm test', 90, 158)]
@@ -273,7 +273,7 @@ describe('the verdict on a job', () => {
     )
   })
 
-  it('compares a job with its usual duration and wait', () => {
+  it("compares a job's duration and wait with the usual ones", () => {
     expect(said({ ...ended, usual: { ms: 60_000, queueMs: 5_000 } })).toBe(
       '1 m 35 s slower than usual: 1 m 00 s more running, 35 s more waiting for a runner',
     )
@@ -293,7 +293,7 @@ describe('the verdict on a job', () => {
     expect(said({ ...failed, failureReason: 'job_execution_timeout' })).toBe('failed: job execution timeout')
   })
 
-  it('returns no verdict on a job that never ran or still runs', () => {
+  it('returns no verdict on a job that never ran or is still running', () => {
     expect(jobVerdict({ status: 'canceled' })).toBeUndefined()
     expect(jobVerdict({ ...ended, status: 'running' })).toBeUndefined()
   })

@@ -6,7 +6,7 @@ function changesOf(text: string): string[] {
   return mutantsOf('file.ts', text).map(({ change }) => change)
 }
 
-it('mutates a comparison by moving its boundary and by reversing the comparison', () => {
+it('mutates a comparison by shifting its boundary and by reversing it', () => {
   expect(changesOf('const isLate = age > limit')).toEqual(['> → >=', '> → <='])
 })
 
@@ -26,7 +26,7 @@ it('mutates the conditions of SQL statements', () => {
   ])
 })
 
-it('does not mutate comments, imports, types, logs and error messages', () => {
+it('does not mutate comments, imports, types, log calls or error messages', () => {
   const text = `
     // Greater > than 3.
     import { level } from './level-3.ts'
@@ -36,7 +36,7 @@ it('does not mutate comments, imports, types, logs and error messages', () => {
   expect(changesOf(text)).toEqual([])
 })
 
-it('a mutant differs from the code by one change of the text', () => {
+it('generates mutants that differ from the code by a single edit', () => {
   const [first] = mutantsOf('file.ts', 'a === b && c')
   expect(mutated('a === b && c', first!)).toBe('a !== b && c')
 })

@@ -1,4 +1,4 @@
-// Tests that webhook headers are found in the spellings of both vendors.
+// Tests that webhook headers are recognised in the spellings of both vendors.
 import { describe, expect, it } from 'vitest'
 import { headerOf } from '../../src/platform/vendor.ts'
 import { profiles } from '../../src/daemon/profile.ts'
@@ -15,7 +15,7 @@ describe('webhook headers', () => {
     expect(headerOf({ [header]: 'Pipeline Hook' }, 'Event', profile)).toBe('Pipeline Hook')
   })
 
-  it("prefers webhook headers in the profile's own spelling", () => {
+  it("prefers the webhook headers in the profile's own spelling", () => {
     const headers = { 'x-service-instance': 'https://service', 'x-gitlab-instance': 'https://lab' }
     expect(headerOf(headers, 'Instance', generic)).toBe('https://service')
     expect(headerOf(headers, 'Instance', gitlab)).toBe('https://lab')

@@ -1,4 +1,5 @@
-// Tests each place where texts from outside enter the daemon. Secrets are redacted there and control sequences removed, however the text hides them.
+// Tests each place where texts from outside enter the daemon. Secrets are redacted there and control sequences removed, however the text disguises
+// them.
 import { createServer } from 'node:http'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -70,7 +71,7 @@ const texts = hidden.map(({ text }) => text)
 const job = { id: 2, name: 'unit', start: 0, end: 60_000, status: 'failed' } as JobSnapshot
 const call = { priority: 'inside' as const }
 
-/** Creates a client of a platform that answers every request with this body. */
+/** Creates a client for a platform that responds to every request with this body. */
 async function platformWith(body: string | Uint8Array): Promise<CommandClient> {
   const port = await listen(createServer((_, response) => response.end(body)))
   return closeAfterTest(

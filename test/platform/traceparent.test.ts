@@ -1,11 +1,11 @@
-// Tests which of a pipeline's variables are read, and which invalid values are refused.
+// Tests which of a pipeline's variables are read, and which invalid values are rejected.
 import { describe, expect, it } from 'vitest'
 import { readVariables, readVariablesAlone } from '../../src/platform/wanted-facts.ts'
 import { validTraceparent } from '../../src/model/trace-context.ts'
 
 const good = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-describe('a traceparent of a pipeline', () => {
+describe('the traceparent of a pipeline', () => {
   it('accepts a traceparent of version 00 with nonzero ids', () => {
     expect(validTraceparent(good)).toBe(good)
     expect(validTraceparent(` ${good}\n`)).toBe(good)
@@ -43,7 +43,7 @@ describe('a traceparent of a pipeline', () => {
     '00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01',
     '00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01',
     `${good}-extra`,
-  ])('refuses an invalid traceparent: %o', text => {
+  ])('rejects an invalid traceparent: %o', text => {
     expect(validTraceparent(text)).toBeUndefined()
   })
 })
@@ -86,7 +86,7 @@ describe('the variables of a pipeline event', () => {
     expect([traceparent, isDebugTraced]).toEqual([undefined, false])
   })
 
-  it("stores of a pipeline's variables only the traceparent, the debug trace flag and those that are allowed by name", () => {
+  it("stores only a pipeline's traceparent, its debug trace flag and the variables on the allow list", () => {
     const stored = (names?: ReadonlySet<string>): unknown =>
       JSON.parse(
         JSON.stringify(

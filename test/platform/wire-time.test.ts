@@ -1,4 +1,4 @@
-// Tests every format of a time that the platform uses, and texts that are not times.
+// Tests every time format that the platform uses, and texts that are not times.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseWireTime } from '../../src/platform/wire-read.ts'
@@ -6,7 +6,7 @@ import { runs } from '../full.ts'
 
 const quarterPast = Date.UTC(2016, 7, 12, 15, 23, 28)
 
-describe('a time of the platform', () => {
+describe('a time from the platform', () => {
   it.each([
     ['2016-08-12 15:23:28 UTC', quarterPast],
     ['2016-08-12T15:23:28Z', quarterPast],
@@ -27,7 +27,7 @@ describe('a time of the platform', () => {
     ['2024-02-29 00:00:00 UTC', Date.UTC(2024, 1, 29)],
     ['1971-01-01 00:00:00 UTC', Date.UTC(1971, 0, 1)],
     ['2261-12-31 23:59:59 UTC', Date.UTC(2261, 11, 31, 23, 59, 59)],
-  ])('reads a time of the platform from the text %s', (text, millis) => {
+  ])('parses the time %s', (text, millis) => {
     expect(parseWireTime(text)).toBe(millis)
   })
 
@@ -56,18 +56,18 @@ describe('a time of the platform', () => {
     '2016-08-00 10:00:00 UTC',
     '+012016-08-12T15:23:28Z',
     '2016-08-12 15:23:28 UTC and more',
-  ])('reads no time from the text %o', text => {
+  ])('parses no time from the text %o', text => {
     expect(parseWireTime(text)).toBeUndefined()
   })
 
   it.each([undefined, null, 0, quarterPast, Number.NaN, true, {}, [], ['2016-08-12 15:23:28 UTC']])(
-    'reads no time from the value %o',
+    'parses no time from the value %o',
     value => {
       expect(parseWireTime(value)).toBeUndefined()
     },
   )
 
-  it('reads the same instant from any format and time zone', () => {
+  it('parses the same instant from any format and time zone', () => {
     const instant = fc.date({ min: new Date('1971-01-02'), max: new Date('2261-12-30'), noInvalidDate: true })
     fc.assert(
       fc.property(instant, fc.integer({ min: -14 * 60, max: 14 * 60 }), fc.boolean(), (date, zone, spaced) => {
@@ -83,7 +83,7 @@ describe('a time of the platform', () => {
     )
   })
 
-  it('reads from any text either no time or one in the valid range', () => {
+  it('parses from any text either no time or one in the valid range', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(Z| UTC)?$/)), text => {
         const time = parseWireTime(text)
@@ -94,7 +94,7 @@ describe('a time of the platform', () => {
   })
 })
 
-it('checks times in the common format as carefully as in other formats', () => {
+it('validates times in the common format as strictly as those in other formats', () => {
   const twoDigits = (max: number): fc.Arbitrary<string> => fc.nat(max).map(number => String(number).padStart(2, '0'))
   const date = fc.tuple(
     fc.integer({ min: 1960, max: 2270 }).map(String),

@@ -1,5 +1,5 @@
-// Tests the files of a release for machines without npm. Unpacked into an empty folder, they run without other files. The test is part of the long
-// form, because Node's binary comes from the registry. `.ci/release` installs the Debian package in a clean Debian.
+// Tests the release files for machines without npm. Unpacked into an empty folder, they run without any other files. The test is part of the long
+// form, because Node's binary is downloaded from the registry. `.ci/release` installs the Debian package in a clean Debian.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ if (isFull && !canBuild)
   process.stderr.write('No registry answers, or this is not Linux on x64: the release files are not built.\n')
 
 it.skipIf(!canBuild)(
-  'the tarball of a release runs the daemon on a machine without Node and npm, and matches its checksum',
+  'ships a release tarball that runs the daemon on a machine without Node and npm, and that matches its checksum',
   async () => {
     needDist()
     using folder = emptyFolder()
@@ -39,7 +39,7 @@ it.skipIf(!canBuild)(
     run(folder.path, 'tar', 'xzf', `${name}.tar.gz`)
     const program = path.join(folder.path, name, 'bin/pipespan')
     const [port = 0, admin = 0] = await freePorts(2)
-    // The environment has no PATH, so the shell uses its own default, and no variable of this machine.
+    // The environment has no PATH, so the shell uses its own default, and no variables from this machine.
     const env = { PIPESPAN_LISTEN: `127.0.0.1:${port}`, PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${admin}` }
     const daemon = spawn(program, ['serve'], { cwd: folder.path, env, stdio: 'ignore' })
     const isReady = async (): Promise<boolean> =>

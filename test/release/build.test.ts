@@ -1,4 +1,4 @@
-// Tests the message of the build if it cannot build. npm shows the message when it installs a clone.
+// Tests the build's message when it cannot build. npm shows the message when it installs the package from a Git clone.
 import { spawnSync } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { repository } from './install.ts'
 
-/** Runs the build in a folder without packages, as the npm with this user agent does. */
+/** Runs the build in a folder without packages, as npm with this user agent does. */
 function build(userAgent: string): string {
   const folder = temporaryFolder()
   for (const name of ['package.json', 'scripts'])
@@ -17,11 +17,11 @@ function build(userAgent: string): string {
   return stderr
 }
 
-it('the build reports that Node.js is too old if npm has left out the bundler for it', () => {
+it('reports that Node.js is too old if npm has left out the bundler for that reason', () => {
   expect(build('npm/9.2.0 node/v18.20.4 linux x64')).toContain('npm runs on Node.js 18')
   expect(build('npm/9.2.0 node/v18.20.4 linux x64')).toContain('Use Node.js 20 or newer')
 })
 
-it('the build reports how to install the bundler if it is missing for another reason', () => {
+it('reports how to install the bundler if it is missing for another reason', () => {
   expect(build('npm/11.0.0 node/v24.0.0 linux x64')).toContain('Run `npm ci`')
 })

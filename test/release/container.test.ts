@@ -1,4 +1,4 @@
-// Tests the image that `.ci/image` has built. It is started like a container: with a read-only root, a small tmpfs as its volume, and its own user.
+// Tests the image built by `.ci/image`. It is started as a container would be: with a read-only root, a small tmpfs as its volume, and its own user.
 // The test sends a webhook and receives its trace; it also runs the script of deploy/ci in the image.
 import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
 import type { Readable } from 'node:stream'
@@ -57,14 +57,14 @@ function inContainer(
   const own = Object.fromEntries(image.Env.map(pair => pair.split(/=(.*)/s, 2) as [string, string]))
   const inside = ['--mount', 'sh', '-eu', '-c', asContainer, 'sh', root, image.User, account]
   return spawn('/usr/bin/unshare', [...inside, ...command], {
-    // Node is found by the PATH of the image.
+    // Node is found through the image's PATH.
     env: { ...own, ...env, PATH: `${own.PATH ?? '/usr/local/bin'}:/usr/sbin:/usr/bin:/sbin:/bin` },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }
 
 it.skipIf(config === undefined)(
-  'the job of deploy/ci runs in the image, and replaces the token in the Kubernetes Secret',
+  'runs the job of deploy/ci in the image, which replaces the token in the Kubernetes Secret',
   async () => {
     const text = readFileSync(path.join(repository, 'deploy/ci/token-rotation.yml'), 'utf8')
     const { 'rotate ingest token': job } = parse(text) as {
@@ -99,7 +99,7 @@ it.skipIf(config === undefined)(
 )
 
 it.skipIf(config === undefined)(
-  'the image runs as its own user on a read-only root, and exports the trace of a webhook',
+  'runs the image as its own user on a read-only root, and exports the trace of a webhook',
   async () => {
     const image = imageConfig()
     expect(image).toMatchObject({ User: '65532:65532', WorkingDir: '/app', Volumes: { '/data': {} } })

@@ -1,4 +1,4 @@
-// Tests the container image without a container: the files that the Dockerfile copies are started as it specifies, by an unprivileged user in a
+// Tests the container image without a container: an unprivileged user starts the files that the Dockerfile copies, as the Dockerfile specifies, in a
 // read-only folder.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ const dockerfile = readFileSync(path.join(repository, 'Dockerfile'), 'utf8').rep
 const stage = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))
 const isRoot = process.getuid?.() === 0
 
-/** Returns the arguments of an instruction in the last stage of the Dockerfile. */
+/** Returns the arguments of an instruction in the Dockerfile's last stage. */
 function description(instruction: string): string {
   return new RegExp(`^(?:${instruction}) +(.*)$`, 'm').exec(stage)?.[1] ?? ''
 }
@@ -23,7 +23,7 @@ function pairs(text: string): Record<string, string> {
 }
 
 describe('the Dockerfile', () => {
-  it('labels the image with the description of the package', () => {
+  it('labels the image with the package description', () => {
     const { version, license } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as {
       version: string
       license: string
@@ -35,7 +35,7 @@ describe('the Dockerfile', () => {
     })
   })
 
-  it('builds and runs on one base image, pinned by its digest, with the same version of Node as the tests', () => {
+  it('uses one base image, pinned by digest, to build and to run, with the same Node version as the tests', () => {
     const { devDependencies } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>
     }
@@ -44,19 +44,19 @@ describe('the Dockerfile', () => {
     expect(image).toContain(`node:${devDependencies.node}-`)
     const stages = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, from]) => from)
     expect(stages).toEqual(['${NODE_IMAGE}', '${NODE_IMAGE}'])
-    // The commands that update the base image name the same version.
+    // The documented commands that update the base image use the same version.
     const operating = readFileSync(path.join(repository, 'docs/operating.md'), 'utf8')
     for (const text of [dockerfile, operating]) {
       expect(new Set(text.match(/node:\d[\w.]*-bookworm-slim/g))).toEqual(new Set([image.replace(/@.*/, '')]))
     }
   })
 
-  it('runs the image as a user that is given by number, so that Kubernetes can verify that it is not root', () => {
+  it('runs the image as a numeric user, so that Kubernetes can verify that the user is not root', () => {
     expect(description('USER')).toBe('65532:65532')
   })
 })
 
-describe('the content of the image', () => {
+describe('the contents of the container image', () => {
   let folder: Folder
   let app: string
   let data: string
@@ -69,7 +69,7 @@ describe('the content of the image', () => {
     makeReadOnly(app)
     chmodSync(data, 0o700)
     if (isRoot) chownSync(data, 65532, 65532)
-    // Node is copied to a folder that the other user can access, wherever this checkout is.
+    // Node is copied to a folder that the other user can access, wherever this checkout is located.
     node = path.join(folder.path, 'node')
     copyFileSync(process.execPath, node)
     chmodSync(node, 0o755)

@@ -1,4 +1,4 @@
-// Installs the package as users and images do, in separate folders, from the dist that `npm ci` or `npm run build` has built.
+// Installs the package as users and images do, in separate folders, from the dist folder built by `npm ci` or `npm run build`.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -28,7 +28,7 @@ export function emptyFolder(): Folder {
   return { path: folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** Runs a program with the current Node first in the PATH. If it fails, throws an error with its output. */
+/** Runs a program with the current Node first in the PATH. If the program fails, throws an error with its output. */
 export function run(cwd: string, program: string, ...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', env: ours() })
   if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}: ${stdout}${stderr}`)
@@ -42,7 +42,7 @@ function ours(): NodeJS.ProcessEnv {
 /** Runs `npm pack`, and installs the package into a folder that contains nothing else. Returns npm's warnings. */
 export function installPacked(folder: string): string {
   needDist()
-  // The package is packed in a copy, because packing changes the manifest for a moment, while other tests read it.
+  // The package is packed from a copy, because packing changes the manifest for a moment, while other tests read it.
   const clone = subfolder(folder, 'clone')
   for (const name of ['package.json', 'scripts', 'dist', 'config', 'docs', 'LICENSE', 'README.md', 'CHANGELOG.md'])
     cpSync(path.join(repository, name), path.join(clone, name), { recursive: true })
@@ -74,7 +74,7 @@ export function copyImage(folder: string): void {
   }
 }
 
-/** The environment without the variables that `npm test` adds for its own package, and without settings of a daemon. */
+/** The environment without the variables that `npm test` adds for its own package, and without a daemon's settings. */
 const foreign = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(npm_(package|lifecycle|command)|PIPESPAN_|OTEL_)/i.test(name)),
 )
@@ -95,7 +95,7 @@ export function makeReadOnly(folder: string): void {
   chmodSync(folder, 0o555)
 }
 
-/** Returns the size of all files in the folder and its subfolders, bytes. */
+/** Returns the total size of all files in the folder and its subfolders, bytes. */
 export function sizeOf(folder: string): number {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map(entry => lstatSync(path.join(folder, entry)))

@@ -1,4 +1,5 @@
-// Tests the package as npm would publish it: it installs into an empty folder and runs there. The test is part of the long form, because npm is slow.
+// Tests the package as npm would publish it: it can be installed into an empty folder, and runs there. The test is part of the long form, because npm
+// is slow.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -16,11 +17,11 @@ describe.runIf(isFull)('the npm package', () => {
   }, 180_000)
   afterAll(() => folder[Symbol.dispose](), 180_000)
 
-  it("prints the package's version", () => {
+  it('prints the package version', () => {
     expect(run(folder.path, 'npx', '--no-install', 'pipespan', '--version')).toBe(`${version}\n`)
   })
 
-  it('installs the npm package without a warning about its scripts or engine', () => {
+  it('installs the npm package without warnings about its scripts or engine', () => {
     expect(warnings).not.toMatch(/pipespan|EBADENGINE|install-scripts/)
   })
 
@@ -30,7 +31,7 @@ describe.runIf(isFull)('the npm package', () => {
     ])
   })
 
-  it('validates the example configuration that it contains', () => {
+  it('validates the example configuration shipped in the npm package', () => {
     const example = 'node_modules/pipespan/config/pipespan.example.yaml'
     expect(run(folder.path, 'npx', '--no-install', 'pipespan', 'config', 'check', example)).toContain('is valid')
   })
@@ -40,7 +41,7 @@ describe.runIf(isFull)('the npm package', () => {
     expect(said).toMatch(/10 pipelines with \d+ jobs drawn/)
   })
 
-  it('contains no sources, tests or secrets', () => {
+  it('ships no sources, tests or secrets in the npm package', () => {
     const files = readdirSync(path.join(folder.path, 'node_modules/pipespan'), { recursive: true, encoding: 'utf8' })
     const own = files.filter(file => !file.startsWith('node_modules'))
     expect(own.filter(file => /^(src|test|scripts|\.)/.test(file) || /\.(pem|key|env)$/.test(file))).toEqual([])

@@ -1,4 +1,4 @@
-// Tests the files of the npm package, according to npm's own list. Every file that the package's documents link to must be in it.
+// Tests the files in the npm package, according to npm's own list. It must include every file to which the package's documents link.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -18,7 +18,7 @@ function packedFiles(): string[] {
 describe('the packed npm package', () => {
   const files = packedFiles()
 
-  it('contains the systemd unit and the manifests that its documents name', () => {
+  it('contains the systemd unit and the manifests that its documents mention', () => {
     for (const file of [
       'deploy/systemd/pipespan.service',
       'deploy/compose/compose.yaml',
@@ -28,11 +28,11 @@ describe('the packed npm package', () => {
       expect(files).toContain(file)
   })
 
-  it('contains no part of the Helm chart, whose symbolic links npm leaves out; a release has the chart as a separate file', () => {
+  it('contains no part of the Helm chart, because npm omits its symbolic links; a release has the chart as a separate file', () => {
     expect(files.filter(file => file.startsWith('deploy/helm/'))).toEqual(['deploy/helm/pipespan/README.md'])
   })
 
-  it('has no link in its documents to a file outside of the package', () => {
+  it('has no links in its documents to files outside the package', () => {
     const known = new Set(files.flatMap(file => [file, ...foldersOf(file)]))
     const pages = files.filter(file => file.endsWith('.md'))
     expect(pages.length).toBeGreaterThan(20)

@@ -1,5 +1,5 @@
-// Tests what a release refuses before it publishes anything, and how it is prepared. `.ci/release` runs a release dry, and starts everything that it
-// builds.
+// Tests which faults abort a release before it publishes anything, and how a release is prepared. `.ci/release` performs a dry run of a release, and
+// starts everything it builds.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -23,7 +23,7 @@ function cloneIn(folder: string): string {
 
 const to = ['--image', 'registry.example.com/pipespan', '--charts', 'oci://registry.example.com/charts']
 
-/** Applies and commits `change` to a file in a clone, and returns the message with which the release is refused. */
+/** Applies and commits `change` to a file in a clone, and returns the message with which the release aborts. */
 function refusals(file: string, change: (text: string) => string): string {
   using folder = emptyFolder()
   const clone = cloneIn(folder.path)
@@ -37,15 +37,15 @@ function refusals(file: string, change: (text: string) => string): string {
   return stderr
 }
 
-describe('a release of the product', () => {
-  it('refuses a release while the changelog has changes under Unreleased', () => {
+describe('a product release', () => {
+  it('aborts a release while the changelog has entries under Unreleased', () => {
     const stderr = refusals('CHANGELOG.md', text =>
       text.replace('## Unreleased\n', '## Unreleased\n\n### Fixed\n\n- One.\n'),
     )
     expect(stderr).toContain('refused: CHANGELOG.md has changes under Unreleased')
   })
 
-  it('refuses a release if the changelog has no dated heading for the version', () => {
+  it('aborts a release if the changelog has no dated heading for the version', () => {
     const stderr = refusals('CHANGELOG.md', () => '# Changelog\n\n## Unreleased\n\n## 99.0.0 - 2026-01-01\n')
     expect(stderr).toContain(`CHANGELOG.md has no heading \`## ${version} - DATE\``)
   })
@@ -57,13 +57,13 @@ describe('a release of the product', () => {
     ['deploy/helm/pipespan/Chart.yaml', 'appVersion: '],
     ['docs/releasing.md', 'pipespan-'],
     ['Dockerfile', 'image.version="'],
-  ])('refuses a release if the file %s has another version', (file, before) => {
+  ])('aborts a release if the file %s has another version', (file, before) => {
     expect(refusals(file, text => text.replace(before + version, `${before}99.0.0`))).toContain(
       `${file} has version 99.0.0, not ${version}`,
     )
   })
 
-  it('prepares a release by writing the version into all files, and the date into the heading of the changelog', () => {
+  it('prepares a release by writing the version into all files, and the date into the changelog heading', () => {
     using folder = emptyFolder()
     const clone = cloneIn(folder.path)
     const changelog = path.join(clone, 'CHANGELOG.md')
@@ -81,7 +81,7 @@ describe('a release of the product', () => {
   })
 })
 
-it('refuses a release without the options --image and --charts', () => {
+it('aborts a release without the options --image and --charts', () => {
   const { status, stdout, stderr } = release(repository)
   expect([status, stdout, stderr]).toEqual([2, '', 'Give --image NAME and --charts oci://….\n'])
 })

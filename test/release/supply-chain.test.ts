@@ -1,5 +1,5 @@
-// Tests the supply chain of the product: the origin of its packages, the scripts that they may run when they are installed, and the known
-// vulnerabilities of those that ship.
+// Tests the product's supply chain: the origin of its packages, the scripts that they may run during installation, and known vulnerabilities in the
+// packages that ship.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, cpSync, readdirSync, readFileSync } from 'node:fs'
@@ -43,13 +43,13 @@ describe('the lock file', () => {
     ['with a weak check sum', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, /no SHA-512/],
     ['that runs a script', { hasInstallScript: true }, /runs a script/],
     ['that is a link out of here', { link: true, resolved: '../zod' }, /link out/],
-  ])('refuses a lock file that contains a package %s', (_, change, description) => {
+  ])('rejects a lock file that contains a package %s', (_, change, description) => {
     const packages = { ...lock.packages, [place]: { ...lock.packages[place], ...change } }
     expect(faultsOf({ ...lock, packages }, manifest)).toEqual([expect.stringMatching(description)])
   })
 
   it.each(['^4.6.7', 'latest', 'github:colinhacks/zod', 'file:../zod', 'npm:other@1.0.0'])(
-    'refuses a lock file if package.json requests the version %s instead of an exact one',
+    'rejects a lock file if package.json requests the version %s instead of an exact one',
     wish => {
       const devDependencies = { ...manifest.devDependencies, zod: wish }
       const packages = { ...lock.packages, '': { ...lock.packages[''], devDependencies } }
@@ -58,30 +58,33 @@ describe('the lock file', () => {
     },
   )
 
-  it('refuses a lock file that differs from package.json', () => {
+  it('rejects a lock file that differs from package.json', () => {
     const devDependencies = { ...manifest.devDependencies, zod: '1.0.0' }
     expect(faultsOf(lock, { ...manifest, devDependencies })).toEqual([expect.stringContaining('differ')])
   })
 })
 
 describe('a production install', () => {
-  it.runIf(isFull)('installs no package and so runs no script, because all code that ships is in the bundle', () => {
-    const production = Object.entries(lock.packages).filter(([place, { dev, link }]) => place !== '' && !dev && !link)
-    expect(production).toEqual([])
-    using folder = emptyFolder()
-    const copy = path.join(folder.path, 'pipespan')
-    mkdirSync(copy)
-    for (const name of ['package.json', 'package-lock.json', 'scripts', 'dist', 'config']) {
-      cpSync(path.join(repository, name), path.join(copy, name), { recursive: true })
-    }
-    run(copy, 'npm', 'ci', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error')
-    expect(existsSync(path.join(copy, 'node_modules', 'protobufjs'))).toBe(false)
-    expect(run(copy, process.execPath, 'dist/main.js', '--version')).toBe(`${String(manifest.version)}\n`)
-  })
+  it.runIf(isFull)(
+    'installs no package and therefore runs no script, because all code that ships is in the bundle',
+    () => {
+      const production = Object.entries(lock.packages).filter(([place, { dev, link }]) => place !== '' && !dev && !link)
+      expect(production).toEqual([])
+      using folder = emptyFolder()
+      const copy = path.join(folder.path, 'pipespan')
+      mkdirSync(copy)
+      for (const name of ['package.json', 'package-lock.json', 'scripts', 'dist', 'config']) {
+        cpSync(path.join(repository, name), path.join(copy, name), { recursive: true })
+      }
+      run(copy, 'npm', 'ci', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error')
+      expect(existsSync(path.join(copy, 'node_modules', 'protobufjs'))).toBe(false)
+      expect(run(copy, process.execPath, 'dist/main.js', '--version')).toBe(`${String(manifest.version)}\n`)
+    },
+  )
 })
 
 describe('the bill of materials', () => {
-  it('names every package that the sources import', () => {
+  it('lists every package that the sources import', () => {
     const folder = path.join(repository, 'src')
     const texts = readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter(file => file.endsWith('.ts'))
@@ -95,20 +98,20 @@ describe('the bill of materials', () => {
     expect([...packages].filter(name => !names.has(name))).toEqual([])
   })
 
-  it.runIf(isFull)('names every package whose code is in the bundle, and no other package', async () => {
+  it.runIf(isFull)('lists every package whose code is in the bundle, and no other package', async () => {
     const packages = new Set((await bundledFiles()).flatMap(file => packageOf(file) ?? []))
     expect(packages.size).toBeGreaterThan(50)
     expect(bill().components.map(({ name, version }) => `${name} ${version}`)).toEqual([...packages].sort())
   })
 
-  it("contains no second HTTP framework: only the server side of the MCP SDK's protocol ships", () => {
+  it('contains no second HTTP framework: of the MCP SDK, only the server side of the protocol ships', () => {
     const names = bill().components.map(({ name }) => name)
     expect(names).toContain('@modelcontextprotocol/sdk')
     for (const other of ['express', 'hono', '@hono/node-server', 'jose', 'eventsource', 'cross-spawn'])
       expect(names).not.toContain(other)
   })
 
-  it("has the lock file's checksum for each package, and none of the packages runs a script when it is installed", () => {
+  it("has the lock file's checksum for each package, none of which runs an install script", () => {
     const { components } = bill()
     expect(components.filter(({ hashes }) => hashes?.length !== 1)).toEqual([])
     const names = new Set(components.map(({ name }) => name))
@@ -146,8 +149,8 @@ function packageOf(source: string): string | undefined {
   return `${name} ${version}`
 }
 
-describe('the audit of the packages', () => {
-  it('reports clearly that nothing was audited when the registry gives no answer', async () => {
+describe('the package audit', () => {
+  it('reports clearly that nothing was audited when the registry does not respond', async () => {
     expect(await audited(404, { error: 'not here' })).toMatchObject({ code: 3, stderr: /NOT AUDITED/ })
   })
 
@@ -167,7 +170,7 @@ function advisory(name: string): object {
   }
 }
 
-/** Runs the audit with a registry that gives these answers. */
+/** Runs the audit against a registry that returns this status and these advisories. */
 async function audited(status: number, advisories: object): Promise<{ code: number; stdout: string; stderr: string }> {
   const registry = createServer((request, answer) => {
     request.resume().once('end', () => {

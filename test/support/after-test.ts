@@ -1,4 +1,4 @@
-// Closes or removes, after a test, the resources that the test has opened.
+// Closes or removes the resources that a test has opened, once the test is over.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -8,7 +8,10 @@ import type { AddressInfo, Server } from 'node:net'
 type Closable =
   { close(): unknown } | { dispose(): unknown } | { kill(): unknown } | { destroy(): unknown } | AsyncDisposable
 
-/** Closes the resource when the test is over, and returns it. Resources are closed in reverse order of opening. Also for use in `beforeEach`. */
+/**
+ * Closes the resource when the test is over, and returns it. Resources are closed in the reverse order of opening. May also be called in
+ * `beforeEach`.
+ */
 export function closeAfterTest<T extends Closable>(opened: T): T {
   onTestFinished(async () => {
     if ('close' in opened) await opened.close()
@@ -27,7 +30,7 @@ export function temporaryFolder(): string {
   return folder
 }
 
-/** Starts a server that listens until the test is over. Resolves to its local port. */
+/** Starts a server that listens until the test is over. Resolves to its local port number. */
 export async function listen(server: Server & { closeAllConnections?(): void }): Promise<number> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {

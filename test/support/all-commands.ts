@@ -1,4 +1,4 @@
-// All commands of the program, such as `tokens list`, as the program itself defines them.
+// All commands of the program, such as `tokens list`, as defined by the program itself.
 import { buildProgram } from '../../src/commands/program.ts'
 import type { Command } from 'commander'
 

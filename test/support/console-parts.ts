@@ -1,4 +1,4 @@
-// Describes what the features add to the console. There is no daemon, so no part may read anything from it.
+// Describes what the features add to the console. There is no daemon, so no part may read anything from one.
 import { apiRoutes } from '../../src/console/api/api.ts'
 import { features } from '../../src/features.ts'
 import { siteOf } from '../../src/console/site.ts'
@@ -8,15 +8,15 @@ const parts = await Promise.all(features.map(async one => one.console?.({} as ne
 
 export const consoleParts = parts.filter(part => part !== undefined)
 
-/** The parts from which pages and routes are described. */
+/** The console parts from which pages and routes are described. */
 export const noParts = { fillings: consoleParts.flatMap(({ fills = [] }) => fills) } as unknown as PagesParts
 
 const settings = { adminToken: () => undefined }
-/** All pages, and all routes of the JSON API. */
+/** All console pages, and all routes of the JSON API. */
 export const allPages = siteOf(noParts, settings, consoleParts)
 export const allRoutes = apiRoutes(noParts, settings, consoleParts)
 
-/** The addresses of pages about all projects, which need no id or name in their path. */
+/** The addresses of pages for all projects, which need no id or name in their path. */
 export const pageAddresses = allPages.map(({ path }) => path).filter(path => !/:|confirm/.test(path))
 export const answerAddresses = allRoutes
   .filter(({ method, path }) => method === 'GET' && !path.includes(':'))

@@ -1,4 +1,5 @@
-// Counts figures over time at once instead of some seconds later, for tests of the pages that show them. Without that feature, nothing is counted.
+// Updates figures over time at once instead of some seconds later, for tests of the pages that show them. Without the trends feature, nothing is
+// counted.
 import { createSteps } from '../../src/core/store/maintenance/steps.ts'
 import { features } from '../../src/features.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -12,10 +13,10 @@ import type { SharedStore } from '../../src/core/store/ports/store.ts'
 const trends = features.find(({ name }) => name === 'trends')
 const withFigures = features.filter(({ name }) => ['trends', 'regressions'].includes(name))
 
-/** The step with which the feature of trends counts snapshots. */
+/** The step in which the trends feature counts snapshots. */
 export const counting: LineStep = trends?.lineStep?.({} as never, {} as never) ?? {}
 
-/** Returns the counts that a snapshot adds when it is sent. */
+/** Returns the counts that a snapshot adds when it is exported. */
 export function countedIn(run: Run, chunks: readonly Chunk[]): Reports[] {
   return chunks.flatMap(chunk => counting.onSnapshot?.(chunk, { run, isSent: true }) ?? [])
 }
@@ -39,7 +40,7 @@ export async function countFigures(store: Pick<SharedStore, 'on'>): Promise<void
   if (failures.length > 0) throw new Error(JSON.stringify(failures))
 }
 
-/** Deletes figures that are older than `keep`, ms. Resolves to the number of deleted figures. */
+/** Deletes figures older than `keep` (ms). Resolves to the number of deleted figures. */
 export async function pruneFigures(store: Pick<SharedStore, 'on'>, keep: number, now: number): Promise<number> {
   const steps = createSteps(async () => true, { now: () => now, sleep: async () => undefined })
   const times = { keepFigures: keep, retention: keep, remember: keep }

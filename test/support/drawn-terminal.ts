@@ -1,5 +1,5 @@
-// Runs a program on a pseudo terminal, and reads the lines that a user would see there. It needs python3, whose standard library supports pseudo
-// terminals.
+// Runs a program on a pseudo-terminal, and reads the lines that a user would see there. It needs python3, whose standard library supports
+// pseudo-terminals.
 import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import path from 'node:path'
 
@@ -36,7 +36,7 @@ export class DrawnTerminal {
     return this.#written
   }
 
-  /** The lines of the last screen. `top` draws each screen from the upper left corner. Colours are left out. */
+  /** The lines of the last screen. `top` draws each screen from the upper left corner. Colours are removed. */
   get lines(): string[] {
     const picture = this.#written.split('\x1b[H').at(-1) ?? ''
     return picture.replace(/\x1b\[[?\d;]*[a-zA-Z]/g, '').split(/\r?\n/)

@@ -10,25 +10,25 @@ import { defaultInstance } from '../../src/simulator/platform/world.ts'
 
 export interface GenerateOptions {
   readonly seed: number
-  /** The scenarios of the pipelines, which are used in turn. */
+  /** The scenarios for the pipelines, which are used in turn. */
   readonly scenarios: readonly [ScenarioName, ...ScenarioName[]]
-  /** Number of pipelines that are started, not counting those that they trigger. */
+  /** The number of pipelines that are started, not counting those that they trigger. */
   readonly pipelines: number
-  /** When the first pipeline starts, Unix ms. */
+  /** The start time of the first pipeline, Unix ms. */
   readonly start?: number | undefined
-  /** Seconds between the end of one pipeline and the start of the next. The default is 5. */
+  /** The number of seconds between the end of one pipeline and the start of the next. Default: 5. */
   readonly pause?: number | undefined
   readonly firstIds?: FirstIds | undefined
   readonly instance?: string | undefined
-  /** Whether the payloads are those of the newest platform, see `PayloadOptions.newest`. The default is true. */
+  /** Whether the payloads are those of the newest platform version (see `PayloadOptions.newest`). Default: true. */
   readonly newest?: boolean | undefined
 }
 
-/** A pipeline with all pipelines that it triggered. */
+/** A pipeline with all the pipelines that it triggered. */
 export interface GeneratedFamily {
   /** The deliveries of the family, in the order in which the platform sends them. */
   readonly deliveries: readonly Delivery[]
-  /** The pipelines of the family. The one that was started comes first. */
+  /** The pipelines of the family, with the root first. */
   readonly pipelines: readonly PipelineTruth[]
 }
 

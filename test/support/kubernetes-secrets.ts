@@ -1,4 +1,5 @@
-// A stand-in for the Kubernetes API with one Secret. It supports GET and JSON merge PATCH over HTTPS, versions, RBAC, and Status objects.
+// A stand-in for the Kubernetes API with a single Secret. It supports GET and JSON merge PATCH over HTTPS, resource versions, RBAC, and Status
+// objects.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
@@ -19,22 +20,22 @@ interface MergePatch {
 }
 
 export interface KubernetesSecrets {
-  /** The environment variables of a pod. */
+  /** The environment variables that a pod would have. */
   readonly env: Record<string, string>
   readonly accountFolder: string
-  /** The service account's token that the API accepts. A test changes it, as the kubelet does when it renews the token. */
+  /** The service account token that the API accepts. A test changes it, as the kubelet does when it rotates the token. */
   accountToken: string
   /** The verbs that the service account's Role allows. */
   verbs: readonly ('get' | 'patch')[]
   /** The Secret; undefined if it does not exist. */
   secret: SecretBody | undefined
-  /** Returns the decoded value of a key of the Secret. */
+  /** Returns the decoded value of a key in the Secret. */
   value(key: string): string
   /** Creates a new version of the Secret, like another writer that changes annotations or labels. */
   touch(): void
   /** Called before a PATCH is applied, so that a test can change the Secret first. */
   beforePatch: () => void
-  /** The content types of the patches, in the order of arrival. */
+  /** The content types of the patches, in order of arrival. */
   readonly patchTypes: string[]
   close(): Promise<void>
 }
@@ -100,7 +101,7 @@ export async function startKubernetes(name = 'pipespan/ingest'): Promise<Kuberne
     return shown(api.secret)
   }
 
-  // The keep-alive timeout is longer than any client keeps a connection, so that no client sends into a connection that is being closed.
+  // The keep-alive timeout is longer than any client keeps a connection open, so that no client sends a request on a connection that is being closed.
   const server = createServer({ cert, key, keepAliveTimeout: 300_000 }, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))

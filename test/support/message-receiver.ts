@@ -1,4 +1,4 @@
-// A receiver of notifications. It stores every message that it has accepted, and refuses messages on demand.
+// A notification receiver. It stores every message that it accepts, and rejects messages on demand.
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -10,11 +10,11 @@ export interface ReceivedMessage {
 }
 
 export class MessageReceiver {
-  /** The messages that were answered with 2xx. */
+  /** The messages to which the receiver responded with a 2xx status. */
   readonly accepted: ReceivedMessage[] = []
-  /** Number of messages that were answered with another status than 2xx. */
+  /** The number of messages to which the receiver responded with a status other than 2xx. */
   refused = 0
-  /** The HTTP status of all answers from now on. */
+  /** The HTTP status of all responses from now on. */
   status = 200
   #url = ''
   readonly #server = createServer((request, response) => {
@@ -45,7 +45,7 @@ export class MessageReceiver {
     return this.#url
   }
 
-  /** Closes the receiver. It may be called again. */
+  /** Closes the receiver. It may be called more than once. */
   async close(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise(resolve => this.#server.close(resolve))

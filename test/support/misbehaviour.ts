@@ -1,4 +1,4 @@
-// The faults of an OTLP backend that tests can order: which requests they affect, and how these are answered.
+// The faults of an OTLP backend that tests can inject: which requests they affect, and how the backend responds to these.
 import type { ServerResponse } from 'node:http'
 import { exportResponse, rpcStatus } from '../../src/simulator/otlp-messages.ts'
 import type { ReceivedRequest } from './otlp-decode.ts'
@@ -9,28 +9,28 @@ export type Fault =
       readonly kind: 'status'
       readonly status: number
       readonly headers?: Readonly<Record<string, string>> | undefined
-      /** The body of the answer, sent unchanged. By default, the body is a google.rpc.Status with `message`. */
+      /** The response body, sent unchanged. By default, the body is a google.rpc.Status with `message`. */
       readonly body?: string | Uint8Array | undefined
       readonly message?: string | undefined
     }
-  /** The answer is 2xx with these fields in `partial_success`, and the data counts as received. */
+  /** The response is a 2xx with these fields in `partial_success`, and the data counts as received. */
   | { readonly kind: 'partial'; readonly rejected: number; readonly message: string }
-  /** The request is read and never answered. */
+  /** The request is read, but no response is ever sent. */
   | { readonly kind: 'hang' }
-  /** The request is read, and then the connection is cut. */
+  /** The request is read, and then the connection is closed. */
   | { readonly kind: 'drop' }
-  /** The data counts as received, but the connection is cut before the answer, so the sender cannot know the outcome. */
+  /** The data counts as received, but the connection is closed before the response, so the sender cannot know the outcome. */
   | { readonly kind: 'lost-answer' }
-  /** The request is answered as usual, after `delay`. */
+  /** The response is the usual one, sent after `delay`. */
   | { readonly kind: 'slow' }
 
 export interface Misbehaviour {
   readonly fault: Fault
-  /** How long the fault (or the answer) is delayed, ms, or a promise that it waits for. */
+  /** How long the fault (or the response) is delayed, ms, or a promise for which it waits. */
   readonly delay?: number | Promise<unknown> | undefined
-  /** The number of affected requests after which the misbehaviour ends. Without it, the misbehaviour lasts until it is cancelled. */
+  /** The number of affected requests after which the misbehaviour ends. If undefined, the misbehaviour lasts until it is cancelled. */
   readonly times?: number | undefined
-  /** Whether a request is affected. Without this function, all requests are. */
+  /** Whether a request is affected. If undefined, all requests are affected. */
   readonly when?: ((request: ReceivedRequest) => boolean) | undefined
 }
 
@@ -39,7 +39,7 @@ interface Entry {
   left: number
 }
 
-/** The current misbehaviours. If several of them affect a request, the one that was ordered first applies. */
+/** The active misbehaviours. If several of them affect a request, the one that was added first applies. */
 export class Misbehaviours {
   readonly #ordered: Entry[] = []
 
@@ -70,7 +70,7 @@ export class Misbehaviours {
 
 const protobufType = 'application/x-protobuf'
 
-/** Answers a request that was accepted, completely or in part (OTLP specification, "OTLP/HTTP Response"). */
+/** Responds to a request that was accepted, completely or in part (OTLP specification, "OTLP/HTTP Response"). */
 export function answerAccepted(response: ServerResponse, partial?: { rejected: number; message: string }): void {
   const message =
     partial === undefined ? {} : { partialSuccess: { rejected: partial.rejected, errorMessage: partial.message } }

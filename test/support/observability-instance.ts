@@ -10,11 +10,11 @@ export interface StandInOptions {
   /** The shape of the token list, which the documentation does not specify. */
   readonly list?: 'bare' | 'tokens' | 'data'
   readonly ids?: 'numbers' | 'strings'
-  /** Whether the answer to a creation contains only the token, without its ID. */
+  /** Whether the response to a token creation contains only the token, without its ID. */
   readonly hideIds?: boolean
   /** Whether tokens are listed with their creation times. */
   readonly times?: boolean
-  /** The HTTP status with which the instance refuses to revoke the last valid token. */
+  /** The HTTP status with which the instance rejects a request to revoke the last valid token. */
   readonly lastStatus?: number
 }
 
@@ -25,14 +25,14 @@ interface IngestToken {
   readonly createdAt: string
 }
 
-/** How one answer fails. `lost`: the request takes effect, but the connection ends without an answer. */
+/** How a single request fails. `lost`: the request takes effect, but the connection is closed without a response. */
 export type Misbehaviour =
   | {
       readonly status: number
       readonly body?: string
       readonly type?: string
       readonly retryAfter?: string
-      /** Whether the request takes effect although its answer is an error. */
+      /** Whether the request takes effect although the response is an error. */
       readonly isDone?: true
     }
   | 'lost'
@@ -43,25 +43,25 @@ export interface ObservabilityInstance {
   readonly url: string
   readonly otlpUrl: string
   readonly apiKey: string
-  /** An API key whose role does not have the required permissions. */
+  /** An API key whose role lacks the required permissions. */
   readonly viewerKey: string
   enforced: boolean
-  /** All valid tokens, the oldest first. */
+  /** All valid tokens, oldest first. */
   readonly tokens: readonly IngestToken[]
-  /** All token values that were ever valid. */
+  /** The values of all tokens that were ever valid. */
   readonly issued: readonly string[]
-  /** Numbers of accepted and refused exports since the start, including empty exports. */
+  /** The numbers of accepted and rejected exports since the start, including empty exports. */
   readonly exports: { accepted: number; refused: number }
-  /** The spans of the accepted exports, in the order of arrival. */
+  /** The spans of the accepted exports, in order of arrival. */
   readonly spans: readonly ReceivedSpan[]
-  /** The credentials of each refused export, in the order of arrival. */
+  /** The credentials of each rejected export, in order of arrival. */
   readonly refusals: readonly { readonly at: number; readonly bearer: string | undefined }[]
   /** Adds a token, as another administrator or cluster would. */
   add(name: string): IngestToken
   remove(id: string): void
-  /** Makes one answer fail: the answer to the next request with this method whose path ends with `path`. */
+  /** Makes the next request with this method fail whose path ends with `path`. */
   misbehaveOnce(method: string, path: string, how: Misbehaviour): void
-  /** Called after a request has taken effect and before it is answered. */
+  /** Called after a request has taken effect and before the response is sent. */
   onDone: (method: string, path: string) => void
   close(): Promise<void>
 }
@@ -170,7 +170,8 @@ export async function startInstance(options: StandInOptions = {}): Promise<Obser
     response.end(how === 'truncated' ? text.slice(0, Math.ceil(text.length / 2)) : text)
   }
 
-  // The keep-alive timeout is longer than any sender keeps a connection, so that no sender uses a connection that is being closed and gets no answer.
+  // The keep-alive timeout is longer than any sender keeps a connection open, so that no sender uses a connection that is being closed and gets no
+  // response.
   const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))

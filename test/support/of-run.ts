@@ -1,10 +1,10 @@
-// Converts outbox entries into the form that tests need: the entries of runs, and entries that are delivered at once.
+// Converts outbox entries into the form that tests need: entries of runs, and entries that are delivered at once.
 import { isEvent, type AnyChunk } from '../../src/model/event.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { ExportQueue, OutboxEntry } from '../../src/core/store/ports/outbox.ts'
 import type { Store } from '../../src/core/store/ports/store.ts'
 
-/** Returns the chunk or event of an entry in a store that `stores.ts` opened. */
+/** Returns the chunk or event in an entry from a store that was opened by `stores.ts`. */
 export function chunkOf({ body }: Pick<OutboxEntry, 'body'>): AnyChunk {
   return JSON.parse(Buffer.from(body).toString()) as AnyChunk
 }
@@ -19,7 +19,7 @@ export function pipelineIdOf(entry: Pick<OutboxEntry, 'body'>): number {
   return chunkOfRun(entry).key.pipelineId
 }
 
-/** Delivers all due entries of the queue, and resolves to them. */
+/** Delivers all due entries of the queue, and resolves to these entries. */
 export async function deliver(
   { outbox }: Pick<Store, 'outbox'>,
   queue: ExportQueue = { destination: 'default', signal: 'traces' },

@@ -1,5 +1,5 @@
-// Decodes export requests into plain spans, metrics and log records, each with its resource and scope, and into the record that a receiver stores of
-// a request. It decodes the kinds of metrics that Pipespan sends: gauges, sums and histograms. Field names and numbers are those of
+// Decodes export requests into plain spans, metrics and log records, each with its resource and scope, and into the record of a request that a
+// receiver stores. It decodes the metric types that Pipespan sends: gauges, sums and histograms. Field names and numbers are those of
 // opentelemetry-proto; its packages are merged into one.
 import protobuf, { type Type } from 'protobufjs'
 import { logsRequest, root, traceRequest } from '../../src/simulator/otlp-messages.ts'
@@ -38,7 +38,7 @@ message Exemplar {
   root,
 )
 
-/** The value of an attribute. An int64 is a number if it is a safe integer, or else a bigint. */
+/** The value of an attribute. An int64 becomes a number if it is a safe integer, or else a bigint. */
 type PlainValue =
   | string
   | number
@@ -58,7 +58,7 @@ interface Int64 {
 }
 
 interface WireAnyValue {
-  /** The name of the set member of the oneof; undefined for OTLP's empty value. */
+  /** The name of the member that is set in the oneof; undefined for OTLP's empty value. */
   readonly value?: string
   readonly stringValue: string
   readonly boolValue: boolean
@@ -96,8 +96,8 @@ interface ScopeGroup {
 }
 
 /**
- * Decodes a request. `fields` are the names of its groups by resource, of their groups by scope, and of the items in these. Throws if the bytes are
- * not a request of this type.
+ * Decodes a request. `fields` contains the field names of its groups by resource, of their groups by scope, and of the items in these. Throws if the
+ * bytes are not a request of this type.
  */
 function decoded<Plain>(
   type: Type,
@@ -118,7 +118,7 @@ function decoded<Plain>(
 }
 
 /**
- * Converts attributes to a plain object. If two keys are equal, the later one is used, as in backends. The object has no prototype, so that
+ * Converts attributes to a plain object. If a key occurs twice, the later value is used, as in backends. The object has no prototype, so that
  * `__proto__` is an ordinary key.
  */
 function plainAttributes(list: WireAttributes = []): Attributes {
@@ -153,7 +153,7 @@ function plainInt(value: Int64): number | bigint {
   return Number.isSafeInteger(number) ? number : value.toBigInt()
 }
 
-/** Returns an id as lower-case hex; undefined for an empty id. */
+/** Returns an id in lower-case hex; undefined for an empty id. */
 function plainId(bytes: Uint8Array): string | undefined {
   return bytes.length === 0 ? undefined : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
 }
@@ -188,7 +188,7 @@ function plainSpan(span: WireSpan, context: Context) {
     spanId: plainId(span.spanId) ?? '',
     parentSpanId: plainId(span.parentSpanId),
     kind: kinds[span.kind] ?? ('unspecified' as const),
-    // The times of the span are exact in nanoseconds, and also given in milliseconds (Unix time).
+    // The span's times are exact in nanoseconds, and also available in milliseconds (Unix time).
     startNanos: startTimeUnixNano.toBigInt(),
     endNanos: endTimeUnixNano.toBigInt(),
     start: millisOf(startTimeUnixNano),
@@ -277,7 +277,7 @@ const temporalities = ['unspecified', 'delta', 'cumulative'] as const
 
 export type ReceivedMetric = Readonly<ReturnType<typeof plainMetric>>
 
-/** Converts a metric to its plain form. Metrics are distinguished by `kind`. A metric without data has the kind `empty`. */
+/** Converts a metric to its plain form. Metric types are distinguished by `kind`. A metric without data has the kind `empty`. */
 function plainMetric({ name, description, unit, data, gauge, sum, histogram }: WireMetric, context: Context) {
   const head = { name, description, unit, ...context }
   switch (data) {
@@ -304,7 +304,7 @@ function temporalityOf(code: number) {
 function pointHead(point: WirePoint) {
   return {
     attributes: plainAttributes(point.attributes),
-    // The start of the data point, exact in nanoseconds; 0 if it has none.
+    // The start time of the data point, exact in nanoseconds; 0 if it has none.
     startNanos: point.startTimeUnixNano.toBigInt(),
     nanos: point.timeUnixNano.toBigInt(),
     start: millisOf(point.startTimeUnixNano),
@@ -327,7 +327,7 @@ function histogramPoint(point: WireHistogramPoint) {
   return {
     ...pointHead(point),
     count: plainInt(point.count),
-    // An optional field that was not sent has its default on the prototype only.
+    // If an optional field was not sent, only the prototype has its default.
     sum: Object.hasOwn(point, 'sum') ? point.sum : undefined,
     min: Object.hasOwn(point, 'min') ? point.min : undefined,
     max: Object.hasOwn(point, 'max') ? point.max : undefined,
@@ -355,22 +355,22 @@ export interface Telemetry {
   readonly logs: readonly ReceivedLogRecord[]
 }
 
-/** One export request as the receiver recorded it: its content, its time, and its answer. */
+/** One export request as recorded by the receiver: its content, its time, and the response. */
 export interface ReceivedRequest extends Telemetry {
   readonly path: string
   readonly signal: Signal
   readonly headers: IncomingHttpHeaders
-  /** The number of bytes of the request's body, as sent. */
+  /** The size of the request's body in bytes, as sent. */
   readonly size: number
-  /** The number of bytes of the request's body after decompression. */
+  /** The size of the request's body in bytes, after decompression. */
   readonly plainSize: number
   /** The IDs of the spans, in the order in which they were sent. */
   readonly spanIds: readonly string[]
-  /** When the body of the request was complete, Unix ms. */
+  /** When the request's body was complete, Unix ms. */
   readonly at: number
-  /** The HTTP status of the answer; undefined while the request is not answered, and if the connection was cut. */
+  /** The HTTP status of the response; undefined before the response is sent, and if the connection was closed without one. */
   readonly status: number | undefined
-  /** Whether the data of the request counts as received. */
+  /** Whether the request's data counts as received. */
   readonly kept: boolean
 }
 

@@ -1,4 +1,4 @@
-// An OTLP/HTTP backend in memory. It accepts traces, metrics and logs, stores them in plain form, and misbehaves on demand. It is independent of
+// An in-memory OTLP/HTTP backend. It accepts traces, metrics and logs, stores them in plain form, and misbehaves on demand. It is independent of
 // pipelines. The demo has a simpler receiver of its own.
 import { closeAfterTest } from './after-test.ts'
 import { EventEmitter } from 'node:events'
@@ -19,15 +19,15 @@ import {
 } from './otlp-decode.ts'
 
 export interface ReceiverOptions {
-  /** The port of the receiver. The default is 0, which selects a free port. */
+  /** The port of the receiver. Default: 0, which selects a free port. */
   readonly port?: number | undefined
-  /** The required token. If set, requests without `Authorization: Bearer …` and this token are answered with 401. */
+  /** The required token. If set, requests without `Authorization: Bearer …` and this token are rejected with 401. */
   readonly token?: string | undefined
-  /** Whether the received data is stored. If false, it is only counted, for long loads. The default is true. */
+  /** Whether the received data is stored. If false, it is only counted, for long load tests. Default: true. */
   readonly keep?: boolean | undefined
 }
 
-/** The amount of data that was received so far, without refused requests. */
+/** The amount of data received so far, without rejected requests. */
 export interface ReceivedCounts {
   readonly requests: number
   readonly spans: number
@@ -43,16 +43,16 @@ const signals: ReadonlyMap<string, Signal> = new Map([
 const unzip = promisify(gunzip)
 
 /**
- * Variables for a daemon that must wait long for the receiver's answers, because the machine may be busy. If an answer is late, the outcome of the
- * send is unknown and the send is repeated. That is correct, but most tests do not test it.
+ * Environment variables for a daemon that must wait long for the receiver's responses, because the machine may be busy. If a response is late, the
+ * outcome of the send is unknown, and the send is repeated. That is correct, but most tests are not about it.
  */
 export const patient = { OTEL_EXPORTER_OTLP_TIMEOUT: '300000' }
 
 type Events = Record<'request' | 'received', [ReceivedRequest]> & { close: [] }
 
 /**
- * A receiver of exports. It emits `request` for every request that could be read, whatever its answer, and `received` for requests whose data was
- * stored. The arrays are in the order of arrival.
+ * A receiver for exports. It emits `request` for every request that could be read, whatever the response, and `received` for requests whose data was
+ * stored. Its arrays are in order of arrival.
  */
 export class OtlpReceiver extends EventEmitter<Events> {
   readonly spans: ReceivedSpan[] = []
@@ -70,7 +70,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
     this.setMaxListeners(0)
     this.#options = options
     this.demandToken(options.token)
-    // The keep-alive timeout is longer than any sender keeps a connection, so that no sender uses a connection that is being closed and does not
+    // The keep-alive timeout is longer than any sender keeps a connection open, so that no sender uses a connection that is being closed and does not
     // learn the outcome.
     this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
       this.#take(request, response).catch((error: unknown) => {
@@ -89,7 +89,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
     return receiver
   }
 
-  /** The base URL of the receiver for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  /** The receiver's base URL for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   get url(): string {
     return `http://127.0.0.1:${this.port}`
   }
@@ -119,8 +119,8 @@ export class OtlpReceiver extends EventEmitter<Events> {
   }
 
   /**
-   * Resolves as soon as `holds` returns true for the received data. It is called after every request. Rejects if nothing has arrived for `silence`
-   * ms, or if the receiver is closed. The error contains the amount of received data.
+   * Resolves as soon as `holds`, which is called after every request, returns true for the received data. Rejects if nothing has arrived for
+   * `silence` ms, or if the receiver is closed. The error contains the amount of received data.
    */
   async until(
     holds: (spans: readonly ReceivedSpan[], receiver: OtlpReceiver) => boolean,
@@ -161,7 +161,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
     this.#counts = noCounts
   }
 
-  /** Closes the receiver and cuts every connection. */
+  /** Closes the receiver and all connections. */
   async close(): Promise<void> {
     this.emit('close')
     await new Promise<void>(resolve => {
@@ -256,7 +256,7 @@ function pointsOf({ metrics }: Telemetry): number {
   return metrics.reduce((sum, { points }) => sum + points.length, 0)
 }
 
-/** Returns the fault of a request that is found before its body is examined. */
+/** Returns a fault of the request that can be detected before its body is read. */
 function problemOf(incoming: IncomingMessage, signal: Signal | undefined): StatusFault | undefined {
   if (signal === undefined) return notFound
   if (incoming.method !== 'POST') return { kind: 'status', status: 405, message: 'only POST is served' }
@@ -277,14 +277,14 @@ export async function startReceiver(options?: ReceiverOptions): Promise<OtlpRece
   return closeAfterTest(await OtlpReceiver.start(options))
 }
 
-/** Returns the IDs of the pipelines that arrived, in ascending order, each as often as it arrived. */
+/** Returns the IDs of the pipelines that arrived, in ascending order. A pipeline that arrived several times is repeated. */
 export function pipelinesAt({ spans }: Pick<OtlpReceiver, 'spans'>): number[] {
   return spans
     .flatMap(({ kind, attributes }) => (kind === 'server' ? [Number(attributes['pipeline.id'])] : []))
     .sort((a, b) => a - b)
 }
 
-/** Returns the newest value of a metric, summed over all its series: the counts of histograms, or the values of other metrics. */
+/** Returns the newest value of a metric, summed over all its series. For histograms, it sums their counts. */
 export function newest(receiver: OtlpReceiver, name: string): number {
   const series = new Map<string, { nanos: bigint; value: number }>()
   for (const metric of receiver.metrics) {

@@ -11,11 +11,11 @@ export const hasPrometheus = spawnSync('prometheus', ['--version']).error === un
 
 export interface Prometheus {
   query(promql: string): Promise<number | undefined>
-  /** Returns the number of series in the answer to a query. Throws Prometheus' error. */
+  /** Returns the number of series in a query result. Throws an error with Prometheus' message if the query fails. */
   count(promql: string): Promise<number>
-  /** Waits until the answer to a query is this number. */
+  /** Waits until a query returns this value. */
   until(promql: string, value: number): Promise<void>
-  /** Returns the trace IDs of a series' exemplars in the last minutes; there must be at least one. */
+  /** Returns the trace IDs of a series' recent exemplars; there must be at least one. */
   exemplars(series: string): Promise<string[]>
 }
 
@@ -61,7 +61,7 @@ scrape_configs:
       return data.result.length
     },
     exemplars: async series => {
-      // The period is this long because exemplars have the times of the pipelines.
+      // The queried period is this long because exemplars have the timestamps of the pipelines.
       const from = 'start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z'
       const url = `http://127.0.0.1:${port}/api/v1/query_exemplars?query=${encodeURIComponent(series)}&${from}`
       let ids: string[] = []

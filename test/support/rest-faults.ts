@@ -3,7 +3,7 @@ import { restRefusals, type RestReply } from '../../src/simulator/platform/rest-
 
 const asJson = { 'content-type': 'application/json' }
 
-/** Returns a normal answer of the API. */
+/** Returns a normal response of the API. */
 export function restJson(body: unknown, status = 200): RestReply {
   return { status, headers: asJson, body: JSON.stringify(body) }
 }

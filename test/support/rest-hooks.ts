@@ -1,4 +1,4 @@
-// The hooks of the simulated platform, and its delivery log of seven days.
+// The simulated platform's hooks, and its delivery log, which covers seven days.
 import { isDeepStrictEqual } from 'node:util'
 import { headersOf, type Delivery, type HeaderOptions } from '../../src/simulator/platform/delivery.ts'
 import { offsetPage, type RestPage } from '../../src/simulator/platform/rest-replies.ts'
@@ -14,11 +14,11 @@ export interface RestHook {
   readonly owner: HooksAsked['owner']
 }
 
-/** The status of a recorded delivery, such as `500`, or `internal error` if there was no answer. */
+/** The status of a recorded delivery, such as `500`, or `internal error` if there was no response. */
 type RecordedStatus = string
 
 const week = 7 * 24 * 3_600_000
-/** Maximum size of a recorded payload, bytes. The platform's delivery log omits larger payloads. */
+/** The maximum size of a recorded payload, bytes. The platform's delivery log omits larger payloads. */
 const maxKept = 1024 * 1024
 
 interface HookRecord {
@@ -29,7 +29,7 @@ interface HookRecord {
 
 const known = new WeakMap<RestApi, HookRecords>()
 
-/** Returns the hooks of this platform. From the first call on, the platform answers requests about them. */
+/** Returns the hooks of this platform. From the first call on, the platform responds to requests about them. */
 export function hooksOf(api: RestApi): HookRecords {
   const hooks = known.get(api) ?? new HookRecords()
   known.set(api, hooks)
@@ -42,7 +42,7 @@ class HookRecords {
   readonly #records = new Map<number, HookRecord[]>()
   #next = 9_000_001
 
-  /** Adds a delivery and its answer to the log. `now` is in Unix ms. */
+  /** Adds a delivery and the response to the log. `now` is in Unix ms. */
   record(
     hook: RestHook,
     delivery: Delivery,
@@ -68,7 +68,7 @@ class HookRecords {
     this.#records.set(hook.id, records)
   }
 
-  /** Answers a request about hooks. Returns undefined if there is no such hook. */
+  /** Returns the response to a request about hooks; undefined if there is no such hook. */
   answer({ owner, id, url, now }: HooksAsked): RestPage | undefined {
     const own = this.hooks.filter(hook => isDeepStrictEqual(hook.owner, owner))
     if (id === undefined) return offsetPage(own.map(restHook), url)
@@ -76,7 +76,7 @@ class HookRecords {
     return hook && offsetPage(this.deliveries(hook.id, url.searchParams.get('status'), now), url)
   }
 
-  /** Returns the deliveries of a hook, the newest first. `status` is as in the query of the API, such as `server_failure` or `503`. */
+  /** Returns the deliveries of a hook, newest first. `status` has the format of the API's query parameter, such as `server_failure` or `503`. */
   deliveries(hookId: number, status: string | null, now: number): unknown[] {
     const ranges: Readonly<Record<string, readonly [number, number]>> = {
       successful: [200, 299],

@@ -1,4 +1,4 @@
-// The events that really happened on the simulated platform, in plain form, so that tests can compare them with the data that arrived.
+// The events that really happened on the simulated platform, in plain form, so that tests can compare them with the data received.
 import { isOver, rootOf, type SimPipeline, type SimStatus } from '../../src/simulator/platform/state.ts'
 
 export interface PipelineTruth {
@@ -10,7 +10,7 @@ export interface PipelineTruth {
   readonly finishedAt: number | undefined
   /** Every end of the pipeline, in order. A pipeline that was retried has several ends. */
   readonly ends: readonly { readonly at: number; readonly status: SimStatus }[]
-  /** All jobs and bridges of the pipeline, including replaced ones, by id. */
+  /** All jobs and bridges of the pipeline, including superseded ones, by id. */
   readonly jobs: readonly JobTruth[]
 }
 
@@ -22,7 +22,7 @@ export interface JobTruth {
   readonly retried: boolean
   readonly startedAt: number | undefined
   readonly finishedAt: number | undefined
-  /** How often the job ran with this ID. */
+  /** The number of times that the job ran under this ID. */
   readonly runs: number
 }
 

@@ -1,4 +1,4 @@
-// Tests the guarantees of a rotation that is not interrupted.
+// Tests what an uninterrupted rotation guarantees.
 import { systemClock } from '../../../src/lib/clock.ts'
 import { readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -24,7 +24,7 @@ async function heldPrint(): Promise<string> {
   return fingerprintOf(new Secret((await world.held()) ?? ''))
 }
 
-describe('a rotation', () => {
+describe('a token rotation', () => {
   it('writes a new token into an empty target, in a file that only its owner can read', async () => {
     const outcome = await rotateToken(world.parts(), usual)
     expect(outcome).toMatchObject({ kind: 'rotated', revoked: [], resumed: false, warnings: [] })
@@ -54,21 +54,21 @@ describe('a rotation', () => {
     expect(seen).not.toContain(false)
   })
 
-  it('finds the ID of the new token by comparing lists if the answer to the creation contains no ID', async () => {
+  it('finds the ID of the new token by comparing lists if the response to its creation contains no ID', async () => {
     world = closeAfterTest(await openWorld({ hideIds: true, list: 'data', ids: 'strings' }))
     await rotateToken(world.parts(), usual)
     await rotateToken(world.parts(), usual)
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('revokes only tokens that are in its journal, and warns about other tokens of the same name', async () => {
+  it('revokes only tokens in its journal, and warns about other tokens of the same name', async () => {
     const foreign = world.instance.add('pipespan')
     const outcome = await rotateToken(world.parts(), usual)
     expect(outcome).toMatchObject({ kind: 'rotated', revoked: [], warnings: [expect.stringContaining('--adopt')] })
     expect(ids()).toContain(String(foreign.id))
   })
 
-  it('revokes older tokens of the same name if they are adopted, and no tokens of other names', async () => {
+  it('revokes older tokens of the same name once they are adopted, but no tokens of other names', async () => {
     const former = world.instance.add('pipespan')
     const other = world.instance.add('another')
     await writeFile(world.file, former.value)
@@ -77,7 +77,7 @@ describe('a rotation', () => {
     expect(new Set(valid())).toEqual(new Set([other.value, await world.held()]))
   })
 
-  it('does not rotate a token that is young, and rotates it later', async () => {
+  it('does not rotate a young token, but rotates it later', async () => {
     await rotateToken(world.parts(), usual)
     const before = valid()
     expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ kind: 'young' })
@@ -110,7 +110,7 @@ describe('a rotation', () => {
     expect(plan).toContain('Wait 600 s')
   })
 
-  it('reports in a dry run that it would revoke no token if older tokens are kept', async () => {
+  it('reports in a dry run that it would revoke no token if older tokens are to be kept', async () => {
     await rotateToken(world.parts(), usual)
     const plan = await planRotation(world.parts(), { ...usual, keepOlder: true })
     expect(plan.at(-1)).toBe('Leave the older tokens for the next rotation.')
@@ -133,7 +133,7 @@ describe('a rotation', () => {
     expect(plan.at(-1)).toContain('nothing to do')
   })
 
-  it('refuses a rotation while another rotation of the same target is running', async () => {
+  it('refuses to start a rotation while another rotation of the same target is running', async () => {
     await rotateToken(world.parts(), usual)
     const outcomes = await Promise.all([rotateToken(world.parts(), usual), rotateToken(world.parts(), usual)])
     expect(outcomes.map(outcome => outcome.kind).sort()).toEqual(['busy', 'rotated'])
@@ -148,7 +148,7 @@ describe('a rotation', () => {
     for (const value of [...first, ...valid()]) expect(output).not.toContain(value)
   })
 
-  it('ignores token IDs of another instance', async () => {
+  it('ignores the IDs of tokens that belong to another instance', async () => {
     await rotateToken(world.parts(), usual)
     const other = await openWorld()
     const innocent = other.instance.add('somebody')
@@ -160,8 +160,8 @@ describe('a rotation', () => {
   })
 })
 
-describe('a rotation before it revokes a token', () => {
-  it('restores the target and revokes the new token if the endpoint does not accept it', async () => {
+describe('a token rotation before it revokes a token', () => {
+  it('restores the target and revokes the new token if the endpoint rejects it', async () => {
     await rotateToken(world.parts(), usual)
     const [before, held] = [valid(), await world.held()]
     const refusing = { ...world.parts(), prove: async () => ({ kind: 'refused', status: 401 }) as const }
@@ -199,7 +199,7 @@ describe('a rotation before it revokes a token', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('does not wait for the token that a daemon uses for another destination', async () => {
+  it('ignores reports of the token that a daemon uses for another destination', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     let print = ''
@@ -213,7 +213,7 @@ describe('a rotation before it revokes a token', () => {
     expect(await rotateToken(world.parts({ store, progress }), usual)).toMatchObject({ kind: 'rotated' })
   })
 
-  it("ignores a daemon's missing token report with --force", async () => {
+  it("revokes the older token despite a daemon's missing token report with --force", async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older' }]
@@ -222,7 +222,7 @@ describe('a rotation before it revokes a token', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('treats a store that does not answer as a missing token report', async () => {
+  it('treats an unreachable store as a missing token report', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     store.isAway = true
@@ -240,7 +240,7 @@ describe('a rotation before it revokes a token', () => {
   })
 })
 
-describe('the copy of a rotation in the store', () => {
+describe("the stored copy of a token rotation's journal", () => {
   it("stores a copy of the rotation's journal and the history of rotations", async () => {
     const store = createMemoryStore()
     await rotateToken(world.parts({ store }), usual)

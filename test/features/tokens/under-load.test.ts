@@ -11,7 +11,7 @@ const rotations = isFull ? 20 : 1
 const seed = isFull ? Date.now() % 1_000_000 : 19
 const timeoutMs = 900_000
 
-/** The moment at which a rotation is killed: after this many lines of output, or after this many of its requests have taken effect. */
+/** The moment at which a rotation is killed: after this many lines of output, or after this many of its requests took effect. */
 interface Moment {
   readonly after: 'lines' | 'requests'
   readonly count: number
@@ -23,7 +23,7 @@ function momentOf(random: Random): Moment {
     : { after: 'requests', count: random.whole(1, 4) }
 }
 
-/** Runs a rotation and kills it. Returns whether it was killed before its end. */
+/** Runs a rotation and kills it. Returns whether it was killed before it finished. */
 async function rotateAndKill(world: LoadedDaemon, args: readonly string[], { after, count }: Moment): Promise<boolean> {
   const { instance } = world
   const program = world.begin(...args)

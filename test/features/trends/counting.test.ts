@@ -35,6 +35,6 @@ it.each([
   [{ ref: 'refs/merge-requests/1/head' }, 'merge_request'],
   [{ ref: 'fix' }, 'other'],
   [{}, 'other'],
-])('a pipeline with %o has the branch class %s', (pipeline, branch) => {
+])('assigns a pipeline with %o to the branch class %s', (pipeline, branch) => {
   expect(branchClassOf(pipeline, { defaultBranch: 'main' })).toBe(branch)
 })

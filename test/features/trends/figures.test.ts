@@ -89,7 +89,7 @@ describe.each(bothDatabases())('figures over time on %s', (database, bench) => {
     expect(await trends.jobs('slowest', { ...query, projectId: 4 }, 5)).toEqual([])
   })
 
-  it('adds up runner time, its cost and its waste by day', async () => {
+  it('adds up runner time, its cost and the wasted time by day', async () => {
     const rateOf: RateOf = ({ tags }) => (tags === undefined ? undefined : { name: 'large', perMinute: 3, factor: 2 })
     const large = { tags: ['large'], runner: { id: 7, type: 'project_type' } }
     const failing = [
@@ -166,7 +166,7 @@ describe.each(bothDatabases())('figures over time on %s', (database, bench) => {
     expect([stored.pipelines, stored.storedSince]).toEqual([1, t0])
   })
 
-  it('adds up the snapshots that an earlier process has taken', async () => {
+  it('adds up the snapshots taken by an earlier process', async () => {
     await observe(1, 'failed', { created: 0, finished: 100 }, {}, [
       job(1, 'e2e', 'failed', { started: 0, finished: 100 }),
     ])
@@ -194,7 +194,7 @@ describe.each(bothDatabases())('figures over time on %s', (database, bench) => {
       expect(await trends.series({ projectId: 3, job: `job ${at}` }, query)).toMatchObject([{ runs: 1, failed: 0 }])
   })
 
-  it('adds up each snapshot once, even if several processes add at the same time', async () => {
+  it('adds up each snapshot once, even if several processes do so concurrently', async () => {
     await manyRuns({ store, runs: 300, until: t0, every: 60_000, exportQueues: [] })
     const other = await here.open()
     await Promise.all([store, other, store].map(countFigures))
@@ -206,7 +206,7 @@ describe.each(bothDatabases())('figures over time on %s', (database, bench) => {
     expect(projects.reduce((sum, { runs }) => sum + runs, 0)).toBe(300)
   })
 
-  it('loses no snapshot and counts none twice if adding it fails midway', async () => {
+  it('neither loses nor double-counts a snapshot if adding it fails midway', async () => {
     await observe(1, 'success', { created: 0, finished: 100 })
     await takeSnapshot(1)
     await here.sql('ALTER TABLE costs RENAME TO away')
@@ -228,7 +228,7 @@ describe.each(bothDatabases())('figures over time on %s', (database, bench) => {
     ['a waste of no known purpose', { jobs: [{ name: 'x', endedAt: at(1), used: { ...used, wasted: 'away' } }] }],
     ['no jobs', { jobs: undefined }],
     ['nothing', null],
-  ])('counts a row that cannot be read (%s) as damaged, and adds up the rows after it', async (_what, content) => {
+  ])('counts an unreadable row (%s) as damaged, and adds up the rows after it', async (_what, content) => {
     const known = { instance, projectId: 3, project: 'acme/shop', branch: 'default', source: 'push' }
     const row = content === null ? [null] : [{ ...known, pipelineName: '', jobs: [], ...content }]
     const insert = 'INSERT INTO figures_added (project_id, content) VALUES (3, ?1)'
@@ -374,7 +374,7 @@ describe.each(bothDatabases())('figures over time on %s', (database, bench) => {
         all.branches.map(({ totalMs }) => totalMs).toSorted((a, b) => b - a),
       )
     }
-    // Trends count the same jobs of a runner as costs do.
+    // Trends and costs count the same jobs of a runner.
     const [runner] = (await costs.retained(query)).runners
     const counted = await trends.retained({ ...query, step: day, runner: runner!.name })
     const its = await counted.figures.series({}, { ...query, step: day })
@@ -405,7 +405,7 @@ describe.each(bothDatabases())('figures over time on %s', (database, bench) => {
     expect(await trends.series({}, { ...query, step: day })).toEqual([])
   })
 
-  it('deletes all old figures, even more than one transaction deletes', async () => {
+  it('deletes all old figures, even if one transaction is not enough', async () => {
     const row = `INSERT INTO costs SELECT 0, n, 'unit', '', '', '', '', 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM n`
     await here.sql(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1500) ${row}`)
     await here.sql(
@@ -414,7 +414,7 @@ describe.each(bothDatabases())('figures over time on %s', (database, bench) => {
     expect(await prune(day)).toBe(3_000)
   })
 
-  it.runIf(database === 'PostgreSQL')('deletes no figures while another process adds some', async () => {
+  it.runIf(database === 'PostgreSQL')('deletes no figures that another process is adding', async () => {
     await observe(1, 'success', { created: 0, finished: 100 })
     await takeSnapshot(1)
     await countFigures(store)

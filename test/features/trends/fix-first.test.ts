@@ -1,4 +1,4 @@
-// Tests the overview's list of what to fix first: the problems that cost most per week, and the reasons.
+// Tests the overview's list of what to fix first: the problems that cost most per week, and the reasons for listing them.
 import { describe, expect, it } from 'vitest'
 import { createFixFirst, ownSources, ranked } from '../../../src/features/trends/fix-first/view.ts'
 import type { CostLine } from '../../../src/features/trends/cost/shape.ts'
@@ -29,7 +29,7 @@ interface Known {
   readonly now?: () => number
 }
 
-/** Returns sources of the pages that contain these jobs and projects. `on` returns one reading for both trends and costs. */
+/** Returns data sources for the pages, with these jobs and projects. `on` returns one reader for both trends and costs. */
 function partsOf({ jobs = async () => [], projects = [], now = () => 10 * day }: Known) {
   const lines = async (by: string): Promise<readonly CostLine[]> => (by === 'project' ? projects : [])
   return { now, fillings: [], on: () => ({ jobs, lines }) } as unknown as PagesParts
@@ -76,7 +76,7 @@ describe('the list of what to fix first', () => {
     expect(free.map(({ cost }) => cost)).toEqual([undefined, undefined])
   })
 
-  it('reads the list of what to fix first only once a minute', async () => {
+  it('queries the list of what to fix first at most once a minute', async () => {
     let now = 10 * day
     let reads = 0
     const jobs = async (): Promise<readonly TrendTotal[]> => [job(`job ${(reads += 1)}`, 20, 20, 40 * minute)]

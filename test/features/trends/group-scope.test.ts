@@ -1,5 +1,5 @@
-// Tests a group of projects as a filter of the pages and the JSON API: what it filters, how links keep it, and which of its projects are hidden. Also
-// tests costs by one of the operator's attributes.
+// Tests a project group as a filter for the pages and the JSON API: what it filters, how links preserve it, and which of its projects are hidden.
+// Also tests costs by an attribute that the operator configured.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { costPage } from '../../../src/features/trends/cost/cost.ts'
 import { openHouse, type House } from '../../console/house.ts'
@@ -27,8 +27,8 @@ const json = async <T>(path: string): Promise<T> => JSON.parse(await text(`/api$
 const group = 'brightwater/shop/'
 const pages = ['/pipelines', '/environments', '/tests', '/changes', '/components', '/timeline']
 
-describe('the filter by a group of projects', () => {
-  it("filters pipelines to those of the group's projects", async () => {
+describe('the filter by project group', () => {
+  it("shows only the pipelines of a group's projects", async () => {
     const { pipelines } = await json<{ pipelines: { project: string; pipelineId: number }[] }>(
       `/pipelines?project=${group}`,
     )
@@ -39,7 +39,7 @@ describe('the filter by a group of projects', () => {
     expect(pipelines.map(one => one.pipelineId)).toEqual(own.map(one => one.pipelineId))
   })
 
-  it("filters environments to those of the group's projects", async () => {
+  it("shows only the environments of a group's projects", async () => {
     const of = async (project: string): Promise<string[]> =>
       (await json<{ environments: { project: string }[] }>(`/environments?project=${project}`)).environments.map(
         one => one.project,
@@ -48,7 +48,7 @@ describe('the filter by a group of projects', () => {
     expect(await of('brightwater/sho/')).toEqual([])
   })
 
-  it("adds up the costs of the group's projects, which equal their costs without the filter", async () => {
+  it("adds up the same costs for a group's projects with the group filter as without it", async () => {
     const all = await json<Costs>('/cost')
     const own = await json<Costs>(`/cost?group=${group}`)
     const visible = all.projects.filter(({ project }) => project.startsWith(group))
@@ -58,7 +58,7 @@ describe('the filter by a group of projects', () => {
     expect(own.retained.total.totalMs).toBe(own.total?.totalMs)
   })
 
-  it("adds up the trends of the group's pipelines, with their percentiles", async () => {
+  it("adds up the trends of a group's pipelines, with their percentiles", async () => {
     const all = await json<Trends>('/trends')
     const own = await json<Trends>(`/trends?group=${group}`)
     const visible = all.projects.filter(({ project }) => project.startsWith(group))
@@ -74,7 +74,7 @@ describe('the filter by a group of projects', () => {
     expect(await text(`/trends/regressions?project=${group}`)).toContain('Regressions of brightwater/shop/')
   })
 
-  it('shows a line with a link for each subgroup on the page of trends', async () => {
+  it('shows a row with a link for each subgroup on the trends page', async () => {
     const { subgroups } = await json<Trends>('/trends?group=brightwater/')
     const { projects } = await json<Trends>('/trends')
     const runs = projects.filter(({ project }) => project.startsWith(group)).reduce((sum, one) => sum + one.runs, 0)
@@ -83,14 +83,14 @@ describe('the filter by a group of projects', () => {
     expect(await text('/trends?project=brightwater/')).toMatch(/href="\/trends\?[^"]*project=brightwater%2Fshop%2F&/)
   })
 
-  it('shows a line with a link for each subgroup on the page of costs', async () => {
+  it('shows a row with a link for each subgroup on the costs page', async () => {
     const { subgroups } = await json<Costs>('/cost?group=brightwater/')
     expect(subgroups.map(({ name }) => name).sort()).toEqual(['brightwater/data/', 'brightwater/platform/', group])
     expect(await text('/cost?project=brightwater/')).toContain('project=brightwater%2Fshop%2F"')
     expect(await text(`/cost?project=${group}`)).toContain('<h1>Cost of brightwater/shop/</h1>')
   })
 
-  it('keeps the group in the links between pages', async () => {
+  it('preserves the group filter in the links between pages', async () => {
     for (const page of [...pages, '/cost']) {
       const shown = await text(`${page}?project=${group}`)
       for (const other of [...pages, '/cost']) expect(shown).toContain(`href="${other}?project=brightwater%2Fshop%2F"`)
@@ -99,18 +99,18 @@ describe('the filter by a group of projects', () => {
     expect(await text('/pipelines?project=brightwater/shop/storefront')).toContain('href="/environments"')
   })
 
-  it('offers the group in the form of every page', async () => {
+  it('offers the group in the filter form of every page', async () => {
     for (const page of pages) expect(await text(page)).toContain(`<option value="${group}">`)
   })
 
-  it('shows a message for an unknown group, as for an unknown project', async () => {
+  it('shows the same message for an unknown group as for an unknown project', async () => {
     for (const page of pages)
       for (const unknown of ['brightwater/none/', 'brightwater/none'])
         expect(await text(`${page}?project=${unknown}`), page).toContain(`No project “${unknown}” is known.`)
     for (const page of pages) expect(await text(`${page}?project=${group}`)).not.toContain('is known.')
   })
 
-  it('shows neither sums nor names for a group that has only hidden projects', async () => {
+  it('shows neither sums nor names for a group with only hidden projects', async () => {
     const hidden = 'brightwater/mobile/'
     const costs = await json<Costs>(`/cost?group=${hidden}`)
     expect([costs.total, costs.days, costs.jobs, costs.workers]).toEqual([undefined, [], [], []])
@@ -121,14 +121,14 @@ describe('the filter by a group of projects', () => {
     expect(await text('/pipelines')).not.toContain(`value="${hidden}"`)
   })
 
-  it('requires a slash at the end of a group in the API of costs', async () => {
+  it('rejects a group without a trailing slash in the costs API', async () => {
     expect((await fetch(`${house.url}/api/cost?group=brightwater/shop`)).status).toBe(400)
   })
 })
 
 const costsOf = async (query = ''): Promise<Costs> => json<Costs>(`/cost${query}`)
 
-it('costs by branch and runner show which share of the job time was counted, and whether any pipeline is still stored', async () => {
+it('shows beside costs by branch and runner which share of the job time was counted, and whether any pipeline is still stored', async () => {
   const all = await costsOf()
   const { total } = all.retained
   const shown = (retained: Partial<Costs['retained']>): string => {
@@ -142,8 +142,8 @@ it('costs by branch and runner show which share of the job time was counted, and
   expect(shown({ pipelines: 0 })).toContain('No pipeline of this period is stored any more.')
 })
 
-describe("costs by the operator's attribute", () => {
-  it('adds up the costs of the projects that have each value of the attribute, and those of the other projects without a name', async () => {
+describe('costs by a configured attribute', () => {
+  it('adds up the costs of projects by their value of a configured attribute, and those of the other projects without a name', async () => {
     const { groups, projects, total } = await costsOf()
     const cost = (of: (project: string) => boolean): number =>
       projects.filter(({ project }) => of(project)).reduce((sum, line) => sum + line.cost, 0)
@@ -156,7 +156,7 @@ describe("costs by the operator's attribute", () => {
     expect([...sums.values()].reduce((sum, one) => sum + one, 0)).toBeCloseTo(total?.cost ?? 0)
   })
 
-  it('shows the table by attribute on the page of all projects, but not on the page of one project', async () => {
+  it('shows the costs by attribute on the page of all projects, but not on the page of one project', async () => {
     const page = await text('/cost')
     expect(page).toContain('aria-label="By team"')
     expect(page).toContain('shop &amp; co')
@@ -166,7 +166,7 @@ describe("costs by the operator's attribute", () => {
   })
 })
 
-it("trends also add up pipelines by the operator's attribute", async () => {
+it('adds up pipelines by a configured attribute in trends too', async () => {
   const { groups, total } = await json<Trends>('/trends')
   expect(groups?.by).toBe('team')
   expect(groups?.lines.map(({ name }) => name).sort()).toEqual(['', 'data', 'shop & co'])
@@ -174,7 +174,7 @@ it("trends also add up pipelines by the operator's attribute", async () => {
   expect(await text('/trends')).toContain('aria-label="By team"')
 })
 
-it("exported spans have the operator's attributes, and the spans of jobs also those that rules for jobs set", () => {
+it('exports spans with the configured attributes, and job spans also with those set by rules for jobs', () => {
   const teams = (isJob: boolean): Set<unknown> =>
     new Set(
       house.receiver.spans

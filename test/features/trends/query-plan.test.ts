@@ -1,4 +1,4 @@
-// Tests that the pages' queries of figures over time and costs use an index.
+// Tests that the pages' queries for figures over time and costs use an index.
 import { costGroups } from '../../../src/features/trends/cost/rows.ts'
 import { costsOn } from '../../../src/features/trends/cost/sql.ts'
 import { day, hour, trendOrders } from '../../../src/features/trends/counting/figures.ts'
@@ -44,6 +44,6 @@ async function askAll(statements: Statements): Promise<void> {
 
 queriesUseIndexes({
   askAll,
-  // Figures are stored for a long time, so a search that does not start at the requested time would read all of them.
+  // Figures are stored for a long time, so a search that does not start at the requested time would read all figures.
   isScan: (_, detail) => (detail.startsWith('SEARCH trends') ? !detail.includes('bucket>') : undefined),
 })

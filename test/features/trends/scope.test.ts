@@ -1,4 +1,4 @@
-// Tests that users see only the figures over time and costs of the projects in their scope, as if there were no other projects.
+// Tests that users see figures over time and costs only for the projects in their scope, as if there were no other projects.
 import { expect, it } from 'vitest'
 import { bothDatabases } from '../../core/store/benches.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -13,7 +13,7 @@ import { trendsIn } from '../../../src/features/trends/reading/sql.ts'
 
 const period = { since: t0 - 30 * day, until: t0 + day }
 
-/** Returns the answers to all queries. With `group`, the queries are limited to the projects of that group. */
+/** Returns the results of all queries. With `group`, the queries are limited to the projects of that group. */
 async function answers(trends: TrendViews, costs: CostReads, group?: string): Promise<unknown> {
   const query = { step: day, ...period, group } as const
   const retained = await trends.retained({ ...query, ref: 'main' })
@@ -38,7 +38,7 @@ it.each(bothDatabases())('returns only the figures of the projects in scope on %
   expect(await answers(trendsIn(own), costsIn(own))).toEqual(ofShop)
   const hidden = store.reads({ bounds: 'hidden', sees: ({ path }) => !path.startsWith('acme/shop/') })
   expect(await trendsIn(hidden).series({ instance, projectId: 100 }, { step: day, ...period })).toEqual([])
-  // The scope of a page that is filtered by the operator's attribute.
+  // The scope of a page that is filtered by a configured attribute.
   const paths = new Set((await all.views.projects(50)).filter(path => path.startsWith('acme/shop/')))
   const filtered = { on: <T extends object>(make: Parameters<typeof all.on<T>>[0]) => all.on(make, paths) }
   expect(await answers(trendsIn(filtered), costsIn(filtered))).toEqual(ofShop)

@@ -23,7 +23,7 @@ function row(job: string, branch: BranchClass, runs: number, bin: number, pipeli
 }
 
 describe('the usual duration of a pipeline or job', () => {
-  it('computes the usual duration for the same branch class, or for all classes if that class has too few runs', async () => {
+  it('computes the usual duration from runs of the same branch class, or of all classes if that class has too few runs', async () => {
     const stored = [
       row('unit', 'merge_request', 40, 100),
       row('unit', 'default', 400, 140),
@@ -39,7 +39,7 @@ describe('the usual duration of a pipeline or job', () => {
     expect(found.has('new')).toBe(false)
   })
 
-  it('computes the usual duration for pipelines of the same name if these have enough runs', async () => {
+  it('computes the usual duration from pipelines of the same name if there are enough of them', async () => {
     const stored = [row('', 'merge_request', 30, 100, 'Checks'), row('', 'merge_request', 300, 140, 'Review app')]
     const usuals = createUsuals({ ofJobs: async () => stored }, () => 0)
     const of = async (countedAs: string): Promise<Usual | undefined> =>
@@ -49,7 +49,7 @@ describe('the usual duration of a pipeline or job', () => {
     expect(await of('Seldom')).toMatchObject({ runs: 330, branch: 'merge_request' })
   })
 
-  it('computes the usual duration for the same name on all branches rather than for other names, and shows when it covers all names', async () => {
+  it('prefers runs of the same name on all branches to runs of other names, and shows when the usual duration covers all names', async () => {
     const stored = [
       row('', 'merge_request', 300, 60, 'Checks'),
       ...[row('', 'default', 40, 180, 'Nightly'), row('', 'merge_request', 2, 180, 'Nightly')],
@@ -66,7 +66,7 @@ describe('the usual duration of a pipeline or job', () => {
     expect(String(beside(1_000, await of('Nightly')))).not.toContain('all pipeline names')
   })
 
-  it('shows the usual duration with no more precision than it was counted with', async () => {
+  it('shows the usual duration with no more precision than it was computed with', async () => {
     const took = (4 * 60 + 27) * 1_000
     const stored = [row('', 'merge_request', 4, binOf(took), 'Checks')]
     const usuals = createUsuals({ ofJobs: async () => stored }, () => 0)
@@ -75,7 +75,7 @@ describe('the usual duration of a pipeline or job', () => {
     expect(String(beside(took, usual))).toContain('usually ≈ 4 m 30 s')
   })
 
-  it('caches the usual duration instead of querying it with every view of a page', async () => {
+  it('caches the usual duration instead of querying it for every page view', async () => {
     let now = 0
     const questions: (readonly string[])[] = []
     const usuals = createUsuals(
@@ -124,14 +124,14 @@ describe('the change of a figure since the previous period', () => {
     [80, 100, 'neutral', { runs: many }, '', '▼', '20 %'],
     [0.05, 0.02, 'less', { runs: many, unit: 'points' }, 'worse', '▲', '3.0 points'],
     [102, 100, 'less', { runs: many }, '', '→', 'unchanged'],
-    // Two percentiles may differ by 8 % although nothing has changed. Sums are exact, so such a difference is a change.
+    // Two percentiles may differ by 8 % even if nothing has changed. Sums are exact, so the same difference between sums is a change.
     [108, 100, 'less', { runs: many }, '', '▲', '8 %'],
     [108, 100, 'less', { runs: many, isExact: true }, 'worse', '▲', '8 %'],
-    // A change between few runs may be chance, so it has no colour and shows the number of runs.
+    // A change between a few runs may be due to chance, so it has no colour and shows the number of runs.
     [300, 100, 'less', { runs: few }, '', '▲', '200 % <span class="dim">(400 after 12 runs)'],
     [0.9, 0.1, 'less', { runs: few, unit: 'points' }, '', '▲', '80 points <span class="dim">(400 after 12 runs)'],
   ] as const)(
-    "renders the figure %d after %d (better: %s; options: %j) in the tone '%s'",
+    "renders the change to %d from %d (better: %s; options: %j) with the class '%s'",
     (now, before, better, options, tone, arrow, description) => {
       const shown = String(delta(now, before, better, options))
       expect(shown).toMatch(new RegExp(`class="delta ${tone}"|class="delta" title="Unchanged`))
@@ -150,14 +150,14 @@ describe('the change of a figure since the previous period', () => {
     expect(all).toEqual(['', '', ''])
   })
 
-  it('shows a change without a colour if the usual duration is computed from few runs', () => {
+  it('shows a change without a colour if the usual duration is computed from only a few runs', () => {
     expect(String(longer(60_000, 60_000, 1.1, 50))).toMatch(/delta worse"\s*>\+1 m 00 s<\/span/)
     expect(String(longer(60_000, 60_000, 1.1, 4))).toMatch(/delta "\s*>\+1 m 00 s <span class="dim">\(of 4 runs\)/)
     expect(String(longer(5_000, 60_000, 1.1, 50))).toContain('delta "')
   })
 })
 
-describe('the period that the page of trends shows first', () => {
+describe('the default period of the trends page', () => {
   const now = 1_000 * day + 7 * 3_600_000
   it.each([
     ['with a month where nothing is known', undefined, '30d'],
@@ -166,7 +166,7 @@ describe('the period that the page of trends shows first', () => {
     ['with a month where there is more', { first: 700, last: 1_000 }, '30d'],
     ['with more where the last is older', { first: 700, last: 940 }, '90d'],
     ['with a year where it is older still', { first: 100, last: 300 }, '1y'],
-  ] as const)('opens the page of trends %s', (_, extent, span) => {
+  ] as const)('opens the trends page %s', (_, extent, span) => {
     expect(openingSpan(extent && { first: extent.first * day, last: extent.last * day }, now)).toBe(span)
   })
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { KeptLines } from '../../../src/platform/job-log/kept-lines.ts'
 import { runs } from '../../full.ts'
 
-it('keeps the beginning and the end of a log within a number of bytes, and counts the lines between them', () => {
+it('keeps the beginning and the end of a log within a byte limit, and counts the lines in between', () => {
   const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 200 }), { maxLength: 200 })
   fc.assert(
     fc.property(texts, fc.integer({ min: 16, max: 20_000 }), (lines, maxBytes) => {

@@ -1,4 +1,4 @@
-// Tests the times of a log's lines. They never decrease with the number of the line, whatever the clocks of its markers and lines did.
+// Tests the timestamps of a log's lines. They never decrease from line to line, even if the clocks behind its markers and lines jump.
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ import type { LogLine } from '../../../src/model/inside.ts'
 
 const redactText = createTextRedaction([])
 
-/** Returns the lines of a log as they are exported. `maxBytes` is the maximum size of the lines that are kept. */
+/** Returns the lines of a log as they are exported. `maxBytes` is the maximum total size of the lines that are kept. */
 async function linesOf(
   log: string,
   job: JobTimes = jobTimes,
@@ -49,7 +49,7 @@ function expectOrder(lines: readonly LogLine[]): void {
 }
 
 describe('the times of log lines without timestamps', () => {
-  it('places lines without timestamps between the markers around them, even before, between and after the sections', async () => {
+  it('dates lines without timestamps between the markers around them, including those before, between and after the sections', async () => {
     const log = readFileSync('test/fixtures/job-logs/unstamped.txt', 'utf8')
     const start = 1_795_883_940_000
     const job = { start, end: start + 70_000, isScriptFailure: true }
@@ -66,7 +66,7 @@ describe('the times of log lines without timestamps', () => {
     expect(lines.at(-1)?.at).toBeLessThan(start + 70_000)
   })
 
-  it('orders lines without timestamps by the times of their sections', async () => {
+  it('orders lines without timestamps by the times of the sections around them', async () => {
     const outer = [marker('start', 'outer', 10), 'a', marker('start', 'inner', 20), 'b', marker('end', 'inner', 30)]
     const log = ['x', ...outer, 'c', marker('end', 'outer', 40), 'y'].join('\n')
     const seconds = new Map(secondsOf(await linesOf(log)) as [string, number][])
@@ -75,7 +75,7 @@ describe('the times of log lines without timestamps', () => {
 })
 
 describe('the times of log lines with timestamps', () => {
-  it('exports log lines with the times of their own timestamps', async () => {
+  it('exports log lines with their own timestamps', async () => {
     const lines = await linesOf(`${stamp(1_000)}a\n${stamp(2_500, '01E ')}b\n`)
     expect(lines.map(({ at, stream, estimated }) => [Math.floor(at - jobStart), stream, estimated])).toEqual([
       ...[
@@ -85,7 +85,7 @@ describe('the times of log lines with timestamps', () => {
     ])
   })
 
-  it('uses the time of the previous line if that is later, and marks this time as estimated', async () => {
+  it('uses the time of the previous line if that is later, and marks it as estimated', async () => {
     const lines = await linesOf([`${stamp(9_000)}a`, `${stamp(4_000)}b`, 'c', `${stamp(9_500)}d`].join('\n'))
     expect(lines.map(({ text, at, estimated }) => [text, Math.floor(at - jobStart), estimated])).toEqual([
       ...[
@@ -97,7 +97,7 @@ describe('the times of log lines with timestamps', () => {
     ])
   })
 
-  it('derives the times of lines without timestamps from lines with timestamps, even if these are dropped', async () => {
+  it('derives the times of lines without timestamps from lines with timestamps, even if the latter are dropped', async () => {
     const dropped = Array.from({ length: 200 }, (_, nth) => `${stamp(nth * 100)}line ${nth}`)
     const bare = Array.from({ length: 40 }, (_, nth) => `bare ${nth}`)
     const lines = await linesOf([...dropped, ...bare].join('\n'), jobTimes, 1_200)
@@ -106,7 +106,7 @@ describe('the times of log lines with timestamps', () => {
   })
 })
 
-it("the times of a log's lines never decrease with the number of the line", async () => {
+it("never lets the times of a log's lines decrease from one line to the next", async () => {
   const seconds = fc.oneof(fc.integer({ min: -20, max: 80 }), fc.integer({ min: -9_000, max: 9_000 }))
   const name = fc.constantFrom('prepare_executor', 'step_script', 'own', 'other')
   const part = fc.oneof(

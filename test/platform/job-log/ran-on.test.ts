@@ -1,4 +1,4 @@
-// Tests where a job ran, according to the beginnings of logs that the runner's executors write.
+// Tests how the place where a job ran is read from the beginning of its log, as written by the runner's executors.
 import { describe, expect, it } from 'vitest'
 import { createReadLog } from '../../../src/platform/job-log/read-log.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -13,8 +13,8 @@ const job = {
 } as JobSnapshot
 
 /**
- * Returns the log of a job: the lines that the runner prints while it prepares the executor and the environment, and the lines that the job's script
- * prints.
+ * Returns the log of a job: the lines printed by the runner while it prepares the executor and the environment, and the lines printed by the job's
+ * script.
  */
 function logOf(executor: string, prepare: readonly string[], script: readonly string[] = []): string {
   return [
@@ -57,13 +57,13 @@ describe('the place where a job ran', () => {
   })
 
   it.each(['docker+machine', 'docker-autoscaler'])(
-    'reads no machine from the log of the executor %s, which names none',
+    'reads no machine from the log of the executor %s, which does not name one',
     async executor => {
       expect(await ranOn(logOf(executor, [container]))).toBeUndefined()
     },
   )
 
-  it("reads the job's pod, and never the machine of the runner, which is another pod", async () => {
+  it("reads the job's pod, and never the runner's machine, which is another pod", async () => {
     const name = 'runner-abc-project-2-concurrent-0nrnln'
     const running = `Running on ${name} via gitlab-runner-54f59f4d44-6gmcq...`
     const waiting = `Waiting for pod ci/${name} to be running, status is Pending`
@@ -71,7 +71,7 @@ describe('the place where a job ran', () => {
     expect(await ranOn(logOf('kubernetes', [running]))).toEqual({ pod: name })
   })
 
-  it("reads the pod's full name, and does not use a hostname that may be cut off", async () => {
+  it("reads the pod's full name, and ignores a hostname that may be truncated", async () => {
     const name = `runner-${'x'.repeat(70)}`
     const running = `Running on ${name.slice(0, 63)} via manager...`
     const waiting = `Waiting for pod ci/${name} to be running, status is Pending`
@@ -104,7 +104,7 @@ describe('the place where a job ran', () => {
     expect(await ranOn(logOf('docker', [container], ['Running on a via b...']))).toEqual({ host: 'ip-10-0-0-1' })
   })
 
-  it("redacts the name of the job's machine and then cuts it to 253 characters", async () => {
+  it("redacts the name of the job's machine and then truncates it to 253 characters", async () => {
     const token = `glpat-${'Ab3'.repeat(8)}`
     expect((await ranOn(logOf('shell', [`Running on ${token}...`])))?.host).toBe('[REDACTED]')
     expect((await ranOn(logOf('shell', [`Running on ${'h'.repeat(400)}...`])))?.host).toBe('h'.repeat(253))

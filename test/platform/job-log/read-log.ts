@@ -1,4 +1,4 @@
-// Reads a log like the daemon does, in windows of the sizes that a test chooses.
+// Reads a log as the daemon does, in windows whose sizes the test chooses.
 import { LogReader, type ReadLine } from '../../../src/platform/job-log/log-reader.ts'
 import { Sections, type JobTimes } from '../../../src/platform/job-log/sections.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -13,7 +13,7 @@ export interface ReadLog {
   readonly lines: readonly ReadLine[]
 }
 
-/** Reads a log. `sizes` are the sizes of the windows in order; the last window is the rest of the log. */
+/** Reads a log. `sizes` are the window sizes in order; the last window is the rest of the log. */
 export function readLog(log: string | Uint8Array, job: JobTimes = jobTimes, sizes: readonly number[] = []): ReadLog {
   const redactText = createTextRedaction([])
   const sections = new Sections(job)

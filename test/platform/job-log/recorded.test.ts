@@ -1,5 +1,6 @@
-// Tests logs that real runners wrote. They are read from a folder on this machine (PIPESPAN_TEST_LOGS), because none may be copied here. The log
-// reader must find every section where a simple reading of the markers finds it. The test prints how many lines were redacted.
+// Tests logs written by real runners. They are read from a folder on this machine (PIPESPAN_TEST_LOGS), because none may be copied into the
+// repository. The log reader must find every section at the position at which a naive parser of the markers finds it. The test prints how many lines
+// were redacted.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -16,7 +17,7 @@ interface Plain {
   end: number
 }
 
-/** Finds the sections by a simple reading of the numbers in the markers (whole seconds). */
+/** Finds the sections by naively parsing the numbers in the markers (whole seconds). */
 function plainly(log: string, jobEnd: number): Plain[] {
   const open: Plain[] = []
   const all: Plain[] = []
@@ -42,7 +43,7 @@ it.skipIf(folder === undefined)('finds the sections of recorded logs by their ma
   const redactText = createTextRedaction([])
   for (const file of files) {
     const stored = readFileSync(path.join(folder ?? '', file), 'utf8')
-    // Programs that store logs as text may have changed the CR of a marker into a line end.
+    // Programs that store logs as text may have converted the CR of a marker into a line break.
     const log = stored
       .replace(/(section_(?:start|end):\d+:[\w.-]+)\n(?=\u001b\[0K)/g, '$1\r')
       .replace(/(section_(?:start|end):\d+:[\w.-]+)\n/g, '$1\r\n')

@@ -76,7 +76,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it("gives a section the timestamp of its marker's line, in microseconds", () => {
+  it("takes a section's times from the timestamps of its marker lines, to the microsecond", () => {
     const { sections, lines } = readLog(stamped)
     expect(sections).toMatchObject([
       { name: 'prepare_executor', title: 'Preparing the "docker" executor', clock: 'line' },
@@ -90,7 +90,7 @@ describe('the sections of a log', () => {
     expect(lines.find(({ text }) => text === 'a warning')?.stamp?.stream).toBe('stderr')
   })
 
-  it("finds the same sections however the log's bytes are divided", () => {
+  it('finds the same sections however the log is split into windows', () => {
     const word = fc.constantFrom(
       ...['section_', 'start:', 'end:', '1768988841:', 'a', 'b.c', '\r', '\u001b[0K', '\n', 'ä', '\u001b[3', '1m'],
       ...[marker('start', 'a', 1), marker('end', 'a', 2), marker('start', 'step_script', 3), `\n${stamp(9)}`],
@@ -110,14 +110,14 @@ describe('the sections of a log', () => {
       expect(readLog(log, jobTimes, Array<number>(length).fill(1))).toEqual(readLog(log))
   })
 
-  it('finds sections whose markers have no CR, but not in a marker that a script prints', () => {
+  it('finds sections whose markers have no CR, but not those whose markers a script prints', () => {
     const lost = `section_start:${jobStart / 1000}:a\u001b[0KTitle\nsection_end:${jobStart / 1000 + 1}:a\u001b[0K\n`
     expect(seen(readLog(lost).sections)).toEqual([['a', undefined, 0, 1]])
     const reported = `$ echo -e "section_start:${jobStart / 1000}:a\\r\\e[0KTitle"\nsection_start:${jobStart / 1000}:b\nx\n`
     expect(readLog(reported).sections).toEqual([])
   })
 
-  it.each(['\n', '\n\n'])('finds sections if the CR of their markers became %j', end => {
+  it.each(['\n', '\n\n'])('finds sections if the CR in their markers has become %j', end => {
     const marks = [0, 2].map((at, n) => `section_${n === 0 ? 'start' : 'end'}:${jobStart / 1000 + at}:a${end}\u001b[0K`)
     const log = `before\n${marks[0]}Title\nwithin\n${marks[1]}after\nsection_start:1:b\n\nnext\n`
     for (const sizes of [[], Array<number>(log.length).fill(1)]) {
@@ -133,7 +133,7 @@ describe('the sections of a log', () => {
     expect(seen(readLog(stamped.join('')).sections)).toEqual([['a', undefined, 0.000123046875, 2.000123046875]])
   })
 
-  it('redacts the names and titles of sections before it cuts them', () => {
+  it('redacts the names and titles of sections before truncating them', () => {
     const secret = `glpat-${'abcdefghij'.repeat(2)}`
     for (const before of [100, 120, 127, 4_080]) {
       const title = `${'x'.repeat(before - 1)} ${secret} end`
@@ -145,7 +145,7 @@ describe('the sections of a log', () => {
     expect(readLog(`${marker('start', 'a', 0)}${many}\n`).sections[0]?.title).not.toContain('glpat')
   })
 
-  it('accepts section markers in ms, µs and ns, and uses the previous time for a time outside of the job', () => {
+  it('accepts section markers in ms, µs and ns, and uses the previous time instead of a time outside the job', () => {
     const at = jobStart / 1000 + 10
     const log = ['000', '000000', '000000000']
       .map(zeros => `section_start:${at}${zeros}:a${zeros.length}${erase}\n`)
@@ -158,7 +158,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it('accepts sections that overlap, stay open, are closed twice, or repeat the name of another section', () => {
+  it('accepts sections that overlap, stay open, are closed twice, or have the same name as another section', () => {
     const overlapping = [marker('start', 'a', 1), marker('start', 'b', 2), marker('end', 'a', 3), marker('end', 'b', 4)]
     expect(seen(readLog(overlapping.join('\n')).sections)).toEqual([
       ['a', undefined, 1, 3],
@@ -175,7 +175,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it("limits the sections of a log to 200, reserves some of them for the runner's sections, and counts further ones", () => {
+  it("limits a log to 200 sections, reserves some of them for the runner's sections, and counts the excess", () => {
     const many = Array.from(
       { length: 10_000 },
       (_, n) => `${marker('start', `s${n}`, 1)}\n${marker('end', `s${n}`, 2)}`,
@@ -194,21 +194,18 @@ describe('the sections of a log', () => {
     expect(deep.sections).toHaveLength(170)
   })
 
-  it.each([0, 20, 30, 40])(
-    'includes at least 30 sections of the runner among the 200 if %i of them come first',
-    before => {
-      const early = Array.from({ length: before }, (_, n) => marker('start', 'get_sources', n))
-      const custom = Array.from({ length: 300 }, (_, n) => marker('start', `s${n}`, 41))
-      const late = Array.from({ length: 300 }, () => marker('start', 'upload_artifacts_on_success', 51))
-      const { sections, omitted } = readLog([...early, ...custom, ...late].join('\n'))
-      const kinds = Object.groupBy(sections, ({ kind }) => kind)
-      const runners = Math.max(30, before)
-      expect([kinds.runner?.length, kinds.custom?.length]).toEqual([runners, 200 - runners])
-      expect(omitted).toBe(before + 600 - 200)
-    },
-  )
+  it.each([0, 20, 30, 40])('includes at least 30 runner sections among the 200 if %i of them come first', before => {
+    const early = Array.from({ length: before }, (_, n) => marker('start', 'get_sources', n))
+    const custom = Array.from({ length: 300 }, (_, n) => marker('start', `s${n}`, 41))
+    const late = Array.from({ length: 300 }, () => marker('start', 'upload_artifacts_on_success', 51))
+    const { sections, omitted } = readLog([...early, ...custom, ...late].join('\n'))
+    const kinds = Object.groupBy(sections, ({ kind }) => kind)
+    const runners = Math.max(30, before)
+    expect([kinds.runner?.length, kinds.custom?.length]).toEqual([runners, 200 - runners])
+    expect(omitted).toBe(before + 600 - 200)
+  })
 
-  it('moves sections into the time of their job, and reports the shift', () => {
+  it('shifts sections into the time span of their job, and reports the shift', () => {
     const { sections } = readLog(
       [marker('start', 'a', -5), marker('end', 'a', 3), marker('start', 'b', 60.5)].join('\n'),
     )
@@ -228,13 +225,13 @@ describe('the sections of a log', () => {
     expect(failed(false)).toEqual([])
   })
 
-  it('gives a section no title if the text of the title is a command', () => {
+  it('gives a section no title if the title is a command', () => {
     const log = `${marker('start', 'step_script', 0)}\n${marker('start', 'section_script_step_1', 1, '[hide_duration=true,collapsed=true]')}$ curl -u me:secret\n`
     const step = readLog(log).sections[1]
     expect([step?.kind, step?.title]).toEqual(['script', undefined])
   })
 
-  it('finds sections in binary logs, in logs that end within an escape sequence, and in lines of megabytes', () => {
+  it('finds sections in binary logs, in logs that end in the middle of an escape sequence, and in lines of several megabytes', () => {
     const damaged = Buffer.concat([
       Buffer.from(marker('start', 'a', 1)),
       Buffer.from([0xff, 0xfe, 0xc3, 0x28]),
@@ -249,7 +246,7 @@ describe('the sections of a log', () => {
     expect(lines[0]?.text.length).toBeLessThan(100_000)
   })
 
-  it('keeps only the last state of a progress bar in the log', () => {
+  it('keeps only the final state of a progress bar in the log', () => {
     const bar = `10%\r20%\r\u001b[32m100%\u001b[0m\r\n${'..'.repeat(30_000)}\rdone\n`
     expect(readLog(bar).lines.map(({ text }) => text)).toEqual(['100%', 'done'])
     const cut = [`${stamp(0)}10%\r`, `${stamp(1, '00O+')}20%\r`, `${stamp(2, '00O+')}100%`, ''].join('\n')

@@ -1,4 +1,4 @@
-// Tests the logs that pages show, with answers over HTTP: no user waits without end, and no log delays other work.
+// Tests the logs that pages show, with responses over HTTP: no user waits forever, and no log delays other work.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { answer, startPlatform, type PlatformServer } from '../rest/platform-server.ts'
@@ -20,9 +20,9 @@ describe('a job log that a page shows', () => {
   let platform: PlatformServer
   let client: PlatformClient
   let now = 0
-  /** The priorities of the requests that were granted. */
+  /** The priorities of the requests for which API budget was requested. */
   let asked: string[]
-  /** Whether the API budget is used up before the next request. */
+  /** Whether the API budget is exhausted before the next request. */
   let isUsedUp: boolean
 
   beforeEach(async () => {
@@ -75,13 +75,13 @@ describe('a job log that a page shows', () => {
     expect(textsOf(await showing()(job))).toEqual(['now'])
   })
 
-  it('refuses to show a log, without a request to the platform, if the API budget is used up', async () => {
+  it('refuses to show a log, without sending a request to the platform, if the API budget is exhausted', async () => {
     isUsedUp = true
     expect(await showing({ timeoutMs: 100 })(job)).toMatchObject({ as: 'refused' })
     expect(platform.asked).toEqual([])
   })
 
-  it('refuses to show a log, and advises to reload, while two other logs are being fetched', async () => {
+  it('refuses to show a log, and advises the user to reload, while two other logs are being fetched', async () => {
     const held: ServerResponse[] = []
     platform.reply = (_, response) => held.push(response)
     const show = showing()
@@ -103,12 +103,12 @@ describe('a job log that a page shows', () => {
     expect(platform.asked).toHaveLength(2)
     now += 60_000
     expect(await show(job)).toMatchObject({ as: 'log' })
-    // After the clock was set back, no request is refused.
+    // After the clock was set back, no request to show a log is refused.
     now -= 3_600_000
     expect(await show(job)).toMatchObject({ as: 'log' })
   })
 
-  it('shows the beginning of a log and the end of the part that is read', async () => {
+  it('shows the beginning of a log, and the end of the part that was read', async () => {
     const line = `${escape}[32m${'x'.repeat(95)}${escape}[0m\n`
     platform.reply = answer(200, line.repeat(40_000))
     const read = await showing({ readMax: line.length * 30_000 })(job)
@@ -119,7 +119,7 @@ describe('a job log that a page shows', () => {
     expect(read.lines.at(-1)).toMatchObject({ number: 30_000, runs: [{ colour: 2 }] })
   })
 
-  it('redacts a log even if a secret has two colours or a private key spans several lines', async () => {
+  it('redacts a log even if part of a secret has another colour or a private key spans several lines', async () => {
     const key = ['-----BEGIN RSA PRIVATE KEY-----', 'bm90IGEga2V5', '-----END RSA PRIVATE KEY-----']
     platform.reply = answer(200, [`glpat-${escape}[31mAbCdEfGhIj0123456789${escape}[0m`, ...key, 'end', ''].join('\n'))
     const hidden = ['[REDACTED]', '[REDACTED]', '[REDACTED]', '[REDACTED]', 'end']

@@ -1,5 +1,5 @@
-// Tests that the texts of a test report are redacted before they are cut. They are redacted in turns of the event loop, so that a report never blocks
-// other work.
+// Tests that the texts of a test report are redacted before they are truncated. Redaction yields to the event loop in between, so that a report never
+// blocks other work.
 import { expect, it } from 'vitest'
 import { createTextRedaction, inTurns, redactedTo, redactedValue } from '../../../src/lib/text-redaction.ts'
 import { readJunit, cleanTests } from '../../../src/platform/reports/read-tests.ts'
@@ -23,19 +23,19 @@ it("leaves no part of a secret at the end of a test's name, message or stack tra
   expect(clean).toContain('x [REDACTED"')
 })
 
-it('removes the end of a text that was already cut, even if redaction shortened the rest', () => {
+it('removes the end of an already truncated text, even if redaction shortened the rest', () => {
   const text = `${secret} `.repeat(200).slice(0, 128 + 2_048)
   expect(redactedTo(128, text, redactText)).not.toContain('glpat')
   expect(redactedTo(128, 'short', redactText)).toBe('short')
 })
 
-it('redacts a value by its key, even if the key is a secret itself', () => {
+it('redacts a value because of its key, even if the key is a secret itself', () => {
   expect(redactedValue('db.password', 'kettle', redactText)).toBe('[REDACTED]')
   expect(redactedValue('db.name', 'kettle', redactText)).toBe('kettle')
   expect(redactedValue(secret, 'kettle', redactText)).toBe('[REDACTED]')
 })
 
-it('lets other work run after redacting at most 16 KiB of text', async () => {
+it('yields to other work after redacting at most 16 KiB of text', async () => {
   const slices = [0]
   const counting = inTurns(text => {
     slices.push((slices.pop() ?? 0) + text.length)

@@ -1,4 +1,4 @@
-// Small JUnit reports, one for each framework whose dialect the reader supports.
+// Small JUnit reports, one for each framework whose dialect is supported.
 
 export const pytest = `<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" errors="1" failures="1" skipped="1" tests="4" time="1.532" timestamp="2026-01-05T10:00:12.104202" hostname="runner-1">
 <testcase classname="tests.test_cart.TestCart" name="test_total[1-2]" time="0.103" />
@@ -55,7 +55,7 @@ export const googletest = `<?xml version="1.0" encoding="UTF-8"?>
   </testsuite>
 </testsuites>`
 
-/** A report that contains the same case twice. Gradle and gotestsum write a case again for a retry, and data-driven tests also repeat it. */
+/** A report that contains the same test case twice. Gradle and gotestsum write a case again for a retry, and data-driven tests also repeat it. */
 export const repeated = `<testsuite name="gradle" time="3">
 <testcase name="eventually" classname="A" time="1"><failure message="no" type="E">E: no</failure></testcase>
 <testcase name="eventually" classname="A" time="1"/>
@@ -64,7 +64,7 @@ export const repeated = `<testsuite name="gradle" time="3">
 <testcase name="same name" classname="A" time="0"/><testcase name="same name" classname="A" time="0"/>
 </testsuite>`
 
-/** A pytest report of a test that fails in the test and in its teardown. Pytest writes two cases for it, but counts one test. */
+/** A pytest report for a test that fails both in the test itself and in its teardown. Pytest writes two cases for it, but counts one test. */
 export const pytestTeardown = `<testsuites><testsuite name="pytest" errors="1" failures="1" tests="2" time="0.1">
 <testcase classname="tests.test_cart" name="test_total" time="0.05"><failure message="assert 1 == 2">E assert 1 == 2</failure></testcase>
 <testcase classname="tests.test_cart" name="test_total" time="0.01"><error message="failed on teardown">E OSError</error></testcase>

@@ -1,4 +1,4 @@
-// Tests the reader of JUnit reports. It supports every dialect, and no uploaded file harms it.
+// Tests the reader for JUnit reports. It supports every dialect, and no uploaded file can harm it.
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -27,7 +27,7 @@ async function totalsOf(text: string) {
   return [total, passed, failed, errored, skipped, flaky]
 }
 
-describe('the JUnit report of a test framework', () => {
+describe("a test framework's JUnit report", () => {
   it('counts every case by its most severe result', async () => {
     expect(await totalsOf(pytest)).toEqual([4, 1, 1, 1, 1, 0])
     expect(await totalsOf(jest)).toEqual([2, 1, 1, 0, 0, 0])
@@ -47,7 +47,7 @@ describe('the JUnit report of a test framework', () => {
     expect(await flakyIn(both)).toEqual(['it.Hooks.createsHook'])
   })
 
-  it('reports a flaky test for each case that passed after a failed run, whichever elements mark the runs', async () => {
+  it('counts each case that passed after a failed run as a flaky test, whichever elements mark the runs', async () => {
     const reruns = ['flakyFailure', 'flakyError', 'rerunFailure', 'rerunError']
     const elements = fc.shuffledSubarray([...reruns, 'failure', 'error', 'skipped', 'system-out'])
     await fc.assert(
@@ -63,7 +63,7 @@ describe('the JUnit report of a test framework', () => {
     )
   })
 
-  it('reports a failure with its suite, file, line, type, message and stack', async () => {
+  it('reports a failure with its suite, file, line, type, message and stack trace', async () => {
     const { report } = await read(surefire)
     expect(report.failures).toEqual([
       {
@@ -90,7 +90,7 @@ describe('the JUnit report of a test framework', () => {
     ])
   })
 
-  it('reports a suite for each element that contains cases, nested or not', async () => {
+  it('reports a suite for each element that contains test cases, nested or not', async () => {
     expect((await read(phpunit)).report.suites).toMatchObject([
       { name: 'App\\Tests\\PriceTest', seconds: 0.5, failed: false },
       { name: 'App\\Tests\\TaxTest', seconds: 0.25, failed: false },
@@ -101,7 +101,7 @@ describe('the JUnit report of a test framework', () => {
     ])
   })
 
-  it('reads a JUnit report to its end if it consists of several XML documents with their own roots', async () => {
+  it('reads a JUnit report to its end even if it consists of several concatenated XML documents', async () => {
     expect(await totalsOf(pytest + surefire + '\n' + jest)).toEqual([9, 4, 3, 1, 1, 1])
     const members = Buffer.concat([gzipSync(pytest), gzipSync(jest)])
     expect((await read(members)).report.totals.total).toBe(6)
@@ -115,7 +115,7 @@ describe('the JUnit report of a test framework', () => {
     expect(report.fault?.reason).toBe('truncated')
   })
 
-  it('decodes a JUnit report with the encoding that it declares', async () => {
+  it('decodes a JUnit report in its declared encoding', async () => {
     const text =
       '<?xml version="1.0" encoding="ISO-8859-1"?><testsuite><testcase name="größer"><failure message="ä"/></testcase></testsuite>'
     expect((await read(gzipSync(Buffer.from(text, 'latin1')))).report.failures).toMatchObject([
@@ -125,19 +125,19 @@ describe('the JUnit report of a test framework', () => {
     expect((await read(gzipSync(wide))).report.failures).toMatchObject([{ name: 'größer' }])
   })
 
-  it('reads durations in a JUnit report in the notation of any locale', () => {
+  it("parses durations in a JUnit report in any locale's notation", () => {
     const spelled = ['0.103', '0,103', '1,234.5', '1.234,5', '1,234,567', '1e-05', ' 2 ', '0.', '.5']
     expect(spelled.map(readSeconds)).toEqual([0.103, 0.103, 1234.5, 1234.5, 1_234_567, 0.00001, 2, 0, 0.5])
     expect(['', 'NaN', '-1', '1:02', 'Infinity', '5 s'].map(readSeconds)).toEqual(Array(6).fill(undefined))
   })
 })
 
-describe('test cases of the same name in a suite', () => {
+describe('test cases with the same name in one suite', () => {
   const caseOf = (result: string, attributes = 'name="x" classname="C"') =>
     `<testcase ${attributes}>${result === 'pass' ? '' : `<${result} message="${result}"/>`}</testcase>`
   const suiteOf = (cases: readonly string[], attributes = '') =>
     `<testsuite name="s" ${attributes}>${cases.join('')}</testsuite>`
-  /** Returns a suite of cases of the same name. Each case is given by its attribute and its result, as in `attempt=1 failure`. */
+  /** Returns a suite of test cases with the same name. Each case is given by its attribute and its result, as in `attempt=1 failure`. */
   const runsOf = (...cases: readonly string[]) =>
     suiteOf(
       cases.map(one => {
@@ -146,7 +146,7 @@ describe('test cases of the same name in a suite', () => {
       }),
     )
 
-  it('counts cases of the same name as separate tests, so that a passed test never hides a failed one', async () => {
+  it('counts cases with the same name as separate tests, so that a passed test never hides a failed one', async () => {
     expect(await totalsOf(suiteOf(['pass', 'pass', 'failure'].map(one => caseOf(one))))).toEqual([3, 2, 1, 0, 0, 0])
     expect(await totalsOf(repeated)).toEqual([6, 3, 3, 0, 0, 0])
     const { report } = await read(suiteOf(['failure', 'pass', 'error'].map(one => caseOf(one))))
@@ -162,12 +162,12 @@ describe('test cases of the same name in a suite', () => {
     })
   })
 
-  it('counts cases without a name as separate tests', async () => {
+  it('counts unnamed cases as separate tests', async () => {
     const nameless = suiteOf(['pass', 'failure', 'pass', 'skipped'].map(one => caseOf(one, '')))
     expect(await totalsOf(nameless)).toEqual([4, 2, 1, 0, 1, 0])
   })
 
-  it('counts cases of the same name as separate tests, whatever their results are', async () => {
+  it('counts cases with the same name as separate tests, whatever their results', async () => {
     const results = fc.array(fc.constantFrom('pass', 'failure', 'error', 'skipped'), { maxLength: 90 })
     await fc.assert(
       fc.asyncProperty(results, async all => {
@@ -184,7 +184,7 @@ describe('test cases of the same name in a suite', () => {
     )
   })
 
-  it('recognises cases of the same name in other reports by name and ordinal, and the first case by its name alone', async () => {
+  it('identifies cases with the same name across reports by name and ordinal, and the first one by its name alone', async () => {
     const of = async (...all: readonly string[]) => (await read(suiteOf(all.map(one => caseOf(one))))).outcomes
     const [alone, three, red] = [
       await of('pass'),
@@ -197,54 +197,54 @@ describe('test cases of the same name in a suite', () => {
   })
 
   it.each(['attempt', 'retry', 'rerun'])(
-    'counts cases of the same name as runs of one test if their attribute "%s" numbers the runs',
+    'counts cases with the same name as runs of one test if their attribute "%s" numbers the runs',
     async attribute => {
       const [first, second, third] = attribute === 'attempt' ? [1, 2, 3] : [0, 1, 2]
       const run = (number: number | undefined, result: string) => `${attribute}=${number} ${result}`
       expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 1])
       expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'skipped')))).toEqual([1, 0, 1, 0, 0, 0])
-      // The result of the last run is the result of the test.
+      // The last run determines the result of the test.
       expect(await totalsOf(runsOf(run(first, 'pass'), run(second, 'pass'), run(third, 'failure')))).toEqual([
         ...[1, 0, 1, 0, 0, 1],
       ])
       expect(await totalsOf(runsOf(run(first, 'skipped'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 0])
-      // These are two tests of one name, each with a second run.
+      // These are two tests with the same name, each with a second run.
       const two = runsOf(run(first, 'failure'), run(second, 'pass'), run(first, 'error'), run(second, 'error'))
       expect(await totalsOf(two)).toEqual([2, 1, 0, 1, 0, 1])
-      // In this suite no run of the test passed.
+      // No run of this suite's test passed.
       const none = runsOf(run(first, 'failure'), run(second, 'error'), run(third, 'failure'))
       expect(await totalsOf(none)).toEqual([1, 0, 1, 0, 0, 0])
       expect((await read(two)).report.failures).toMatchObject([{ name: 'C.x', ordinal: 2, result: 'error' }])
     },
   )
 
-  it('counts cases of the same name as runs of one test if only the later cases have the attribute for reruns', async () => {
+  it('counts cases with the same name as runs of one test if only the later cases have the attribute for reruns', async () => {
     expect(await totalsOf(runsOf('a=b failure', 'rerun=true pass'))).toEqual([1, 1, 0, 0, 0, 1])
     expect(await totalsOf(runsOf('a=b failure', 'retry=1 error', 'retry=2 pass'))).toEqual([1, 1, 0, 0, 0, 1])
   })
 
-  it('counts cases of the same name as separate tests if the attribute that numbers runs is the same for all', async () => {
+  it('counts cases with the same name as separate tests if the attribute that numbers runs has the same value in all of them', async () => {
     for (const attribute of ['retry=2', 'attempt=1', 'rerun=false', 'retry=always'])
       expect(await totalsOf(runsOf(`${attribute} pass`, `${attribute} pass`, `${attribute} failure`))).toEqual([
         ...[3, 2, 1, 0, 0, 0],
       ])
   })
 
-  it('counts cases of the same name as separate tests if they are in different files or lines', async () => {
+  it('counts cases with the same name as separate tests if they are in different files or on different lines', async () => {
     const at = (line: number, retry: number, result: string) =>
       caseOf(result, `name="x" classname="C" file="a.js" line="${line}" retry="${retry}"`)
     expect(await totalsOf(suiteOf([at(1, 0, 'failure'), at(9, 1, 'pass')]))).toEqual([2, 1, 1, 0, 0, 0])
     expect(await totalsOf(suiteOf([at(1, 0, 'failure'), at(1, 1, 'pass')]))).toEqual([1, 1, 0, 0, 0, 1])
   })
 
-  it('counts cases of the same name as runs of one test if the suite counts them as one', async () => {
+  it('counts cases with the same name as runs of one test if the suite counts them as one', async () => {
     expect(await totalsOf(pytestTeardown)).toEqual([2, 1, 1, 0, 0, 0])
     expect((await read(pytestTeardown)).report.failures).toMatchObject([{ message: 'assert 1 == 2' }])
     const [a, b] = [caseOf('failure'), caseOf('pass', 'name="y"')]
     expect(await totalsOf(suiteOf([a, b, caseOf('pass')], 'tests="2"'))).toEqual([2, 2, 0, 0, 0, 1])
   })
 
-  it('treats two cases as the call and the teardown of one run if the second is an error of the teardown', async () => {
+  it('treats two cases as the call and the teardown of one run if the second one is a teardown error', async () => {
     const text = readFileSync('test/fixtures/reports/pytest-call-and-teardown.xml', 'utf8')
     expect(await totalsOf(text)).toEqual([2, 1, 1, 0, 0, 0])
     const teardown =
@@ -252,7 +252,7 @@ describe('test cases of the same name in a suite', () => {
     const other = caseOf('pass', 'name="y"')
     const passes = suiteOf([caseOf('pass'), teardown, other], 'tests="2"')
     expect(await totalsOf(passes)).toEqual([2, 1, 0, 1, 0, 0])
-    // Before release 6, pytest wrote another message for a failed teardown.
+    // Before release 6, pytest wrote a different message for a failed teardown.
     const older = suiteOf(
       [caseOf('pass'), teardown.replace('failed on teardown', 'test teardown failure'), other],
       'tests="2"',
@@ -264,7 +264,7 @@ describe('test cases of the same name in a suite', () => {
     ])
   })
 
-  it('counts cases of the same name as separate tests if the suite counts them separately or its count is implausible', async () => {
+  it('counts cases with the same name as separate tests if the suite counts them separately or its count is implausible', async () => {
     const three = ['pass', 'pass', 'failure'].map(one => caseOf(one))
     for (const tests of ['3', '2', '4', '0', '', 'x'])
       expect(await totalsOf(suiteOf(three, `tests="${tests}"`))).toEqual([3, 2, 1, 0, 0, 0])
@@ -272,7 +272,7 @@ describe('test cases of the same name in a suite', () => {
     expect(await totalsOf(suiteOf([...three, suiteOf([])], 'tests="1"'))).toEqual([3, 2, 1, 0, 0, 0])
   })
 
-  it('limits the failures of a report to 100, not counting those whose rerun passed', async () => {
+  it('limits the failures in a report to 100, not counting tests that passed when they were rerun', async () => {
     const failing = (name: string, run: number, result: string) => caseOf(result, `name="${name}" attempt="${run}"`)
     const retried = Array.from({ length: 150 }, (_, n) => [failing(`r${n}`, 1, 'failure'), failing(`r${n}`, 2, 'pass')])
     const lost = Array.from({ length: 130 }, (_, n) => failing(`f${n}`, 1, 'failure'))
@@ -281,7 +281,7 @@ describe('test cases of the same name in a suite', () => {
   })
 })
 
-describe('a test suite that failed itself', () => {
+describe('a test suite that itself failed', () => {
   const failuresIn = async (text: string) =>
     (await read(text)).report.failures.map(({ suite, name, ordinal, result, message }) => [
       suite,
@@ -317,13 +317,13 @@ describe('a test suite that failed itself', () => {
     ])
   })
 
-  it('names a failed suite without a name after its file or the enclosing suite', async () => {
+  it('names an unnamed failed suite after its file or the enclosing suite', async () => {
     const nameless = `<testsuite name="outer"><testsuite file="a.js"><error/></testsuite><testsuite><error/></testsuite></testsuite>`
     expect((await failuresIn(nameless)).map(([, name]) => name)).toEqual(['a.js', 'outer'])
     expect((await failuresIn('<testsuites><failure/></testsuites>')).map(([, name]) => name)).toEqual(['test suite'])
   })
 
-  it('does not recognise a failed suite from its output, or from the content of other elements', async () => {
+  it('does not treat a suite as failed because of its output or the content of other elements', async () => {
     const text = `<testsuite name="s" errors="0"><properties><property name="failure"/><error/></properties><skipped/>
       <system-out><failure/></system-out><system-err>an error</system-err><testcase name="a"/></testsuite>`
     expect(await totalsOf(text)).toEqual([1, 1, 0, 0, 0, 0])
@@ -353,7 +353,7 @@ describe('a test suite that failed itself', () => {
     expect((await faultOf(`<testsuite failures="1"><testcase name="a"/></testsuite>`))?.reason).toBe('mismatch')
     const inner = `<testsuites failures="1"><testsuite failures="0">${failed}</testsuite><testsuite errors="1"><testcase name="b"/></testsuite></testsuites>`
     expect((await faultOf(inner))?.reason).toBe('mismatch')
-    // One framework's failure may be another one's error, and some frameworks count each run or each assertion.
+    // One framework's failure may be another framework's error, and some frameworks count each run or each assertion.
     const again = '<testcase name="b"><error/><rerunError/><rerunError/></testcase>'
     for (const fine of [
       suiteOf('failures="0" errors="1"', failed),
@@ -382,7 +382,7 @@ describe('an uploaded JUnit report', () => {
     expect(await reasonOf(Buffer.from(pytest))).toBeUndefined()
   })
 
-  it('reads a JUnit report up to the position at which it was cut off or damaged', async () => {
+  it('reads a JUnit report up to the position at which it is truncated or damaged', async () => {
     const long = `<testsuite name="s">${Array.from({ length: 20_000 }, (_, n) => `<testcase name="case ${n * 7919}" time="0.001"/>`).join('')}</testsuite>`
     const whole = gzipSync(long)
     const cut = await read(whole.subarray(0, whole.length >> 1))
@@ -399,7 +399,7 @@ describe('an uploaded JUnit report', () => {
     )
   })
 
-  it('refuses a JUnit report that declares XML entities, which are never expanded', async () => {
+  it('rejects a JUnit report that declares XML entities, and never expands them', async () => {
     const lol = Array.from({ length: 9 }, (_, n) => `<!ENTITY lol${n + 1} "${`&lol${n};`.repeat(10)}">`).join('')
     const bomb = `<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol0 "lol">${lol}]><testsuite><testcase name="&lol9;"/></testsuite>`
     const { report } = await read(bomb)
@@ -423,7 +423,7 @@ describe('an uploaded JUnit report', () => {
     expect(tail.report).toMatchObject({ totals: { total: 4 }, fault: { reason: 'malformed' } })
   })
 
-  it('reads a JUnit report up to the limits for reports', async () => {
+  it('reads a JUnit report up to the size limits for reports', async () => {
     const caps = { packed: 100_000, unpacked: 200_000, depth: 20, cases: 1_000 }
     expect(await reasonOf(gzipSync(`<testsuite>${' '.repeat(300_000)}</testsuite>`), caps)).toBe('too_large')
     const noise = `<testsuite>${'no two bytes are saved of this. '.repeat(4_000)}</testsuite>`
@@ -440,7 +440,7 @@ describe('an uploaded JUnit report', () => {
     expect(report.dropped.cases).toBe(2_000)
   })
 
-  it('reads up to 100,000 cases of a JUnit report, and counts further ones', async () => {
+  it('reads up to 100,000 cases in a JUnit report, and counts the excess', async () => {
     const cases = isFull ? 500_000 : 120_000
     async function* source() {
       yield gzipSync(
@@ -465,7 +465,7 @@ describe('an uploaded JUnit report', () => {
     for (const { message, stack } of report.failures) expect([message?.length, stack?.length]).toEqual([4_096, 4_096])
   })
 
-  it("passes on read errors of a report's source", async () => {
+  it("propagates read errors from a report's source", async () => {
     async function* source() {
       yield gzipSync(pytest).subarray(0, 100)
       throw new Error('connection reset')

@@ -1,5 +1,5 @@
-// Tests the reports of jobs other than test reports. Valid reports are read completely, invalid ones never yield wrong numbers, and all reports are
-// limited.
+// Tests job reports other than test reports. Valid reports are read completely, invalid ones never yield wrong numbers, and the size of every report
+// is limited.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { readDotenv, readFindings } from '../../../src/platform/reports/read-rep
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { metricLimits, readMetrics } from '../../../src/platform/reports/open-metrics.ts'
 
-/** Yields the bytes in pieces, like a network connection. */
+/** Yields the bytes in chunks, like a network connection. */
 async function* inPieces(bytes: Uint8Array, size = 1_000): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
@@ -52,7 +52,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     expect(dropped).toBe(4)
   })
 
-  it('reads a metrics report up to the maximum number of series, and counts further ones', async () => {
+  it('reads a metrics report up to the maximum number of series, and counts the excess', async () => {
     const lines = Array.from({ length: 100_000 }, (_, n) => `series{number="${n}"} ${n}`)
     const { metrics, dropped, fault } = await readMetricsOf(zipped(lines.join('\n'), 65_536))
     expect(fault).toBeUndefined()
@@ -66,7 +66,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     expect([metrics.length, dropped]).toEqual([metricLimits.names, 300 - metricLimits.names])
   })
 
-  it('returns the samples before the first error in a metrics report, with a reason', async () => {
+  it('returns the samples before the first error in a metrics report, with the reason', async () => {
     const whole = gzipSync(Array.from({ length: 400 }, (_, n) => `series{at="${(n * 7919) % 1000}"} ${n}`).join('\n'))
     const cut = await readMetricsOf(inPieces(whole.subarray(0, whole.length - 20)))
     expect(cut.fault?.reason).toBe('truncated')
@@ -92,7 +92,7 @@ describe('a dotenv report', () => {
     expect(dropped).toBe(0)
   })
 
-  it('reads at most a hundred keys of a dotenv report', async () => {
+  it('reads at most a hundred keys from a dotenv report', async () => {
     const lines = Array.from({ length: 1_000 }, (_, n) => `KEY_${n}=${n}`)
     const { values, dropped } = await readDotenvOf(zipped(lines.join('\n')), () => true)
     expect([Object.keys(values).length, dropped]).toEqual([100, 900])
@@ -104,7 +104,7 @@ const cobertura = (lines: string) => `<?xml version="1.0" ?>
 <coverage ${lines} version="6.5"><packages><package><classes/></package></packages></coverage>`
 
 describe('a coverage report', () => {
-  it("reads Cobertura's totals from the root element, and adds them up over several documents", async () => {
+  it("reads Cobertura's totals from the root element, and adds them up across several documents", async () => {
     const one = cobertura(
       'line-rate="0.9" lines-covered="90" lines-valid="100" branches-covered="1" branches-valid="4"',
     )
@@ -146,13 +146,13 @@ describe('a coverage report', () => {
   })
 })
 
-describe('a report of findings', () => {
+describe('a findings report', () => {
   const counted = async (type: Parameters<typeof readFindings>[1], report: unknown, size?: number) => {
     const { report: read, fault } = await readFindings(zipped(JSON.stringify(report), size), type)
     return fault?.reason ?? Object.fromEntries((read?.findings ?? []).map(({ severity, count }) => [severity, count]))
   }
 
-  it('counts findings by severity, whatever else their report contains and however its bytes are divided', async () => {
+  it('counts findings by severity, whatever else their report contains and however its bytes are split', async () => {
     const quality = [
       { description: 'a "severity": "x" \\', severity: 'major', location: { severity: 'no' }, tags: ['severity'] },
       { severity: 'minor' },
@@ -183,7 +183,7 @@ describe('a report of findings', () => {
     expect(await counted('sarif', { runs: [] })).toEqual({})
   })
 
-  it('counts no findings if the report is of another kind or cut off', async () => {
+  it('counts no findings if the report is of another kind or truncated', async () => {
     expect(await counted('codequality', { vulnerabilities: [] })).toBe('foreign')
     expect(await counted('sast', [{ severity: 'High' }])).toBe('foreign')
     const reason = async (text: string) => (await readFindings(zipped(text), 'sast')).fault?.reason
@@ -196,7 +196,7 @@ describe('a report of findings', () => {
     expect(await reason(`[${' '.repeat(17 * 1024 * 1024)}]`)).toBe('too_large')
   })
 
-  it('reads a report of findings after other large reports, but does not wait for one that arrives slowly', async () => {
+  it('reads large findings reports one after another, but does not wait for one that arrives slowly', async () => {
     const slow = Promise.withResolvers<undefined>()
     let read = 0
     const blank = Buffer.from(' '.repeat(64 * 1024))
@@ -210,7 +210,7 @@ describe('a report of findings', () => {
     const small = await readFindings(zipped('{"vulnerabilities": [{"severity": "Low"}]}'), 'sast')
     expect(small.report?.findings).toEqual([{ type: 'sast', severity: 'low', count: 1 }])
     for (let turn = 0; turn < 1_000; turn += 1) await nextTurn()
-    // One report is read as far as it arrived. Of the other one, 1 MiB is read.
+    // One report is read as far as it has arrived. Of the other one, 1 MiB is read.
     expect(read / blank.length).toBeGreaterThanOrEqual(40 + 15)
     expect(read / blank.length).toBeLessThanOrEqual(40 + 16)
     slow.resolve(undefined)
@@ -218,7 +218,7 @@ describe('a report of findings', () => {
       expect(report?.findings).toEqual([{ type: 'sast', severity: 'high', count: 1 }])
   })
 
-  it('leaves no connection open if a report is refused because of its first bytes', async () => {
+  it('leaves no connection open if a report is rejected because of its first bytes', async () => {
     let isOpen = true
     async function* source(): AsyncGenerator<Uint8Array> {
       try {
@@ -231,7 +231,7 @@ describe('a report of findings', () => {
     expect(isOpen).toBe(false)
   })
 
-  it('accepts any number of commas and brackets in the texts of a report of findings', async () => {
+  it('accepts any number of commas and brackets in the texts of a findings report', async () => {
     const text = `"\\${'[{,'.repeat(600_000)}`
     expect(await counted('sast', { vulnerabilities: [{ severity: 'High', text }, { severity: 'Low' }] })).toEqual({
       high: 1,
@@ -242,7 +242,7 @@ describe('a report of findings', () => {
     expect(fault?.reason).toBe('too_many')
   })
 
-  it('reads a report of findings that consists of several files in a row', async () => {
+  it('reads a findings report that consists of several concatenated files', async () => {
     const one = '{"vulnerabilities": [{"severity": "High"}]}'
     const { report } = await readFindings(zipped(`${one}\n${one}${one}`), 'sast')
     expect(report?.findings).toEqual([{ type: 'sast', severity: 'high', count: 3 }])

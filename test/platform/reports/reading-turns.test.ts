@@ -1,4 +1,4 @@
-// Tests that reports of any size are read in many short turns of the event loop, so that other work of the thread can run.
+// Tests that reports of any size are read in many short turns of the event loop, so that other work on the thread can run.
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { bytesPerTurn } from '../../../src/platform/reports/unpack.ts'
@@ -12,7 +12,7 @@ import { turnsDuring } from '../../support/turns.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
 
-/** Yields all bytes at once, like a storage in the same network. */
+/** Yields all bytes at once, like object storage in the same network. */
 async function* of(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
@@ -34,7 +34,7 @@ it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
   ],
   ['metrics', filled('', 'a 1\n', ''), async source => readMetrics(source, createTextRedaction([]))],
   ['dotenv', filled('', 'A=b\n', ''), async source => readDotenv(source, () => true, createTextRedaction([]))],
-])('reads a report in turns of the event loop, compressed or not: %s', async (_, text, read) => {
+])('yields to the event loop while it reads a report, compressed or not: %s', async (_, text, read) => {
   for (const body of [Buffer.from(text), gzipSync(text)]) {
     expect(await turnsDuring(read(of(body)))).toBeGreaterThanOrEqual(bytes / bytesPerTurn)
   }
@@ -43,7 +43,7 @@ it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
 it.each([
   ['one suite of many cases', [{ name: 'unit', test_cases: Array.from({ length: 20_000 }, () => ({})) }]],
   ['many suites', [...Array.from({ length: 20_000 }, (_, n) => ({ name: String(n) })), { name: 'unit' }]],
-])("reads the platform's own test report in turns of the event loop: %s", async (_, suites) => {
+])("yields to the event loop while it reads the platform's own test report: %s", async (_, suites) => {
   const options = { maxCases: 100_000, maxText: 1, keptCases: 0 }
   const report = testReport.parse({ test_suites: suites })
   expect(await turnsDuring(readTestReport(report, 'unit', options))).toBeGreaterThanOrEqual(100)

@@ -1,4 +1,5 @@
-// Tests the levels of SARIF results. A result without a level has the level of its rule, wherever the rule is and however the result names it.
+// Tests the levels of SARIF results. A result without a level inherits the level of its rule, wherever the rule is defined and however the result
+// refers to it.
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -24,7 +25,7 @@ const rule = (id: string, level?: string, more: object = {}) => ({
   ...more,
 })
 const driver = { name: 'scanner', guid: 'd-1', rules: [rule('a', 'error'), rule('b', 'note'), rule('plain')] }
-/** Returns the levels of these results. Their tool has the rules above. */
+/** Returns the levels of these results. Their tool has the rules defined above. */
 const ofResults = async (...results: readonly object[]) => levelsOf({ tool: { driver }, results })
 
 describe('the level of a SARIF result', () => {
@@ -83,7 +84,7 @@ describe('the level of a SARIF result', () => {
     ).toEqual({ note: 1, error: 1, none: 1 })
   })
 
-  it('finds a rule of a tool extension that a SARIF result names by index, GUID or name', async () => {
+  it("finds a tool extension's rule that a SARIF result references by index, GUID or name", async () => {
     const extensions = [
       { name: 'queries', rules: [rule('x', 'note'), rule('a', 'none')] },
       { name: 'more', guid: 'e-2', rules: [rule('a', 'warning'), rule('x', 'error')] },
@@ -94,13 +95,13 @@ describe('the level of a SARIF result', () => {
     expect(await of({ ruleId: 'x', rule: { toolComponent: { guid: 'e-2' } } })).toEqual({ error: 1 })
     expect(await of({ ruleId: 'a/1', rule: { toolComponent: { name: 'queries', index: -1 } } })).toEqual({ none: 1 })
     expect(await of({ ruleId: 'a', rule: { toolComponent: { name: 'scanner' } } })).toEqual({ error: 1 })
-    // A rule without a tool component is a rule of the driver.
+    // A rule without a tool component belongs to the driver.
     expect(await of({ ruleId: 'x' }, { ruleId: 'a' })).toEqual({ warning: 1, error: 1 })
     expect(await of({ ruleId: 'a', rule: { toolComponent: { index: -1 } } })).toEqual({ error: 1 })
     expect(await of({ ruleId: 'a', rule: { toolComponent: { index: 9 } } })).toEqual({ warning: 1 })
   })
 
-  it('uses the level that the invocation of a SARIF result sets for the rule', async () => {
+  it('uses the level that the invocation of a SARIF result overrides for the rule', async () => {
     const override = (level: string | null, descriptor: object) => ({ configuration: { level }, descriptor })
     const strict = { ruleConfigurationOverrides: [override('warning', { id: 'a' }), override('error', { index: 1 })] }
     const lax = { ruleConfigurationOverrides: [override('none', { id: 'a' }), override(null, { id: 'b' })] }
@@ -114,13 +115,13 @@ describe('the level of a SARIF result', () => {
     expect(
       await of([strict, lax], { ruleIndex: 0, ...by(0) }, { ruleId: 'a', ...by(1) }, { ruleId: 'b', ...by(1) }),
     ).toEqual({ warning: 1, none: 1, note: 1 })
-    // The invocation of this result is unknown, so its rule's default level applies.
+    // The invocation of this result is unknown, so the rule's default level applies.
     expect(await of([strict, lax], { ruleId: 'a' })).toEqual({ error: 1 })
     const parts = { ruleConfigurationOverrides: [override('none', { id: 'a/b' })] }
     expect(await of([parts], { ruleId: 'a/b/c' }, { ruleId: 'a' })).toEqual({ none: 1, error: 1 })
   })
 
-  it('never uses a level from another run of the tool', async () => {
+  it('never uses a level from another run in the SARIF file', async () => {
     const run = (level: string, ruleId = 'a') => ({
       results: [{ ruleId }],
       tool: { driver: { rules: [rule('a', level)] } },
@@ -162,12 +163,12 @@ describe('the level of a SARIF result', () => {
       return process.threadCpuUsage(begun).user / 1_000
     }
     timeOf(4_000)
-    // If each result searches all extensions, eight times the input takes 64 times as long. Below 100 ms the measured time is not meaningful.
+    // If each result searches all extensions, eight times the input takes 64 times as long. Below 100 ms the measurement is not meaningful.
     const [eighth, whole] = [timeOf(4_000), timeOf(32_000)]
     expect(whole < 100 || whole / eighth < 20, `${eighth} ms, then ${whole} ms`).toBe(true)
   })
 
-  it('reads the same levels for any order of keys and any size of pieces', async () => {
+  it('reads the same levels for any order of keys and any chunk size', async () => {
     const levels = ['none', 'note', 'warning', 'error'] as const
     const run = fc.record({
       rules: fc.array(fc.constantFrom(...levels), { maxLength: 4 }),

@@ -10,7 +10,7 @@ const minute = 60_000
 const perMinute = fc.integer({ min: 1, max: 400 })
 const priority = fc.constantFrom(...priorities)
 
-/** Returns the times of all granted requests if each caller asks as often as possible, with pauses in between. */
+/** Returns the times of all granted requests if each caller sends requests as often as possible, with the given pauses in between. */
 function grantedAt(limit: number, pauses: readonly number[], who: readonly (typeof priorities)[number][]): number[] {
   const rules = { perMinute: limit }
   let state = freshBudget(rules, 0)
@@ -30,7 +30,7 @@ function grantedAt(limit: number, pauses: readonly number[], who: readonly (type
 }
 
 describe('the API budget', () => {
-  it('grants at most the limit of requests in any minute, for any callers and pauses', () => {
+  it('grants at most `limit` requests in any minute, for any callers and pauses', () => {
     const pauses = fc.array(fc.oneof(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: minute })), {
       maxLength: 60,
     })
@@ -98,7 +98,7 @@ describe('the API budget', () => {
     )
   })
 
-  it('grants a tiny budget only to the higher priority while both are waiting', () => {
+  it('grants a tiny budget only to the higher-priority caller while both are waiting', () => {
     const rules = { perMinute: 1 }
     let state = freshBudget(rules, 0)
     const served: string[] = []
@@ -109,12 +109,12 @@ describe('the API budget', () => {
         if (waitMs === 0) served.push(one)
       }
     }
-    // The first request came when no other was waiting. After it, enrichment is always waiting.
+    // The first request came when no other was waiting. From then on enrichment is always waiting.
     expect(served.slice(1)).toEqual(served.slice(1).map(() => 'enrich'))
     expect(served.length).toBeGreaterThan(4)
   })
 
-  it('grants a request after the wait that it announced if there are no other requests', () => {
+  it('grants a request after the announced wait if there are no other requests', () => {
     const tokens = fc.double({ min: 0, max: 60, noNaN: true })
     fc.assert(
       fc.property(perMinute, tokens, fc.integer({ min: 0, max: minute }), priority, (limit, left, now, who) => {
@@ -142,7 +142,7 @@ describe('the API budget', () => {
     expect(observe(observe(fresh, short, 0), long, 0)).toEqual(observe(observe(fresh, long, 0), short, 0))
   })
 
-  it("grants no more requests than the platform's remaining limit, and reserves the last of them for high priorities", () => {
+  it("grants no more requests than the platform's remaining limit, and reserves the last ones for high priorities", () => {
     const rules = { perMinute: 300 }
     let state = observe(freshBudget(rules, 0), { remaining: 20, resetIn: 30_000 }, 0)
     let granted = 0
@@ -162,13 +162,13 @@ describe('the API budget', () => {
     expect(grant(rules, state, 30_000, 'backfill').waitMs).toBe(0)
   })
 
-  it('does not raise the budget because of a late answer', () => {
+  it('does not raise the budget because of a late response', () => {
     const rules = { perMinute: 300 }
     const tight = observe(freshBudget(rules, 0), { remaining: 3, resetIn: 30_000 }, 0)
     expect(observe(tight, { remaining: 40, resetIn: 30_000 }, 10).announced?.remaining).toBe(3)
   })
 
-  it('keeps granting requests after the clock is set back by any amount', () => {
+  it('continues to grant requests after the clock is set back by any amount', () => {
     const rules = { perMinute: 60 }
     const spent: BudgetState = { tokens: 0, at: 10 * minute }
     const littleBack = grant(rules, spent, 10 * minute - 5_000, 'enrich')
@@ -178,8 +178,8 @@ describe('the API budget', () => {
   })
 })
 
-describe('an API budget in memory', () => {
-  it('makes callers wait for their turn, and serves all of them', async () => {
+describe('an in-memory API budget', () => {
+  it('makes callers wait their turn, and serves all of them', async () => {
     const clock = leapingClock()
     const start = clock.now()
     const budget = createInMemoryBudget({ perMinute: 60 }, clock)

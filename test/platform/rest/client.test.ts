@@ -1,4 +1,4 @@
-// Tests the calls of the platform client: the requests that they send, and the results that they return.
+// Tests the calls of the platform client: the requests it sends, and the results it returns.
 import { describe, expect, it } from 'vitest'
 import { listen } from '../../support/after-test.ts'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { directDispatcher } from '../../../src/platform/rest/http.ts'
 const at = Date.UTC(2025, 2, 11, 7, 30)
 
 describe('pipelines from the platform client', () => {
-  it('lists the pipelines of a project in the order of their last change, the oldest first', async () => {
+  it('lists the pipelines of a project by the time of their last change, oldest first', async () => {
     await using platform = await startPlatform(json(fixture('project-pipelines.json')))
     await using test = clientOf(platform.url)
     const query = { updatedAfter: at, source: 'parent_pipeline' }
@@ -35,7 +35,7 @@ describe('pipelines from the platform client', () => {
     expect(found[0]).not.toHaveProperty('mergeRequest')
   })
 
-  it("lists the pipelines of the token's user in all projects, with their project and merge request", async () => {
+  it("lists the pipelines of the token's user in all projects, with the project and merge request of each", async () => {
     await using platform = await startPlatform(json(fixture('own-pipelines.json')))
     await using test = clientOf(platform.url)
     const [found] = (await allOf(test.client.ownPipelines({ createdAfter: at }, poll))).items
@@ -67,7 +67,7 @@ describe('pipelines from the platform client', () => {
     ])
   })
 
-  it("reads a pipeline's traceparent and the variables that are allowed by name, and no other variables", async () => {
+  it("reads a pipeline's traceparent and the variables on the allow list, and no other variables", async () => {
     await using platform = await startPlatform(json(fixture('variables.json')))
     const wanted = createWantedFacts({ labels: [], variables: ['OTHER', 'other'] }, text => text)
     await using test = clientOf(platform.url, { wanted })
@@ -87,7 +87,7 @@ describe('pipelines from the platform client', () => {
 })
 
 describe('projects from the platform client', () => {
-  it('lists the projects of a group and its subgroups in the order of their last activity', async () => {
+  it('lists the projects of a group and its subgroups by the time of their last activity', async () => {
     await using platform = await startPlatform(json(fixture('group-projects.json')))
     await using test = clientOf(platform.url)
     const found = (await allOf(test.client.projects({ group: 'harbour' }, { activeAfter: at }, poll))).items
@@ -115,7 +115,7 @@ describe('projects from the platform client', () => {
 })
 
 describe('hooks from the platform client', () => {
-  it('reads a null boolean of a hook as false, and a missing one as undefined', async () => {
+  it('reads a null boolean field of a hook as false, and a missing one as undefined', async () => {
     await using platform = await startPlatform(json([{ id: 1, url: 'https://a.example', token_present: null }]))
     await using test = clientOf(platform.url)
     const { items } = await test.client.hooks({ project: 4711 }, poll)
@@ -178,7 +178,7 @@ describe('hooks from the platform client', () => {
 })
 
 describe('the platform client', () => {
-  it('sends every value of a query unchanged, and omits undefined values', async () => {
+  it('sends every query value unchanged, and omits undefined values', async () => {
     await using platform = await startPlatform(json({}))
     await using test = clientOf(platform.url)
     const query = {
@@ -204,7 +204,7 @@ describe('the platform client', () => {
     expect(await rejection(test.client.pipeline(1, 2, poll))).toMatchObject({ endpoint: 'GET /projects/1/pipelines/2' })
   })
 
-  it('refuses an invalid URL of the platform', () => {
+  it('rejects an invalid platform URL', () => {
     expect(() => clientOf('git.example.com')).toThrow(ConfigError)
     expect(() => clientOf('ftp://git.example.com')).toThrow(/PIPESPAN_PLATFORM_URL is not an http\(s\) address/)
   })
@@ -242,7 +242,7 @@ describe('the platform client', () => {
     expect(way.destroyed).toBe(true)
   })
 
-  it('trusts the configured certificate authority, and reports the remedy if it is missing', async () => {
+  it('trusts the configured certificate authority, and reports a remedy if it is missing', async () => {
     const [key, cert] = ['key', 'crt'].map(kind =>
       readFileSync(new URL(`../../fixtures/tls/localhost.${kind}`, import.meta.url), 'utf8'),
     )
@@ -262,17 +262,17 @@ describe('the platform client', () => {
 })
 
 describe('the path segment of a project or group in the API', () => {
-  it('addresses a project or group by its number or its encoded path', () => {
+  it('addresses a project or group by its id or its encoded path', () => {
     expect(segmentOf(4711)).toBe('4711')
     expect(segmentOf('harbour/tools/crane')).toBe('harbour%2Ftools%2Fcrane')
     expect(segmentOf('/harbour/crane+1/')).toBe('harbour%2Fcrane%2B1')
   })
 
-  it.each(['', '/', '.', '..'])('refuses the project path %j, because it would address another resource', id => {
+  it.each(['', '/', '.', '..'])('rejects the project path %j, because it would address another resource', id => {
     expect(() => segmentOf(id)).toThrow(PlatformError)
   })
 
-  it.each([-1, 1.5, Number.NaN, 2 ** 60])('refuses the project number %d', id => {
+  it.each([-1, 1.5, Number.NaN, 2 ** 60])('rejects the project id %d', id => {
     expect(() => segmentOf(id)).toThrow(PlatformError)
   })
 })

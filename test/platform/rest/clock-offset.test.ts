@@ -1,4 +1,4 @@
-// Tests the offset of the platform's clock, which is computed from the `Date` headers of its answers.
+// Tests the offset of the platform's clock, which is computed from the `Date` headers of its responses.
 import { expect, it } from 'vitest'
 import { answer, clientOf, json, poll, startPlatform } from './platform-server.ts'
 import { createClockOffset } from '../../../src/platform/rest/answer.ts'
@@ -6,14 +6,14 @@ import { createClockOffset } from '../../../src/platform/rest/answer.ts'
 const dateOf = (at: number): { date: string } => ({ date: new Date(at).toUTCString() })
 
 it.each([-48 * 60_000, 3 * 3_600_000])(
-  'the offset of a clock that is off by %i ms is known to a second after one answer',
+  'computes the offset of a clock that is off by %i ms to the second after one response',
   async off => {
     const clockOffset = createClockOffset()
     await using platform = await startPlatform(answer(500, '', dateOf(0)))
     await using used = clientOf(platform.url, { clockOffset, retry: { tries: 1, refusals: 1, first: 1, max: 1 } })
     const { client, clock } = used
     await client.project(1, poll).catch(() => undefined)
-    // The date of an error is ignored, because a proxy may have written it.
+    // The date of an error response is ignored, because a proxy may have written it.
     expect(clockOffset.current()).toBeUndefined()
     platform.reply = (...sent) => json({ id: 1, path_with_namespace: 'acme/shop' }, dateOf(clock.now() + off))(...sent)
     await client.project(1, poll)
@@ -21,7 +21,7 @@ it.each([-48 * 60_000, 3 * 3_600_000])(
   },
 )
 
-it('the offset of a clock that agrees is 0, however late and in whichever part of a second the platform answers', () => {
+it('computes an offset of 0 for a clock that agrees, however late and at whatever fraction of a second the platform responds', () => {
   const { observe, current } = createClockOffset()
   for (let sentAt = 100_000; sentAt < 120_000; sentAt += 137) {
     const servedAt = Math.floor((sentAt + 700) / 1_000) * 1_000
@@ -30,7 +30,7 @@ it('the offset of a clock that agrees is 0, however late and in whichever part o
   }
 })
 
-it("the offset changes when the platform's clock is set", () => {
+it("updates the offset when the platform's clock is changed", () => {
   const { observe, current } = createClockOffset()
   observe(50_000, 110_000, 110_010)
   expect(current()).toBe(-59_001)

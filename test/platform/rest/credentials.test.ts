@@ -39,14 +39,14 @@ describe('the token of the platform client', () => {
     ])
   })
 
-  it('sends a renewed token at once if it was renewed while a request was refused', async () => {
+  it('retries a rejected request at once if the token has been rotated in the meantime', async () => {
     await using platform = await startPlatform(inTurn(answer(401, '{"message":"401 Unauthorized"}'), json(project)))
     await using test = clientOf(platform.url, { token: () => (platform.asked.length === 0 ? 'old' : 'new') })
     await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
     expect(platform.asked.map(({ headers }) => headers['private-token'])).toEqual(['old', 'new'])
   })
 
-  it('does not send the token again after the platform has refused it', async () => {
+  it('does not send a token again after the platform has rejected it', async () => {
     await using platform = await startPlatform(answer(401, '{"message":"401 Unauthorized"}'))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))
@@ -58,7 +58,7 @@ describe('the token of the platform client', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('neither sends nor shows a token that is invalid in a header', async () => {
+  it('neither sends nor shows a token that is not a valid header value', async () => {
     await using platform = await startPlatform(json(project))
     await using test = clientOf(platform.url, { token: () => 'two\nlines' })
     const error = await rejection(test.client.project(4711, poll))
@@ -67,7 +67,7 @@ describe('the token of the platform client', () => {
     expect(platform.asked).toHaveLength(0)
   })
 
-  it('never sends the token to another host, neither for a redirect nor for a next page', async () => {
+  it('never sends the token to another host, whether for a redirect or for a next page', async () => {
     await using foreign = await startPlatform(json([]))
     await using platform = await startPlatform(answer(301, '', { location: `${foreign.url}/api/v4/projects/1` }))
     await using test = clientOf(platform.url)
@@ -101,7 +101,7 @@ describe('the token of the platform client', () => {
   })
 
   it.each(['//evil.example', 'https://evil.example/api/v4/pipelines', '/\\evil.example', '@evil.example'])(
-    'does not send the token to a stored address of a next page on another host: %s',
+    'does not send the token to a stored next-page URL on another host: %s',
     async from => {
       await using platform = await startPlatform(json([]))
       await using test = clientOf(platform.url)
@@ -110,7 +110,7 @@ describe('the token of the platform client', () => {
     },
   )
 
-  it('never shows the token in an error or a log, even if the platform repeats it', async () => {
+  it('never shows the token in an error or a log, even if the platform echoes it', async () => {
     const echo = `you sent ${token} and ${encodeURIComponent(token)}`
     const replies = [
       answer(400, JSON.stringify({ message: { token: [echo] } })),

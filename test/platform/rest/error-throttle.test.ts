@@ -1,4 +1,4 @@
-// Tests when a failed request stops all others, and whether a failure is attributed to the platform, an endpoint or a project.
+// Tests when a failed request stops all others, and whether a failure is attributed to the platform, to an endpoint or to a project.
 import { expect, it } from 'vitest'
 import { pino } from 'pino'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
@@ -8,7 +8,7 @@ import { silentLog } from '../../../src/lib/log.ts'
 const error = (kind: PlatformErrorKind, endpoint?: string): PlatformError =>
   new PlatformError({ kind, what: 'It does not work.', remedy: 'Look at it.', endpoint })
 
-it('reports an outage of the platform until the platform answers again', () => {
+it('reports an outage of the platform until the platform responds again', () => {
   const throttle = createErrorThrottle(silentLog())
   expect(throttle.ofPlatform()).toBeUndefined()
   expect(throttle.failed('project 4', error('unauthorized'))).toBe('stop')
@@ -24,7 +24,7 @@ it('does not attribute the failure of one project to the platform', () => {
   expect(throttle.ofPlatform()).toBeUndefined()
 })
 
-it('attributes three failures in a row to the platform', () => {
+it('attributes three consecutive failures to the platform', () => {
   const throttle = createErrorThrottle(silentLog())
   for (const project of [1, 2]) expect(throttle.failed(`project ${project}`, error('timeout'))).toBe('go-on')
   expect(throttle.failed('project 3', error('timeout'))).toBe('stop')
@@ -45,12 +45,12 @@ function logged() {
   return { lines, throttle: createErrorThrottle(log) }
 }
 
-it('attributes a failure to its endpoint if other endpoints answer after it, and logs it once', () => {
+it('attributes a failure to its endpoint if other endpoints respond after it, and logs it once', () => {
   const { lines, throttle } = logged()
   const flags = (project: number) => error('unauthorized', `GET /projects/${project}/feature_flags`)
   expect(throttle.failed('flags of 1', flags(1))).toBe('stop')
   throttle.answered('agents of 1')
-  // The earlier answer may have been in transit when the token was revoked.
+  // The earlier response may have been in transit when the token was revoked.
   expect(throttle.failed('flags of 2', flags(2))).toBe('stop')
   throttle.answered('agents of 1')
   for (const project of [1, 2, 3, 4, 1, 2]) {
@@ -65,7 +65,7 @@ it('attributes a failure to its endpoint if other endpoints answer after it, and
   expect(lines).toEqual([...both('the platform'), warned, over])
 })
 
-it('stops all requests if every endpoint refuses the token', () => {
+it('stops all requests if every endpoint rejects the token', () => {
   const { lines, throttle } = logged()
   const flags = error('unauthorized', 'GET /projects/1/feature_flags')
   for (let round = 0; round < 3; round += 1) {
@@ -75,7 +75,7 @@ it('stops all requests if every endpoint refuses the token', () => {
   expect(throttle.failed('flags of 1', flags)).toBe('go-on')
   expect(throttle.failed('agents of 1', error('unauthorized', 'GET /projects/1/cluster_agents'))).toBe('stop')
   expect(throttle.ofPlatform()).toBeDefined()
-  // If the subject has succeeded at the endpoint since then, its next failure is a new one.
+  // If another request has succeeded in the meantime, the next failure counts as a new one.
   throttle.answered('others of 1')
   expect(throttle.failed('agents of 1', flags)).toBe('stop')
   expect(lines.filter(line => line === 'warns of the platform')).toHaveLength(3)

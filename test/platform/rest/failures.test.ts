@@ -1,4 +1,4 @@
-// Tests failures between the client and the platform: which requests are repeated, and what the error messages contain.
+// Tests failures between the client and the platform: which requests are retried, and what the error messages contain.
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
@@ -32,7 +32,7 @@ describe('a request to the platform', () => {
     ['a connection that is reset', reset],
     ['an answer that breaks off', cutOff],
     ['JSON that is cut off', answer(200, '{"id": 4711, "name": "Cra', isJson)],
-  ])('repeats a request with a pause after %s', async (_what, reply) => {
+  ])('pauses and retries a request after %s', async (_what, reply) => {
     await using platform = await startPlatform(inTurn(reply, reply, json(project)))
     await using test = clientOf(platform.url)
     await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
@@ -42,7 +42,7 @@ describe('a request to the platform', () => {
     expect(second).toBeGreaterThanOrEqual(1_000)
   })
 
-  it('repeats a request a limited number of times', async () => {
+  it('retries a request a limited number of times', async () => {
     await using platform = await startPlatform(answer(502, '<html><title>Bad Gateway</title>', html))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))
@@ -51,7 +51,7 @@ describe('a request to the platform', () => {
     expect(platform.asked).toHaveLength(4)
   })
 
-  it.each([400, 401, 403, 404, 405, 414, 422])('does not repeat a request after the status %d', async status => {
+  it.each([400, 401, 403, 404, 405, 414, 422])('does not retry a request after the status %d', async status => {
     await using platform = await startPlatform(answer(status, '{"message":"no"}', isJson))
     await using test = clientOf(platform.url)
     expect(await rejection(test.client.project(4711, poll))).toMatchObject({ status, detail: 'no', passing: false })
@@ -59,7 +59,7 @@ describe('a request to the platform', () => {
   })
 
   it('reports a reason and a remedy if the platform cannot be reached', async () => {
-    // Port 1 is used, because another process may have taken a port that was free a moment ago.
+    // Port 1 is used, because a port that was free a moment ago may have been taken by another process.
     await using test = clientOf('http://127.0.0.1:1')
     const error = await rejection(test.client.project(4711, poll))
     expect(error).toMatchObject({ kind: 'network', detail: 'ECONNREFUSED' })
@@ -68,11 +68,11 @@ describe('a request to the platform', () => {
     )
   })
 
-  it('aborts and repeats a request after its timeout', async () => {
+  it('aborts and retries a request after its timeout', async () => {
     const silent: Reply = (_asked, response) => response.flushHeaders()
     await using platform = await startPlatform(inTurn(silent, json(project)))
     const timeouts = { connect: 1_000, answer: 50 }
-    // The request is repeated as often as necessary, because on a slow machine the second answer may be late, too.
+    // The request is retried as often as necessary, because on a slow machine the second response may also be late.
     const retry = { tries: 1_000, refusals: 1, first: 1, max: 1 }
     await using patient = clientOf(platform.url, { timeouts, retry })
     await expect(patient.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
@@ -82,7 +82,7 @@ describe('a request to the platform', () => {
     expect(error).toMatchObject({ kind: 'timeout', detail: 'no answer within 50 ms' })
   })
 
-  it('aborts a stream that is not complete in time, with a temporary error', async () => {
+  it('aborts a stream that is not complete in time, with a transient error', async () => {
     await using platform = await startPlatform((_asked, response) => {
       const timer = setInterval(() => response.write('x'), 5)
       response.on('close', () => clearInterval(timer))
@@ -126,18 +126,21 @@ describe('a request to the platform', () => {
     await expect(test.client.project(4, poll)).rejects.toThrow('closed')
   })
 
-  it.each(['[]', '{}', '1'])('refuses to parse an answer that contains more values than any page: %s', async value => {
-    await using platform = await startPlatform((_asked, response) => {
-      response.writeHead(200, isJson).end(`[${`${value},`.repeat(600_000)}1]`)
-    })
-    await using test = clientOf(platform.url)
-    expect(await rejection(test.client.project(4711, poll))).toMatchObject({
-      kind: 'too-large',
-      detail: 'more than 500000 values',
-    })
-  })
+  it.each(['[]', '{}', '1'])(
+    'rejects a response that contains more values than any page, without parsing it: %s',
+    async value => {
+      await using platform = await startPlatform((_asked, response) => {
+        response.writeHead(200, isJson).end(`[${`${value},`.repeat(600_000)}1]`)
+      })
+      await using test = clientOf(platform.url)
+      expect(await rejection(test.client.project(4711, poll))).toMatchObject({
+        kind: 'too-large',
+        detail: 'more than 500000 values',
+      })
+    },
+  )
 
-  it('ends a request with an error when an endless answer reaches the size limit', async () => {
+  it('ends a request with an error when an endless response reaches the size limit', async () => {
     const { promise: gone, resolve: leave } = Promise.withResolvers<true>()
     await using platform = await startPlatform((_asked, response) => {
       response.writeHead(200, isJson).on('close', () => leave(true))
@@ -155,7 +158,7 @@ describe('a request to the platform', () => {
   })
 })
 
-it("reads only the beginning of an error's body", async () => {
+it("reads only the beginning of an error response's body", async () => {
   await using platform = await startPlatform(
     answer(403, `{"message":"no","more":"${'x'.repeat(40 * 1024 * 1024)}"}`, isJson),
   )
@@ -166,7 +169,7 @@ it("reads only the beginning of an error's body", async () => {
   })
 })
 
-describe('an unusable answer of the platform', () => {
+describe('an unusable response from the platform', () => {
   it.each<[string, Reply, RegExp]>([
     [
       'a login page',
@@ -188,7 +191,7 @@ describe('an unusable answer of the platform', () => {
     ['a redirect to a login page', answer(302, '', { location: '/users/sign_in' }), /\(302 at/],
     ['a redirect without a target', answer(301, ''), /\(301 at/],
     ['a page that says 404', answer(404, '<html><title>Not here</title>', html), /A web page answered.*"Not here"/],
-  ])('recognises an answer that does not come from the API: %s', async (_what, reply, message) => {
+  ])('detects a response that does not come from the API: %s', async (_what, reply, message) => {
     await using platform = await startPlatform(reply)
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))
@@ -197,14 +200,14 @@ describe('an unusable answer of the platform', () => {
     expect(error.message).toMatch(/Check PIPESPAN_PLATFORM_URL: .*login page/)
   })
 
-  it('reports an invalid answer with the names of its invalid fields, without their values', async () => {
+  it('reports an invalid response with the names of its invalid fields, without their values', async () => {
     await using platform = await startPlatform(json({ id: 'seven', name: 'Crane' }))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.pipeline(4711, 7, poll))
     expect(error).toMatchObject({ kind: 'unexpected-answer', detail: 'not as documented: id, status' })
   })
 
-  it('recognises an answer that is an object instead of a list', async () => {
+  it('detects a response that is an object instead of a list', async () => {
     await using platform = await startPlatform(json({ message: 'hello' }))
     await using test = clientOf(platform.url)
     const error = await rejection(allOf(test.client.pipelineJobs(4711, 7, poll)))
@@ -230,7 +233,7 @@ describe("the platform's error message", () => {
     ['', undefined],
     ['null', undefined],
     ['{}', undefined],
-  ])("extracts the platform's message from the body of an error: %s", (body, detail) => {
+  ])("extracts the platform's message from the body of an error response: %s", (body, detail) => {
     expect(parseErrorBody({ text: body, type: undefined, secrets: [] }).detail).toBe(detail)
   })
 

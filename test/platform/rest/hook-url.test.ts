@@ -1,4 +1,4 @@
-// Tests which hooks may be the daemon's own although parts of their URLs are masked.
+// Tests which hooks may be the daemon's own even though parts of their URLs are masked.
 import { expect, it } from 'vitest'
 import { maybeAt, restHook } from '../../../src/platform/rest/hooks.ts'
 
@@ -10,7 +10,7 @@ it.each([
   ['https://pipespan.example.com/{a}/webhooks', ['a'], true],
   ['https://{host}/ci/webhooks', ['host'], true],
   ['https://{team}.example.com/ci/webhooks', ['team', 'more'], true],
-  // A URL without masked parts is never a candidate, because it can be compared directly.
+  // A URL without masked parts is never a candidate for the daemon's own hook, because it can be compared directly.
   ['https://pipespan.example.com/ci/webhooks', [], false],
   ['https://pipespan.example.com/{path}', [], false],
   ['https://pipespan.example.com/{path}', ['other'], false],
@@ -18,7 +18,7 @@ it.each([
   ['https://pipespan.example.com/ci/{path}/hook', ['path'], false],
   ['https://pipespan.example.com/ci/webhooks{none}', ['none'], false],
   ['http://pipespan.example.com/{path}', ['path'], false],
-  // These URLs might belong to any receiver.
+  // These URLs could belong to any receiver.
   ['https://{host}/{path}', ['host', 'path'], false],
   ['{url}', ['url'], false],
   ['', ['url'], false],

@@ -1,4 +1,4 @@
-// Tests the platform's rate limits. One answer makes the whole client wait.
+// Tests the platform's rate limits. A single response makes the whole client wait.
 import { describe, expect, it } from 'vitest'
 import {
   answer,
@@ -19,8 +19,8 @@ import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
 const project = (fixture('group-projects.json') as unknown[])[0]
 const later = (headers: Record<string, string>) => answer(429, 'Retry later\n', headers)
 
-describe('an answer with the status 429', () => {
-  it('delays the repeated request by the Retry-After of a 429', async () => {
+describe('a response with the status 429', () => {
+  it('delays the retry of a request by the Retry-After of a 429', async () => {
     await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
     await using test = clientOf(platform.url)
     await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
@@ -28,7 +28,7 @@ describe('an answer with the status 429', () => {
     expect(platform.asked).toHaveLength(2)
   })
 
-  it('delays every request of the client after a 429, not only the one that it answers', async () => {
+  it('delays every request of the client after a 429, not only the one that received it', async () => {
     await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
     await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 1, first: 1, max: 1 } })
     await rejection(test.client.project(1, poll))
@@ -38,7 +38,7 @@ describe('an answer with the status 429', () => {
     expect(test.logged.filter(line => line.includes('asks for a pause'))).toHaveLength(1)
   })
 
-  it('delays each repetition longer than the previous one if a 429 has no Retry-After, until the request fails', async () => {
+  it('delays each retry longer than the previous one if a 429 has no Retry-After, until the request fails', async () => {
     await using platform = await startPlatform(later({}))
     await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 4, first: 1_000, max: 60_000 } })
     const error = await rejection(test.client.project(4711, poll))
@@ -61,11 +61,11 @@ describe('an answer with the status 429', () => {
   })
 })
 
-describe('a 429 for the limit of one endpoint', () => {
+describe('a 429 for the rate limit of one endpoint', () => {
   const body = JSON.stringify({ message: { error: 'This endpoint has been requested too many times.' } })
   const own = (headers: Record<string, string>) => answer(429, body, { 'content-type': 'application/json', ...headers })
 
-  it('delays only its own request after a 429 for the limit of one endpoint', async () => {
+  it('delays only the request that received a 429 for the rate limit of one endpoint', async () => {
     await using platform = await startPlatform(inTurn(own({ 'retry-after': '20' }), json(project)))
     const clock = leapingClock()
     const budget = createInMemoryBudget({ perMinute: 300 }, clock)
@@ -80,7 +80,7 @@ describe('a 429 for the limit of one endpoint', () => {
     expect(await Promise.all(paused)).toEqual([0])
   })
 
-  it('passes a 429 on to the caller if its pause is long', async () => {
+  it('passes a 429 on to the caller if its Retry-After is long', async () => {
     await using platform = await startPlatform(own({ 'retry-after': '600' }))
     await using test = clientOf(platform.url)
     expect(await rejection(test.client.project(1, poll))).toMatchObject({ kind: 'limited' })
@@ -88,7 +88,7 @@ describe('a 429 for the limit of one endpoint', () => {
     expect(test.clock.slept).toEqual([])
   })
 
-  it("delays all requests after a 429 with the headers of the platform's general limit", () => {
+  it("delays all requests after a 429 with the headers of the platform's general rate limit", () => {
     expect(isOfEndpoint(429, {}, ['message'])).toBe(true)
     expect(isOfEndpoint(429, { 'ratelimit-reset': '9' }, ['message'])).toBe(false)
     expect(isOfEndpoint(429, {}, [])).toBe(false)
@@ -97,7 +97,7 @@ describe('a 429 for the limit of one endpoint', () => {
 })
 
 describe('the rate limits that the platform announces', () => {
-  it('lowers the API budget to the announced limit before a 429', async () => {
+  it('lowers the API budget to the announced limit before a 429 is received', async () => {
     const soon = { 'ratelimit-limit': '600', 'ratelimit-remaining': '1', 'ratelimit-reset': '30' }
     await using platform = await startPlatform(json(project, soon))
     await using test = clientOf(platform.url)
@@ -108,7 +108,7 @@ describe('the rate limits that the platform announces', () => {
     expect(test.clock.slept).toEqual([30_000])
   })
 
-  it("reads announced times by the platform's clock, however wrong the local clock is", () => {
+  it("interprets announced times by the platform's clock, however wrong the local clock is", () => {
     const date = 'Tue, 11 Mar 2025 08:00:00 GMT'
     const reset = String(Date.parse(date) / 1000 + 25)
     const headers = { date, 'ratelimit-remaining': '7', 'ratelimit-reset': reset }
@@ -133,18 +133,18 @@ describe('the rate limits that the platform announces', () => {
     },
   )
 
-  it("reads announced times by the local clock if the platform's date is invalid", () => {
+  it("interprets announced times by the local clock if the platform's date is invalid", () => {
     const headers = { date: '-5', 'retry-after': 'Tue, 11 Mar 2025 08:00:10 GMT' }
     expect(budgetFactsOf(429, headers, Date.UTC(2025, 2, 11, 8), 1)).toEqual({ pause: 10_000 })
   })
 
-  it.each(['', 'soon', '-1', '1e9', '9'.repeat(40)])('ignores invalid headers of rate limits: %j', value => {
+  it.each(['', 'soon', '-1', '1e9', '9'.repeat(40)])('ignores invalid rate-limit headers: %j', value => {
     expect(budgetFactsOf(200, { 'ratelimit-remaining': value, 'ratelimit-reset': value }, 0, 1)).toEqual({})
   })
 })
 
 describe('an API budget that was stored while the clock was far ahead', () => {
-  it('delays requests by at most the maximum pause, even if a stored budget names a later time', () => {
+  it('delays requests by at most the maximum pause, even if a stored budget contains a later time', () => {
     const rules = { perMinute: 60 }
     const now = Date.UTC(2026, 1)
     const ahead = now + 365 * 24 * 3_600_000
@@ -156,8 +156,8 @@ describe('an API budget that was stored while the clock was far ahead', () => {
   })
 })
 
-describe('the API budget of the client', () => {
-  it('counts every request in the API budget, including repetitions and redirects', async () => {
+describe("the client's API budget", () => {
+  it('counts every request in the API budget, including retries and redirects', async () => {
     await using platform = await startPlatform(
       inTurn(answer(500, ''), answer(301, '', { location: '/api/v4/projects/9' }), json(project)),
     )
@@ -195,14 +195,14 @@ describe('the API budget of the client', () => {
     await Promise.all(stuck)
   })
 
-  it('limits the concurrent requests of a priority', async () => {
+  it('limits the concurrent requests of each priority', async () => {
     let open = 0
     let maxOpen = 0
     const { promise: three, resolve: areThree } = Promise.withResolvers<undefined>()
     await using platform = await startPlatform((asked, response) => {
       maxOpen = Math.max(maxOpen, ++open)
       if (open === 3) areThree(undefined)
-      // No request is answered before three have arrived.
+      // No response is sent before three requests have arrived.
       void three.then(() =>
         setTimeout(() => {
           open--

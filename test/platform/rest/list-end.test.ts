@@ -1,4 +1,4 @@
-// Tests lists that the platform never ends. Each is read up to a maximum number of items, the rest is counted, and this is logged once for a project.
+// Tests lists that the platform never ends. Each is read up to a maximum number of items, the excess is counted, and this is logged once per project.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, json, poll, rejection, startPlatform, type Asked, type Reply } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
@@ -35,9 +35,9 @@ async function world(reply: Reply) {
   }
 }
 
-describe('an endless list of the platform', () => {
+describe('an endless list from the platform', () => {
   it.each(['jobs', 'bridges'] as const)(
-    'reads up to 50,000 %s of an endless list, and logs the excess once for a project',
+    'reads up to 50,000 %s from an endless list, and logs the excess once per project',
     async list => {
       await using test = await world(endless(4_000))
       const pages = (project: number, pipeline: number) =>
@@ -61,7 +61,7 @@ describe('an endless list of the platform', () => {
     },
   )
 
-  it('ends an endless list after a thousand empty pages', async () => {
+  it('stops reading an endless list after a thousand empty pages', async () => {
     await using test = await world(endless(0))
     expect(await allOf(test.client.ownPipelines({}, poll))).toEqual({ items: [], left: 1 })
     expect(test.platform.asked).toHaveLength(1_000)
@@ -76,14 +76,14 @@ describe('an endless list of the platform', () => {
     expect([items.length, left]).toEqual([250, 480])
   })
 
-  it.each([50_000, 60_000])('reads up to 50,000 items of a list that is one page of %i items', async count => {
+  it.each([50_000, 60_000])('reads up to 50,000 items from a list that is a single page of %i items', async count => {
     await using test = await world(json(jobs(1, count)))
     const { items, left } = await allOf(test.client.pipelineJobs(4711, 7, poll))
     expect([items.length, left]).toEqual([50_000, count - 50_000])
   })
 })
 
-describe('a list of the platform that repeats itself', () => {
+describe('a list from the platform that repeats itself', () => {
   it.each([
     [
       'its next page is itself',
@@ -101,7 +101,7 @@ describe('a list of the platform that repeats itself', () => {
       (): Reply => (asked, response) => linked(jobs(1, 2), `page=${pageOf(asked) + 1}`)(asked, response),
       2,
     ],
-  ])('ends a list that repeats itself if %s', async (_, reply, requests) => {
+  ])('stops reading a list that repeats itself if %s', async (_, reply, requests) => {
     await using test = await world(reply())
     const { items, left } = await allOf(test.client.pipelineJobs(4711, 7, poll))
     expect(items.map(({ id }) => id)).toEqual([1, 2])
@@ -117,7 +117,7 @@ describe('a list with more pages than the platform serves', () => {
     'content-type': 'application/json',
   })
 
-  it('returns the pages of a list that were read before the platform refused a further page', async () => {
+  it('returns the pages of a list that were read before the platform rejected the request for another page', async () => {
     await using test = await world((asked, response) => {
       const reply = pageOf(asked) > 2 ? refusal : linked(jobs(pageOf(asked) * 100, 100), `page=${pageOf(asked) + 1}`)
       reply(asked, response)

@@ -6,7 +6,7 @@ import { allOf } from '../../../src/platform/rest/pages.ts'
 const project = (fixture('group-projects.json') as unknown[])[0]
 const old = '/api/v4/projects/harbour%2Fcrane'
 
-/** Answers every request below the old path with a redirect to the new path. */
+/** Responds to every request below the old path with a redirect to the new path. */
 const moved =
   (status: number, to: string, withQuery = true): Reply =>
   (asked, response) => {
@@ -20,7 +20,7 @@ const moved =
 
 describe('a project that has moved', () => {
   it.each([301, 308])(
-    'follows the redirect of a moved project with the status %d, with the query and the token',
+    "follows a moved project's redirect with the status %d, with the query and the token",
     async status => {
       await using platform = await startPlatform(moved(status, '/api/v4/projects/81'))
       await using test = clientOf(platform.url)
@@ -37,7 +37,7 @@ describe('a project that has moved', () => {
     },
   )
 
-  it('does not follow the redirect of a request that changes something, and reports the new path', async () => {
+  it('does not follow the redirect of a request that modifies data, and reports the new path', async () => {
     await using platform = await startPlatform(moved(308, '/api/v4/projects/81'))
     await using test = clientOf(platform.url)
     const wish = { pipelineEvents: true, jobEvents: true }
@@ -47,14 +47,14 @@ describe('a project that has moved', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it("requests a moved project with the original query if the redirect's address has none", async () => {
+  it("requests a moved project with the original query if the redirect's URL has none", async () => {
     await using platform = await startPlatform(moved(301, '/api/v4/projects/81', false))
     await using test = clientOf(platform.url)
     await allOf(test.client.pipelineJobs('harbour/crane', 7, poll))
     expect(platform.asked[1]!.query.get('include_retried')).toBe('true')
   })
 
-  it('reports an error if redirects form a circle', async () => {
+  it('reports an error if redirects form a loop', async () => {
     await using platform = await startPlatform((asked, response) => {
       answer(301, '', { location: asked.path.endsWith('/1') ? 'projects/2' : '1' })(asked, response)
     })

@@ -1,4 +1,4 @@
-// Tests the observations that are made from REST answers.
+// Tests the observations that are made from REST responses.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { fixture } from './platform-server.ts'
@@ -17,10 +17,10 @@ function observedJob(fields: Record<string, unknown>) {
   return normalizeRest({ instance, pipeline, jobs: [restJob.parse({ ...job, ...fields })] }).jobs[0]!
 }
 
-describe('the REST answer about a pipeline that was retried eight days later', () => {
+describe('the REST response for a pipeline that was retried eight days later', () => {
   const observation = normalizeRest({ instance, pipeline, jobs, bridges })
 
-  it('turns the REST answers about a pipeline into one observation with everything that they report', () => {
+  it('turns the REST responses for a pipeline into one observation with everything they report', () => {
     expect(observation.key).toEqual({ instance, pipelineId: 88120 })
     expect(observation.origin).toBe('rest')
     expect(observation.pipeline).toEqual({
@@ -111,19 +111,19 @@ describe('the REST answer about a pipeline that was retried eight days later', (
   })
 })
 
-describe('the REST answer about a pipeline', () => {
-  it('observes no stages and no commit of a pipeline if its jobs are unknown', () => {
+describe('the REST response for a pipeline', () => {
+  it('observes neither stages nor a commit for a pipeline whose jobs are unknown', () => {
     const { pipeline: observed } = normalizeRest({ instance, pipeline })
     expect(observed!.facts).not.toHaveProperty('stages')
     expect(observed!.facts).not.toHaveProperty('commit')
   })
 
-  it('does not use a commit of another revision for a pipeline', () => {
+  it("does not use another revision's commit for a pipeline", () => {
     const merged = restPipeline.parse({ ...pipelineJson, sha: 'f'.repeat(40) })
     expect(normalizeRest({ instance, pipeline: merged, jobs }).pipeline!.facts).not.toHaveProperty('commit')
   })
 
-  it('completes a pipeline with the facts of other REST answers', () => {
+  it('completes a pipeline with the facts from other REST responses', () => {
     const besides = {
       sourcePipeline: { pipelineId: 88000, jobId: 5 },
       rootPipelineId: 88000,
@@ -151,7 +151,7 @@ describe('the REST answer about a pipeline', () => {
     }
   })
 
-  it("uses a pipeline's own commit time, or else that of a job of the same revision", () => {
+  it("uses a pipeline's own commit time, or else that of a job with the same revision", () => {
     const committed = (fields: object): unknown =>
       normalizeRest({ instance, pipeline: restPipeline.parse({ ...pipelineJson, ...fields }), jobs }).pipeline!.facts
         .committedAt
@@ -160,7 +160,7 @@ describe('the REST answer about a pipeline', () => {
     expect(committed({ sha: 'f'.repeat(40) })).toBeUndefined()
   })
 
-  it("observes the errors of a pipeline's configuration", () => {
+  it('observes the configuration errors of a pipeline', () => {
     const refused = restPipeline.parse({ ...pipelineJson, yaml_errors: 'jobs:test config should be a hash' })
     expect(normalizeRest({ instance, pipeline: refused }).pipeline!.facts.yamlErrors).toBe(
       'jobs:test config should be a hash',
@@ -183,7 +183,7 @@ describe('the REST answer about a pipeline', () => {
     expect(project).toEqual({ id: 4711 })
   })
 
-  it('observes a pipeline by its bridges alone if another source has reported it', () => {
+  it("observes only a pipeline's bridges if another source has reported the pipeline itself", () => {
     const project = { id: 4711, name: 'Crane' }
     const observation = normalizeRest({ instance, pipelineId: 88120, project, bridges })
     expect(observation).toMatchObject({ key: { instance, pipelineId: 88120 }, origin: 'rest', project })
@@ -192,7 +192,7 @@ describe('the REST answer about a pipeline', () => {
   })
 })
 
-describe('the REST answer about a job', () => {
+describe('the REST response for a job', () => {
   it.each([
     [null, undefined],
     [0, 0],
@@ -228,7 +228,7 @@ describe('the REST answer about a job', () => {
     expect(observedJob({ artifacts: undefined }).facts).not.toHaveProperty('artifactSizes')
   })
 
-  it('reads a null boolean of a job as false, and a missing one as undefined', () => {
+  it('reads a null boolean field of a job as false, and a missing one as undefined', () => {
     expect(observedJob({ allow_failure: null }).facts.allowFailure).toBe(false)
     expect(observedJob({ allow_failure: undefined }).facts).not.toHaveProperty('allowFailure')
     expect(observedJob({ runner: { id: 1, active: null, is_shared: null } }).facts.runner).toEqual({

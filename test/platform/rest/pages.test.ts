@@ -19,8 +19,8 @@ const keyset: Reply = (asked, response) => {
   json(page, cursor === undefined ? {} : { link: next })(asked, response)
 }
 
-describe('a paginated list of the platform', () => {
-  it('reads a list to its end by cursors, through short and empty pages', async () => {
+describe('a paginated list from the platform', () => {
+  it('reads a list to its end by cursor, through short and empty pages', async () => {
     await using platform = await startPlatform(keyset)
     await using test = clientOf(platform.url)
     const found = (await allOf(test.client.ownPipelines({ source: 'push' }, poll))).items
@@ -29,7 +29,7 @@ describe('a paginated list of the platform', () => {
     expect(platform.asked[0]!.query.get('per_page')).toBe('100')
   })
 
-  it('reads a list by its Link headers, without a total', async () => {
+  it('reads a list by its Link headers, without needing a total count', async () => {
     await using platform = await startPlatform((asked, response) => {
       const page = Number(asked.query.get('page') ?? 1)
       const to = (at: number, rel: string) =>
@@ -50,7 +50,7 @@ describe('a paginated list of the platform', () => {
     ['another port', () => 'http://127.0.0.1:1/api/v4/x'],
     ['a name of the network', () => '//gitlab.internal/api/v4/x'],
     ['a user', (host: string) => `http://user:password@${host}/api/v4/projects/4711/pipelines`, 0],
-  ])('continues a list at the configured address if its links point to %s', async (_, linked, warnings = 1) => {
+  ])('continues a list at the configured URL if its links point to %s', async (_, linked, warnings = 1) => {
     await using platform = await startPlatform((asked, response) => {
       const page = Number(asked.query.get('page') ?? 1)
       const next = `<${linked(asked.headers.host ?? '')}?page=${page + 1}&per_page=100>; rel="next"`
@@ -81,7 +81,7 @@ describe('a paginated list of the platform', () => {
     }))
     const ids = (found: readonly { readonly id: number }[]) => [...new Set(found.map(({ id }) => id))]
 
-    it('continues a list by page number', async () => {
+    it('continues a list by page number if it has no Link headers', async () => {
       await using platform = await startPlatform((asked, response) => {
         const page = Number(asked.query.get('page') ?? 1)
         json(all.slice((page - 1) * 100, page * 100))(asked, response)
@@ -91,7 +91,7 @@ describe('a paginated list of the platform', () => {
       expect(platform.asked).toHaveLength(3)
     })
 
-    it('continues a keyset list by page number, and reports the refusal of a further page with a suitable remedy', async () => {
+    it('continues a keyset list by page number, and reports a suitable remedy when the platform rejects the request for another page', async () => {
       await using platform = await startPlatform((asked, response) => {
         const page = Number(asked.query.get('page') ?? 1)
         if (page < 3) json(all.slice((page - 1) * 100, page * 100))(asked, response)
@@ -124,7 +124,7 @@ describe('a paginated list of the platform', () => {
     })
   })
 
-  it('requests a list page by page, each page after the caller has processed the previous one', async () => {
+  it('requests the next page of a list only after the caller has processed the previous one', async () => {
     await using platform = await startPlatform(keyset)
     await using test = clientOf(platform.url)
     for await (const { items: page } of test.client.ownPipelines({}, poll)) {
@@ -134,7 +134,7 @@ describe('a paginated list of the platform', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('continues a list after a restart with the page after the last processed one', async () => {
+  it('resumes a list after a restart with the page after the last processed one', async () => {
     await using platform = await startPlatform(keyset)
     let from: string | undefined
     {
@@ -150,7 +150,7 @@ describe('a paginated list of the platform', () => {
     expect(rest.map(({ id }) => id)).toEqual([3])
   })
 
-  it('skips invalid items of a list, counts them by list, and logs them once', async () => {
+  it('skips invalid items in a list, counts them by list, and logs them once', async () => {
     await using platform = await startPlatform(json([{ id: 'x' }, null, 7, ...items(4)]))
     const leftOut: [string, number][] = []
     await using test = clientOf(platform.url, { onLeftOut: (list, count) => leftOut.push([list, count]) })
@@ -176,7 +176,7 @@ describe('a paginated list of the platform', () => {
     ])
   })
 
-  it("returns the time of the platform's clock with each page of a list", async () => {
+  it("returns the time on the platform's clock with each page of a list", async () => {
     await using platform = await startPlatform(json([], { date: 'Tue, 11 Mar 2025 08:00:00 GMT' }))
     await using test = clientOf(platform.url)
     for await (const page of test.client.projectPipelines(4711, {}, poll)) {

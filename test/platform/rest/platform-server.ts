@@ -1,4 +1,4 @@
-// A platform for tests: an HTTP server that answers as instructed and records its requests.
+// A platform for tests: an HTTP server that responds as instructed and records its requests.
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
@@ -20,7 +20,7 @@ export type Reply = (asked: Asked, response: ServerResponse) => void
 export interface PlatformServer extends AsyncDisposable {
   readonly url: string
   readonly asked: Asked[]
-  /** Answers the next request and all further ones. */
+  /** The reply to the next request and all further ones. */
   reply: Reply
 }
 
@@ -33,7 +33,7 @@ export async function startPlatform(reply: Reply): Promise<PlatformServer> {
     asked.push(one)
     server.reply(one, response)
   }
-  // The keep-alive timeout is longer than any client keeps a connection, so that no client sends into a connection that is being closed.
+  // The keep-alive timeout is longer than any client keeps a connection open, so that no client sends a request on a connection that is being closed.
   const http = createServer({ keepAliveTimeout: 300_000 }, listener)
   await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))
   const server: PlatformServer = {
@@ -68,7 +68,7 @@ export function fixture(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../fixtures/api/${name}`, import.meta.url), 'utf8'))
 }
 
-/** Returns a clock on which sleeping takes no real time: it records each sleep and moves forward. */
+/** Returns a clock on which sleeping takes no real time: it records each sleep and jumps forward. */
 export function leapingClock(): Clock & { readonly slept: number[] } {
   let now = Date.UTC(2025, 2, 11)
   const slept: number[] = []
@@ -93,7 +93,7 @@ export interface TestClient extends AsyncDisposable {
   readonly logged: string[]
 }
 
-/** Creates a client of the platform at `url`, with its own clock. */
+/** Creates a client for the platform at `url`, with its own clock. */
 export function clientOf(url: string, options: Partial<PlatformClientOptions> = {}): TestClient {
   const clock = leapingClock()
   const logged: string[] = []

@@ -15,7 +15,7 @@ function sharedStore() {
   return { store: openSqlite(':memory:', { now: () => now, maxSize: 1e9 }), clock }
 }
 
-it('grants two processes with the same API token no more than its budget in a minute', async () => {
+it('grants two processes with the same API token together no more than its budget in a minute', async () => {
   const { store, clock } = sharedStore()
   const rules = { perMinute: 60 }
   const [one, two] = [1, 2].map(() =>
@@ -61,7 +61,7 @@ it('gives another API token a separate budget', async () => {
   expect(await budget.snapshot()).toMatchObject({ pausedFor: 0 })
 })
 
-it('begins with a new budget if the stored state cannot be read', async () => {
+it('starts with a new budget if the stored state cannot be read', async () => {
   const { store, clock } = sharedStore()
   await store.repositories.budgets.put({ account: 'abc', odd: true } as unknown as ApiBudget)
   const budget = createStoredBudget({

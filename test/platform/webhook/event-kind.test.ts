@@ -7,7 +7,7 @@ import {
   quickEventKind,
 } from '../../../src/platform/webhook/event-kind.ts'
 
-describe("the event kind of a delivery's header", () => {
+describe("the event kind in a delivery's header", () => {
   it.each([
     ['Pipeline Hook', 'pipeline'],
     ['pipeline hook', 'pipeline'],
@@ -30,12 +30,12 @@ describe("the event kind of a delivery's header", () => {
   it.each([
     ...[undefined, '', '  ', 'Hook', 'System Hook', 'system hook'],
     ...['Pipeline', 'Pipeline events', 'Pipeline Event', 'Job updated', 'constructor', '__proto__'],
-  ])('reads no event kind from the event header %o, so that the body decides', event => {
+  ])('reads no event kind from the event header %o, so that the body determines it', event => {
     expect(eventKindOfHeader(event)).toBeUndefined()
   })
 })
 
-describe("the event kind of a delivery's body", () => {
+describe("the event kind in a delivery's body", () => {
   it.each([
     [{ object_kind: 'pipeline' }, 'pipeline'],
     [{ object_kind: 'build' }, 'job'],
@@ -65,7 +65,7 @@ describe("the event kind of a delivery's body", () => {
 
 describe('the event kind before a delivery is processed', () => {
   it.each(['pipeline', 'build', 'push', 'note'])(
-    'reads the event kind in the body, %s, unless it comes late in a large body',
+    'reads the event kind %s from the body, unless it appears late in a large body',
     kind => {
       const padding = 'x'.repeat(70_000)
       const bodies = [{ object_kind: kind }, { object_kind: kind, padding }, { padding, object_kind: kind }]
@@ -75,7 +75,7 @@ describe('the event kind before a delivery is processed', () => {
     },
   )
 
-  it('uses the event kind in the header if the body is not JSON', () => {
+  it('uses the event kind from the header if the body is not JSON', () => {
     for (const body of ['', 'push', '{"object_kind":']) expect(quickEventKind('push', Buffer.from(body))).toBe('push')
   })
 })

@@ -1,4 +1,4 @@
-// Tests webhook events that are not about a pipeline: the fields that are read of each kind, the identity of an event, and the fields that are never
+// Tests webhook events that are not about a pipeline: the fields that are read for each kind, the identity of an event, and the fields that are never
 // read.
 import { linearPattern } from '../../support/linear-pattern.ts'
 import { describe, expect, it } from 'vitest'
@@ -35,12 +35,12 @@ function changed(name: string, changes: Readonly<Record<string, unknown>>): Plat
   return read({ event, text: JSON.stringify(json) })
 }
 
-it('every kind of event has a fixture', () => {
+it('has a fixture for every event kind', () => {
   expect([...new Set(eventFiles.map(({ word }) => word))].sort()).toEqual(eventTable.map(({ word }) => word).sort())
 })
 
 describe.each(eventFiles)('$name', file => {
-  it("reads an event's fields as the table of events declares", async () => {
+  it("reads an event's fields as declared in the event table", async () => {
     const { object, key, content, ...event } = read(file)
     expect(event.kind).toBe(file.word)
     await expect(`${JSON.stringify({ ...event, isKeyed: key !== undefined }, null, 2)}\n`).toMatchFileSnapshot(
@@ -49,12 +49,12 @@ describe.each(eventFiles)('$name', file => {
     expect(object).not.toBe(content)
   })
 
-  it('recognises an event by the body of its delivery alone', () => {
+  it('recognises an event from the body of its delivery alone', () => {
     const whole = read(file)
     expect(read({ event: '', text: file.text })).toEqual(whole)
   })
 
-  it('gives an event the same identity for any formatting of its JSON', () => {
+  it('gives an event the same identity however its JSON is formatted', () => {
     const turned = Object.fromEntries(Object.entries(JSON.parse(file.text) as object).toReversed())
     expect(read({ event: file.event, text: JSON.stringify(turned) })).toEqual(read(file))
   })
@@ -66,7 +66,7 @@ describe.each(eventFiles)('$name', file => {
     )
   })
 
-  it('ignores an event if events of its kind are not selected', () => {
+  it('ignores an event whose kind is not selected', () => {
     const parsed = parseDelivery(
       { event: file.event, instance, body: Buffer.from(file.text) },
       { ...options, events: noEvent },
@@ -79,7 +79,7 @@ describe('the identity of an event', () => {
   const key = (name: string, changes: Readonly<Record<string, unknown>> = {}): string | undefined =>
     changed(name, changes).key
 
-  it('identifies a deployment event by id, status and status time, in any format of the time', () => {
+  it('identifies a deployment event by id, status and status time, whatever the time format', () => {
     for (const at of ['2025-03-11 09:04:31 UTC', '2025-03-11T10:04:31+01:00', '2025-03-11T09:04:31.250Z']) {
       expect(key('deployment', { status_changed_at: at, short_sha: 'abc' })).toBe(key('deployment'))
     }
@@ -126,7 +126,7 @@ describe('the identity of an event', () => {
     expect(changed('feature_flag', { 'object_attributes.id': 7 }).object).not.toBe(on.object)
   })
 
-  it('identifies an event by its content if an old platform reports no time', () => {
+  it('identifies an event by its content if an old platform version reports no time', () => {
     expect(changed('deployment', { status_changed_at: null })).not.toHaveProperty('key')
     const odd = changed('deployment', { status_changed_at: '30 February' })
     expect(odd).not.toHaveProperty('at')
@@ -135,7 +135,7 @@ describe('the identity of an event', () => {
 })
 
 describe('an event with an unusual payload', () => {
-  it("reports the missing fields of an event's identity by name, and never a value", () => {
+  it('reports the missing identity fields of an event by name, and never a value', () => {
     const text = JSON.stringify({ object_kind: 'feature_flag', project: { id: null, name: 'secret-word' } })
     const parsed = parseDelivery({ instance, body: Buffer.from(text) }, options)
     expect(parsed).toEqual({
@@ -145,7 +145,7 @@ describe('an event with an unusual payload', () => {
     expect(JSON.stringify(parsed)).not.toContain('secret-word')
   })
 
-  it("redacts secrets, addresses and configured patterns in an event's texts", () => {
+  it("redacts secrets, e-mail addresses and configured patterns in an event's texts", () => {
     const title = 'Tell ada@example.com: glpat-abcdefghijklmnopqrst opens ACME-77'
     const { event, text } = eventFile('change')
     const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${title}"`)
@@ -155,14 +155,14 @@ describe('an event with an unusual payload', () => {
     )
   })
 
-  it("redacts an event's text before it cuts the text", () => {
+  it("redacts an event's text before truncating it", () => {
     const { event, text } = eventFile('change')
     const before = 'x'.repeat(1_010)
     const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${before} glpat-abcdefghijklmnopqrst"`)
     expect(read({ event, text: body }).attributes['vcs.change.title']).toBe(`${before} [REDACTED]`)
   })
 
-  it('assigns an event to the instance that agrees with its payload', () => {
+  it('assigns an event to the instance that matches its payload', () => {
     expect(changed('deployment', {}).instance).toBe(instance)
     const elsewhere = { ...options, platformUrl: 'https://other.example.com' }
     expect(read(eventFile('member'), elsewhere).instance).toBe('https://other.example.com')
@@ -202,7 +202,7 @@ describe('the selection of events', () => {
     expect(events.row('pipeline')).toBeUndefined()
   })
 
-  it("lists the flags that a project's or a group's hook needs for the selected events", () => {
+  it("lists the event flags that a project's or a group's hook needs for the selected events", () => {
     const events = selectEvents(['deployment', 'access_token', 'member', 'repository_update'])
     const ofBoth = ['deployment_events', 'resource_access_token_events']
     expect(events.flags('project')).toEqual([...ofBoth, 'repository_update_events'])

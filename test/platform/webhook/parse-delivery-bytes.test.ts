@@ -1,4 +1,4 @@
-// Tests bodies that are not valid payloads, or barely valid ones: cut off, not JSON, not UTF-8, with hostile keys, deeply nested or large.
+// Tests bodies that are not valid payloads, or barely valid ones: truncated, not JSON, not UTF-8, with malicious keys, deeply nested or large.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
@@ -19,12 +19,12 @@ describe("a delivery's body", () => {
     ['HTML', Buffer.from('<html>planted</html>')],
     ['random bytes', new Uint8Array([0x00, 0xff, 0xfe, 0x80])],
     ['UTF-16', Buffer.from('{"object_kind":"pipeline"}', 'utf16le')],
-  ])('refuses a body that is no payload (%s) without repeating its text', (_what, body) => {
+  ])('rejects a body that is not a payload (%s) without repeating its text', (_what, body) => {
     expect(bytes(body)).toEqual({ outcome: 'no object', reason })
   })
 
   it.each(['null', '7', '"planted"', '[]', '['.repeat(300_000) + ']'.repeat(300_000)])(
-    'refuses a body that is not a JSON object without repeating its text (%#)',
+    'rejects a body that is not a JSON object without repeating its text (%#)',
     text => {
       expect(bytes(Buffer.from(text))).toEqual({ outcome: 'no object', reason })
     },
@@ -56,7 +56,7 @@ describe("a delivery's body", () => {
     expect(bytes(Buffer.from(text))).toEqual(bytes(failed))
   })
 
-  it('decodes a body up to the maximum number of jobs, and refuses a larger one with a message', () => {
+  it('decodes a body with up to the maximum number of jobs, and rejects one with more, with a message', () => {
     const whole = bytes(Buffer.from(pipelineEvent({ id: 1, jobs: 40_000 })))
     expect(whole.outcome === 'observation' && whole.observation.jobs.length).toBe(40_000)
     const jobs = `[${'{"id":1},'.repeat(50_000)}{"id":1}]`

@@ -1,4 +1,4 @@
-// Tests payload files in which any field is made absent, null, of a wrong type, huge, negative or otherwise wrong. Nothing throws, no secret leaks,
+// Tests payload files in which any field is removed, or made null, a wrong type, huge, negative or otherwise wrong. Nothing throws, no secret leaks,
 // and every result is valid for the model.
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -22,7 +22,7 @@ const options: ParseOptions = { profile: profiles.generic, traceparent: false }
 const instance = 'https://git.example.com'
 const removed = Symbol('removed')
 
-/** Generates the values that replace a field. Texts that must not appear in a result contain `planted`. */
+/** Generates replacement values for a field. Texts that must not appear in a result contain `planted`. */
 const replacement = fc.oneof(
   fc.constantFrom<unknown>(
     removed,
@@ -112,8 +112,8 @@ function expectSound({ key, project, pipeline, jobs }: Observation) {
   }
 }
 
-describe('a payload with wrong fields', () => {
-  it("decodes or refuses a malformed payload without an exception, and without repeating a variable's value", () => {
+describe('a payload with malformed fields', () => {
+  it("decodes or rejects a malformed payload without an exception, and without repeating a variable's value", () => {
     fc.assert(
       fc.property(mutated, fc.boolean(), ({ event, body }, reported) => {
         const parsed = parse(reported ? event : undefined, body)
@@ -142,7 +142,7 @@ describe('a payload with wrong fields', () => {
     )
   })
 
-  it('refuses a malformed payload only if an indispensable field is wrong', () => {
+  it('rejects a malformed payload only if a required field is wrong', () => {
     const required =
       /^(object_attributes(\.id|\.status)?|project(\.id)?|build_id|build_status|pipeline_id|project_id)?$/
     const optional = fc.nat(bodies.length - 1).chain(index => {
@@ -159,7 +159,7 @@ describe('a payload with wrong fields', () => {
     )
   })
 
-  it('refuses or ignores a payload that is cut off or not JSON', () => {
+  it('rejects or ignores a payload that is truncated or not JSON', () => {
     const cut = fc.nat(bodies.length - 1).chain(index => {
       const { text } = bodies[index]!
       return fc.nat(text.trimEnd().length - 1).map(length => Buffer.from(text.slice(0, length)))

@@ -1,4 +1,4 @@
-// Tests how deliveries become observations. Every payload file of test/fixtures/webhooks becomes the observation in the file beside this test.
+// Tests how deliveries become observations. Every payload file in test/fixtures/webhooks becomes the observation in the file beside this test.
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -30,7 +30,7 @@ function reasonOf(body: unknown, delivery: Partial<Delivery> = {}, options = pla
   return parsed.outcome === 'unparseable' ? parsed.reason : `no failure: ${parsed.outcome}`
 }
 
-describe('a payload file of a webhook', () => {
+describe('a webhook payload file', () => {
   it.each(files)('turns %s into exactly the observation in the file beside this test', async name => {
     const parsed = parseDelivery({ body: bytesOf(name) }, plain)
     await expect(JSON.stringify(parsed, null, 2) + '\n').toMatchFileSnapshot(`observations/${name}.snap`)
@@ -41,7 +41,7 @@ describe('the event kind of a delivery', () => {
   it.each([
     ...['Pipelines Hook', 'CI Pipeline Hook', 'Pipeline Status Hook', 'Push Hook', 'Job Hook', 'Note Hook', 'Weather'],
     ...['System Hook', '', undefined],
-  ])('uses the event kind that the body names, whatever the header: %s', event => {
+  ])('uses the event kind in the body, whatever the header: %s', event => {
     for (const [name, kind] of [
       ['pipeline-failed', 'pipeline'],
       ['job-failed', 'job'],
@@ -54,7 +54,7 @@ describe('the event kind of a delivery', () => {
     expect(parse(jsonOf('push'), { event })).toEqual({ outcome: 'ignored', kind: 'push' })
   })
 
-  it('uses the event kind in the header if the body names none, or a broader one', () => {
+  it('uses the event kind in the header if the body contains none, or a broader one', () => {
     expect(parse({}, { event: 'Teleport Hook' })).toEqual({ outcome: 'ignored', kind: 'unknown' })
     expect(parse({}, { event: 'Note Hook' })).toEqual({ outcome: 'ignored', kind: 'note' })
     expect(parse({ event_name: 'teleport' }, { event: 'Push Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
@@ -65,13 +65,13 @@ describe('the event kind of a delivery', () => {
     expect(parse(jsonOf('job-failed'), { event: 'Build Hook' }).outcome).toBe('observation')
   })
 
-  it('uses the event kind in the header for an ignored event whose body cannot be read', () => {
+  it('uses the event kind in the header for an ignored event whose body cannot be decoded', () => {
     const body = new Uint8Array([0xff])
     expect(parseDelivery({ event: 'Note Hook', body }, plain)).toEqual({ outcome: 'ignored', kind: 'note' })
   })
 })
 
-describe('a boolean field of a payload', () => {
+describe('a boolean field in a payload', () => {
   it.each([
     [true, true],
     [null, false],
@@ -94,7 +94,7 @@ describe('a boolean field of a payload', () => {
     expect([jobs[1]?.facts.runner?.active, jobs[1]?.facts.runner?.isShared]).toEqual([known, known])
   })
 
-  it('recognises a draft merge request by other marks if its draft field is null', () => {
+  it('recognises a draft merge request by other fields if its draft field is null', () => {
     const of = (merge_request: object) =>
       observe({ ...jsonOf('pipeline-failed'), merge_request: { iid: 4, draft: null, ...merge_request } })
     expect(of({ title: 'Draft: cranes' }).pipeline?.facts.mergeRequest?.draft).toBe(true)
@@ -106,21 +106,21 @@ describe('the platform instance of a delivery', () => {
   const body = jsonOf('pipeline-failed')
   const platformUrl = 'https://configured.example.com/'
 
-  it("reads the instance from the header if the project agrees, or else uses the configured URL, or else the project's origin", () => {
+  it("reads the instance from the header if it matches the project, or else uses the configured URL, or else the project's origin", () => {
     const header = { instance: 'HTTPS://Git.Example.com:443/' }
     expect(observe(body, header, { ...plain, platformUrl }).key.instance).toBe('https://git.example.com')
     expect(observe(body, {}, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
     expect(observe(body).key.instance).toBe('https://git.example.com')
   })
 
-  it('ignores an instance header that is invalid', () => {
+  it('ignores an invalid instance header', () => {
     expect(observe(body, { instance: 'not a URL' }).key.instance).toBe('https://git.example.com')
     expect(observe(body, { instance: 'ftp://x' }, { ...plain, platformUrl }).key.instance).toBe(
       'https://configured.example.com',
     )
   })
 
-  it("keeps a relative URL root of the instance, which is not part of the project's path", () => {
+  it("keeps the instance's relative URL root, which is not part of the project's path", () => {
     const job = jsonOf('job-failed') as object
     const moved = { ...job, repository: { homepage: 'https://example.com/git/acme/shop/checkout' } }
     const { key, project } = observe(moved, { instance: 'https://example.com/git/' })
@@ -138,7 +138,7 @@ describe('the platform instance of a delivery', () => {
     expect(observe(body, { instance }, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
   })
 
-  it("ignores an instance header that contains a part of the project's path", () => {
+  it("ignores an instance header that contains part of the project's path", () => {
     const project = { id: 4, web_url: 'https://example.com/git/acme/shop/checkout' }
     const reported = { object_attributes: { id: 31, status: 'running' }, project, builds: [] }
     const header = { event: 'Pipeline Hook', instance: 'https://example.com/git/acme' }
@@ -150,7 +150,7 @@ describe('the platform instance of a delivery', () => {
     )
   })
 
-  it('reads the instance from the header if the payload has no project URL and no URL is configured', () => {
+  it('reads the instance from the header if the payload has no project URL and no platform URL is configured', () => {
     const reported = { object_attributes: { id: 31, status: 'running' }, project: { id: 2 }, builds: [] }
     const header = { event: 'Pipeline Hook', instance: 'https://git.example.com/' }
     expect(observe(reported, header).key.instance).toBe('https://git.example.com')
@@ -186,7 +186,7 @@ describe('a pipeline event from a webhook', () => {
     })
   })
 
-  it('accepts a pipeline event whose ids are texts of digits, or whose status is of a newer platform', () => {
+  it('accepts a pipeline event whose ids are digit strings, or whose status comes from a newer platform version', () => {
     const { pipeline, key } = observe({ ...base, object_attributes: { id: '31', status: 'hibernating' } }, event)
     expect(key.pipelineId).toBe(31)
     expect(pipeline?.facts.status).toBe('hibernating')
@@ -206,7 +206,7 @@ describe('a pipeline event from a webhook', () => {
     [{ ...base, object_attributes: { id: 31, status: 'x'.repeat(65) } }, 'object_attributes.status'],
     [{ ...base, object_attributes: { id: null, status: null } }, 'object_attributes.id, object_attributes.status'],
     [{ ...base, project: { web_url: 'https://git.example.com/a/b' } }, 'project.id'],
-  ])('refuses a pipeline event with the name of the missing field (%#)', (body, fields) => {
+  ])('rejects a pipeline event, with the name of the missing field (%#)', (body, fields) => {
     expect(reasonOf(body, event)).toBe(
       `The pipeline event has no usable ${fields}. If its webhook has a custom template, remove it: ` +
         'only the payload as the platform makes it can be decoded.',
@@ -267,7 +267,7 @@ describe('a pipeline event from a webhook', () => {
     ])
   })
 
-  it('cuts long texts of a pipeline event, drops long URLs, and removes characters that databases cannot store', () => {
+  it('truncates long texts in a pipeline event, drops long URLs, and removes characters that databases cannot store', () => {
     const long = 'x'.repeat(100_000)
     const { pipeline } = observe(
       {
@@ -283,7 +283,7 @@ describe('a pipeline event from a webhook', () => {
     expect(pipeline?.facts.url).toBeUndefined()
   })
 
-  it("reads the kind of a merge request pipeline from the payload's field, or else from the ref", () => {
+  it('reads the kind of a merge request pipeline from its payload field, or else from the ref', () => {
     const eventOf = (fields: object): unknown =>
       observe({ ...base, object_attributes: { ...base.object_attributes, ...fields } }, event).mergeRequestEvent
     expect(eventOf({ ref: 'topic', merge_request_event_type: 'merge_train' })).toBe('merge_train')
@@ -291,13 +291,13 @@ describe('a pipeline event from a webhook', () => {
     expect(eventOf({ ref: 'topic' })).toBeUndefined()
   })
 
-  it('keeps durations of a pipeline event that are implausible but valid', () => {
+  it('keeps implausible but valid durations in a pipeline event', () => {
     const durations = { duration: 0.0004, queued_duration: 11_836_800.5 }
     const { pipeline } = observe({ ...base, object_attributes: { ...base.object_attributes, ...durations } }, event)
     expect(pipeline?.facts).toMatchObject({ duration: 0.0004, queuedDuration: 11_836_800.5 })
   })
 
-  it("recognises by a payload's fields whether the platform lists the bridge that triggered the pipeline", () => {
+  it("detects from a payload's fields whether the platform lists the bridge that triggered the pipeline", () => {
     const source = { pipeline_id: 30, job_id: 5, project: { id: 9 } }
     const reported = (attributes: object, more: object) =>
       observe({ ...base, object_attributes: { ...base.object_attributes, ...attributes }, ...more }, event).pipeline
@@ -343,7 +343,7 @@ describe('a job event from a webhook', () => {
     expect(reason('failed')).toBe('unknown_failure')
   })
 
-  it("reads the project's id from a job event, and the project's name from its display name", () => {
+  it("reads the project's id from a job event, and derives the project's name from the display name", () => {
     const { project } = observe(
       { ...base, project_id: null, project: { id: 7 }, project_name: 'Acme / Shop' },
       delivery,
@@ -356,14 +356,14 @@ describe('a job event from a webhook', () => {
     ['build_status', 'build_status'],
     ['pipeline_id', 'pipeline_id'],
     ['project_id', 'project_id'],
-  ])('refuses a job event without the field %s, and names the field', (field, named) => {
-    // The commit's id is the id of the pipeline, and does not replace a missing field.
+  ])('rejects a job event without the field %s, and names the field', (field, named) => {
+    // The commit's id is the pipeline's id, and does not replace a missing field.
     const body = { ...base, commit: { id: 31 }, [field]: undefined }
     expect(reasonOf(body, delivery)).toContain(`The job event has no usable ${named}.`)
   })
 })
 
-describe('the variables of a pipeline in a payload', () => {
+describe("a pipeline's variables in a payload", () => {
   const body = jsonOf('pipeline-merge-request')
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
@@ -371,13 +371,13 @@ describe('the variables of a pipeline in a payload', () => {
     expect(JSON.stringify(observe(body))).not.toMatch(/planted|TRACEPARENT|0af7651916cd43dd/)
   })
 
-  it("reads only the traceparent from a pipeline's variables, if that is configured", () => {
+  it("reads only the traceparent from a pipeline's variables, if configured to do so", () => {
     const observation = observe(body, {}, { ...plain, traceparent: true })
     expect(observation.pipeline?.facts.traceparent).toBe(traceparent)
     expect(JSON.stringify(observation)).not.toContain('planted')
   })
 
-  describe('variables that attribute rules name', () => {
+  describe('variables named in attribute rules', () => {
     const wantedOf = (...variables: string[]) => createWantedFacts({ labels: [], variables }, createTextRedaction([]))
     const event = (variables: unknown): object => {
       const whole = body as Record<string, object>
@@ -394,7 +394,7 @@ describe('the variables of a pipeline in a payload', () => {
       null,
     ]
 
-    it('reads variables by their exact names, the first of each name, and no other variables', () => {
+    it('reads variables by exact name, the first one if a name is repeated, and no other variables', () => {
       expect(variablesOf(listed, 'TEAM', 'TIER', 'ABSENT')).toEqual({ TEAM: 'payments' })
       expect(variablesOf(listed, 'TEAM*', '.*', '')).toEqual({})
       expect(variablesOf(listed)).toBeUndefined()
@@ -403,7 +403,7 @@ describe('the variables of a pipeline in a payload', () => {
       expect(all).not.toMatch(/planted|second/)
     })
 
-    it('redacts the values of variables and cuts them to a maximum length', () => {
+    it('redacts the values of variables and truncates them to a maximum length', () => {
       const secrets = [
         { key: 'TEAM', value: `glpat-${'a1B2'.repeat(5)}` },
         { key: 'DB_PASSWORD', value: 'hunter2-hunter2' },
@@ -416,7 +416,7 @@ describe('the variables of a pipeline in a payload', () => {
   })
 })
 
-describe('the labels of a merge request', () => {
+describe("a merge request's labels", () => {
   const mine = 'team::payments'
   const secret = `team::glpat-${'a1B2'.repeat(5)}`
   const labels = [
@@ -443,13 +443,13 @@ describe('the labels of a merge request', () => {
     expect(labelsOf(labels, plain)).toBeUndefined()
   })
 
-  it('redacts labels, cuts them, and limits them to sixteen', () => {
+  it('redacts and truncates labels, and limits them to sixteen', () => {
     expect(JSON.stringify(labelsOf([secret]))).toContain('REDACTED')
     expect(labelsOf([`team::${'x'.repeat(300)}`])).toEqual([`team::${'x'.repeat(250)}`])
     expect(labelsOf(Array.from({ length: 50 }, (_, n) => `team::${n}`))).toHaveLength(16)
   })
 
-  it('also reads labels from the event of a merge request', () => {
+  it('also reads labels from merge request events', () => {
     const change = { ...(JSON.parse(eventFile('change').text) as object), labels }
     const parsed = parse(change, {}, { ...plain, wanted, events: everyEvent })
     expect(parsed).toMatchObject({ outcome: 'event', event: { labels: ['team::basket', mine] } })

@@ -1,4 +1,4 @@
-// Tests that the stored body of a delivery that could not be decoded never contains the delivery's variables.
+// Tests that the stored body of an undecodable delivery never contains the delivery's variables.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keptOfText, withoutVariables } from '../../../src/platform/webhook/parse-delivery.ts'
@@ -6,7 +6,7 @@ import { keptOfText, withoutVariables } from '../../../src/platform/webhook/pars
 const encode = (text: string) => new TextEncoder().encode(text)
 const kept = (text: string) => new TextDecoder().decode(withoutVariables(encode(text)))
 
-describe('the stored body of a delivery that cannot be decoded', () => {
+describe('the stored body of an undecodable delivery', () => {
   it('stores a body without variables unchanged, except for a byte order mark', () => {
     expect(kept('\ufeff{"a":[1,null,"ü"],"__proto__":{"b":true}}')).toBe('{"a":[1,null,"ü"],"__proto__":{"b":true}}')
     expect(kept('null')).toBe('null')
@@ -19,12 +19,12 @@ describe('the stored body of a delivery that cannot be decoded', () => {
     expect(kept('')).toBe('')
   })
 
-  it('cuts an incomplete body before its variables', () => {
+  it('truncates an incomplete body before its variables', () => {
     const broken = '{"object_attributes":{"id":31,"variables":[{"key":"A","value":"planted"}],"url":"https'
     expect(kept(broken)).toBe('{"object_attributes":{"id":31,"')
   })
 
-  it('stores only the beginning of a body that is nested too deeply to be written as JSON again', () => {
+  it('stores only the beginning of a body that is nested too deeply to be serialized as JSON again', () => {
     const around = (inner: string): string => '['.repeat(500_000) + inner + ']'.repeat(500_000)
     expect(kept(around('{"variables":"planted"}'))).toBe('['.repeat(keptOfText))
   })
@@ -34,11 +34,11 @@ describe('the stored body of a delivery that cannot be decoded', () => {
     ['{ "variables":1 , "variables":[{"variables":{}}] , "a":2,"b":3 }', '{"a":2,"b":3}'],
     ['{"a":{"variables":1,"b":[]},"variables":1,"c":{"variables":1}}', '{"a":{"b":[]},"c":{}}'],
     ['[{"variables":1},{"a":1,"vari\\u0061bles":1},{"variablesX":1}]', '[{},{"a":1},{"variablesX":1}]'],
-  ])("removes a body's variables in any position before it stores the body: %s", (text, expected) => {
+  ])("removes a body's variables in any position before storing the body: %s", (text, expected) => {
     expect(kept(text)).toBe(expected)
   })
 
-  it('never stores a variable, for any JSON body that is cut off anywhere', () => {
+  it('never stores a variable from any JSON body, wherever it is truncated', () => {
     const around = fc.dictionary(fc.string(), fc.jsonValue())
     fc.assert(
       fc.property(around, around, fc.nat(), (outer, inner, at) => {

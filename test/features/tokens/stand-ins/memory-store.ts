@@ -1,4 +1,4 @@
-// A store for rotations in memory. A test sets the reports of its daemons.
+// An in-memory store for rotations. A test sets the reports of its daemons.
 import type { Journal } from '../../../../src/features/tokens/journal.ts'
 import type { RotationRecord } from '../../../../src/features/tokens/documents.ts'
 import type { RotationStore, TokenReport } from '../../../../src/features/tokens/rotation-store.ts'
