@@ -54,7 +54,7 @@ function nameOf(record: ReceivedLogRecord): string {
   return JSON.stringify([record.eventName, markOfRecord(record), record.body, record.time])
 }
 
-describe('export of events', () => {
+describe('event export', () => {
   it(
     'exports each event once despite two hooks, resends, kills and clock changes, including every change of a flag and every token announcement',
     async () => {

@@ -13,7 +13,7 @@ export interface Load {
 
 export interface LoadOptions {
   readonly seed: number
-  /** The minimum number of pipelines. The next field is the minimum number of webhooks. */
+  /** The minimum number of pipelines. `webhooks` is the minimum number of webhooks. */
   readonly pipelines: number
   readonly webhooks: number
   readonly scenarios?: readonly [ScenarioName, ...ScenarioName[]] | undefined

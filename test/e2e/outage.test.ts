@@ -89,7 +89,7 @@ describe('a backend outage', () => {
   })
 })
 
-describe('export of a backlog', () => {
+describe('backlog export', () => {
   it('exports a backlog from both ends after an outage, so that new pipelines arrive before the backlog is empty', async () => {
     const { daemon, receiver } = await start(patient)
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '1' } } })

@@ -20,7 +20,7 @@ const { version } = JSON.parse(readFileSync(path.join(import.meta.dirname, '..',
 const tls = (name: string): string => path.join(import.meta.dirname, '..', 'fixtures', 'tls', name)
 const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
 
-describe('start of the daemon', () => {
+describe('daemon start', () => {
   /** A daemon that keeps running while other daemons start and stop. */
   let first: Daemon
   beforeAll(async () => {
@@ -123,7 +123,7 @@ describe('SIGHUP', () => {
   })
 })
 
-describe('stop of the daemon', () => {
+describe('daemon shutdown', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'keeps accepted deliveries if %s stops the daemon as soon as it is ready, before everything has started',
     async signal => {
@@ -181,7 +181,7 @@ describe('stop of the daemon', () => {
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(receiver.spans).toEqual([])
     writeFileSync(clock, String(2 * 3_600_000))
-    // With this setting, runs that are merged during the stop are due at once.
+    // With no settle delay, runs that are merged during shutdown are due at once.
     await daemon.restart({ PIPESPAN_SETTLE: '0s' })
     await post(deliveries.filter(one => !isEarly(one)))
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })

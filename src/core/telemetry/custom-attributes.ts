@@ -41,7 +41,7 @@ export interface CustomAttributes {
 export type CustomAttributesOf = (chunk: AnyChunk) => CustomAttributes
 
 /**
- * Returns the attributes that the rules set on a project's metric point that belongs to no pipeline. `branch`: the class of the measured branch, or
+ * Returns the attributes that the rules set on a project's metric points outside any pipeline. `branch`: the class of the measured branch, or
  * undefined if the point is not about a branch.
  */
 export type ProjectPoints = (

@@ -112,7 +112,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
   })
 })
 
-describe('the reader of audit events', () => {
+describe('the audit event reader', () => {
   it('tolerates repeated and overlapping pages of audit events, and abandons an endless list until it ends', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = Array.from({ length: 12 }, (_one, n) => world.happen(t0 - n * minute))
@@ -219,7 +219,7 @@ describe('the reader of audit events', () => {
   })
 })
 
-describe('failing sources of audit events', () => {
+describe('failing audit event sources', () => {
   const failures = {
     401: () => restFaults.wrongToken(),
     "a proxy's 403": () => ({
@@ -264,7 +264,7 @@ describe('failing sources of audit events', () => {
   })
 
   it.each([401, "a proxy's 403"] as const)(
-    'skips failing sources of audit events in a backfill, and names them: %s',
+    'skips failing audit event sources in a backfill, and names them: %s',
     async why => {
       await using world = await openAuditWorld(await sqliteBench())
       world.api.misbehave = ({ path }) => (path.startsWith('/groups') ? failures[why]() : undefined)
@@ -278,7 +278,7 @@ describe('failing sources of audit events', () => {
   )
 })
 
-describe('fields of an audit event', () => {
+describe('audit event fields', () => {
   it.each(['id', 'author_id', 'entity_id', 'entity_type', 'details', 'created_at'])(
     'exports an audit event without %s, or logs the name of the missing field',
     async field => {

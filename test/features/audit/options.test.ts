@@ -1,4 +1,4 @@
-// Tests which sources of audit events may be configured, and which token reads which source.
+// Tests which audit event sources may be configured, and which token reads which source.
 import { expect, it } from 'vitest'
 import { loadConfig } from '../../../src/daemon/configuration/load.ts'
 import { perToken } from '../../../src/daemon/feature.ts'

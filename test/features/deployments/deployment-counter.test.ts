@@ -89,7 +89,7 @@ function year(random: Random): Made[] {
       const status = random.chance(0.15) ? 'failed' : random.chance(0.05) ? 'canceled' : 'success'
       const isBack = status === 'success' && good.length > 2 && random.chance(0.15)
       if (!isBack && random.chance(0.9)) revision += Math.round(random.between(1, 9))
-      // Some deployments have more commits than the counter requests at most.
+      // Some deployments have more commits than the counter's maximum.
       if (random.chance(0.005)) revision += 600
       const own = isBack ? good.at(-2)! : revision
       if (status === 'success') good.push(own)
@@ -419,7 +419,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(asked.ranges).toEqual([])
   })
 
-  it('ignores deployments without an environment or with another result; their jobs may still name the environment', async () => {
+  it('ignores deployments without an environment, and those that neither succeeded nor failed; a job may still name the environment', async () => {
     const [job] = reports(
       { id: 4, environment: 'production', status: 'success', at: t0, startedAt: t0 - minute, revision: 4 },
       new Random(1),

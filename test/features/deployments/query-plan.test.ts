@@ -10,7 +10,7 @@ import { preparedOnce } from '../../../src/core/store/sqlite/database.ts'
 import { temporaryFolder } from '../../support/after-test.ts'
 import type { StepOf } from '../../../src/core/store/sql/steps.ts'
 
-it('compares a deployment without reading all deployments of its environment', async () => {
+it('compares a deployment with earlier ones without reading all deployments of its environment', async () => {
   const file = path.join(temporaryFolder(), 'deployments.db')
   await openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }).close()
   const db = new DatabaseSync(file)

@@ -163,7 +163,7 @@ describe('configured queries', () => {
       },
     }
     await world.pass(world.inventory([slow, thing(medians)]), 6 * hour)
-    // The query is repeated after 10, 20, 40, 80 and 160 minutes.
+    // The query is retried after 10, 20, 40, 80 and 160 minutes.
     expect(asked).toBe(6)
     expect(world.asked().length - asked).toBeGreaterThan(300)
   })

@@ -67,7 +67,7 @@ describe.each([
   const names = async (reported: Reported, more?: Partial<RememberedReport>) =>
     (await record(reported, more)).flaky.map(({ name }) => name)
 
-  it('recognises a test that failed and passed on the same code as flaky, whichever came first', async () => {
+  it('recognises a test as flaky if it failed and passed on the same code, whichever came first', async () => {
     expect(await names({ passed: [1, 2], failed: [3] })).toEqual([])
     expect(await names({ passed: [1, 2, 3] })).toEqual(['test 3'])
     expect(await names({ passed: [2, 3], failed: [1] })).toEqual(['test 1'])

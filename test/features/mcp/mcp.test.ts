@@ -142,7 +142,7 @@ describe('MCP tools', () => {
       expect(await mcp.call(tool, { own: 'none' }), tool).toMatchObject({ isError: true, text: reason })
   })
 
-  it('explains why a pipeline failed with an MCP tool', async () => {
+  it('explains with an MCP tool why a pipeline failed', async () => {
     const { answer } = await mcp.call('explain_pipeline', { projectId: 3, pipelineId: 4_711 })
     expect(answer).toMatchObject({
       verdict: { outcome: 'failed', sentence: expect.stringContaining('unit') as string },

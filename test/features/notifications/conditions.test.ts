@@ -90,7 +90,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     expect(await delivered()).toEqual([broken, works, broken])
   })
 
-  it('sends the same notifications after a crash between any two steps', async () => {
+  it('sends the same notifications even after a crash between any two steps', async () => {
     for (const one of [ended(8, 'failed'), ended(9, 'failed'), ended(10, 'success')]) {
       await end(one)
       await store.close()

@@ -1,4 +1,4 @@
-// Creates a judge of regressions on a store that no other judge uses at the same time.
+// Creates a regression judge on a store that no other judge uses at the same time.
 import { createJudge, type Announce, type Judge } from '../../../src/features/regressions/judge-loop.ts'
 import { everything, type Scope } from '../../../src/core/store/ports/scope.ts'
 import { previewOf, shownRule } from '../../../src/features/regressions/preview.ts'

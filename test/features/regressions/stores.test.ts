@@ -272,6 +272,6 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
   })
 })
 
-it('does not count sections that no destination takes', () => {
+it('ignores sections whose exports no destination takes', () => {
   expect(sectionStep.onInside?.({ inside: { sections: [] } } as unknown as Chunk, { isSent: false })).toEqual([])
 })

@@ -70,7 +70,7 @@ async function expectOneValidToken(parts: RotationParts, held: () => Promise<str
   expect(world.instance.tokens.map(token => token.value)).toEqual([await held()])
 }
 
-describe('a rotation of a file', () => {
+describe('rotating a file', () => {
   const held = () => readFile(world.file, 'utf8')
 
   it.each(points)(
@@ -102,7 +102,7 @@ describe('a rotation of a file', () => {
   })
 })
 
-describe('a rotation of a Kubernetes Secret', () => {
+describe('rotating a Kubernetes Secret', () => {
   let kubernetes: KubernetesSecrets
 
   beforeEach(async () => {

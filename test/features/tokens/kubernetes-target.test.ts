@@ -42,7 +42,7 @@ function parts(progress?: (point: ProgressPoint) => void) {
 const annotations = () => kubernetes.secret?.metadata.annotations ?? {}
 const lease = () => Object.entries(annotations()).find(([name]) => name.includes('lease'))
 
-describe('a rotation of a Secret', () => {
+describe('rotating a Secret', () => {
   it('patches one key of a Secret, stores the journal in an annotation, and releases the lease', async () => {
     kubernetes.secret!.data = { other: 'a2VwdA==' }
     await rotateToken(parts(), usual)
@@ -137,7 +137,7 @@ describe('concurrent rotations of a Secret', () => {
     expect(lease()).toBeUndefined()
   })
 
-  it('releases the lease even if the Secret changes at that moment', async () => {
+  it('releases the lease even if the Secret changes at the moment of the release', async () => {
     const holder = await target().lock(() => undefined)
     kubernetes.beforePatch = () => {
       kubernetes.beforePatch = () => undefined

@@ -17,7 +17,7 @@ export type SourceName = 'webhook' | 'redelivery' | 'poller' | 'backfill'
 
 /** The times of a run on the database's clock, ms. */
 export interface RunTiming {
-  /** When the run last changed. */
+  /** When the run was last changed. */
   readonly changedAt: Millis
   /** When the open attempt was first observed as ended. */
   readonly endedAt?: Millis | undefined

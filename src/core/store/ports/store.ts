@@ -40,7 +40,7 @@ export interface Store {
    * is a round trip.
    */
   readonly runsPerTransaction: number
-  /** How many groups of deliveries may be processed at the same time. */
+  /** How many groups of deliveries may be processed concurrently. */
   readonly groupsAtOnce: number
   readonly runs: Runs
   readonly outbox: Outbox
@@ -64,7 +64,7 @@ export interface Store {
   now(): Promise<Millis>
   /** Makes rows due whose due time is impossibly far in the future because a clock was ahead (`too-far-ahead.ts`). Returns the number of rows. */
   bringBack(): Promise<number>
-  /** Whether SQLite's files are still the ones that were opened (`StoreGone`). Undefined on PostgreSQL, which has no such files. */
+  /** Whether SQLite's files are still the ones that were opened (`StoreGone`). Not defined on PostgreSQL, which has no such files. */
   isInPlace?(): boolean
   /** Whether the store has reached its size limit and rejects deliveries. */
   isFull(): Promise<boolean>

@@ -169,7 +169,7 @@ function storedName(series: Increment): string {
 }
 
 /**
- * Sums the increments of each series. Series are compared by their plain names, because hashes are slow and most series occur in every pipeline of a
+ * Sums the increments of each series. Series are compared by their plain names, because hashing is slow and most series occur in every pipeline of a
  * batch.
  */
 function summed(increments: readonly Increment[]): Increment[] {

@@ -10,7 +10,7 @@ export const queueTables = ['enrichment_queue']
 export type Condition = readonly [where: string, values: readonly Value[]]
 
 export interface LeasedQueue {
-  /** Leases due rows, longest due first. `which` returns a condition whose values are numbered after the first `before` values. */
+  /** Leases due rows, the longest overdue first. `which` returns a condition whose values are numbered after the first `before` values. */
   take(
     limit: number,
     leaseMs: number,

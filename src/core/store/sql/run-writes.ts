@@ -10,7 +10,7 @@ import type { PendingChunk, RunChange, StoredRun } from '../ports/runs.ts'
 
 /** The changes of one run. */
 export interface Written {
-  /** The row as it was read. Undefined for a new run. */
+  /** The run's row as it was read. Undefined for a new run. */
   readonly row: Row | undefined
   readonly pages: readonly Row[]
   readonly before: StoredRun | undefined

@@ -303,7 +303,7 @@ export const selectPartNumbers = 'SELECT name, number FROM schema_parts'
 
 export interface MissingSteps {
   readonly name: string
-  /** How many schema steps of the feature will have run. */
+  /** How many of the feature's schema steps have run once these are applied. */
   readonly number: number
   readonly steps: readonly string[]
 }

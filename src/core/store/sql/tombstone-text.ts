@@ -48,7 +48,7 @@ type JobRow = readonly [
   isBridge: 0 | 1,
   attempt: number,
   spans: number,
-  /** The index of the job's status in `s`. */
+  /** The index of the job's status in the list `s`. */
   status: number,
   started: Since,
   finished: Since,

@@ -15,7 +15,7 @@ import type { OutboxEntry, Outbox, ExportQueue } from '../ports/outbox.ts'
  */
 type Leases = Map<number, { readonly token: string; readonly until: number }>
 
-/** Returns when the lease of an entry ends, or 0 if the entry is not leased. */
+/** Returns when an entry's lease ends, or 0 if the entry is not leased. */
 function endOf(leases: Leases, id: number): number {
   return leases.get(id)?.until ?? 0
 }

@@ -6,7 +6,7 @@ export interface LogSubject {
   readonly source: 'pipeline' | 'job'
   /** The severity text. */
   readonly level: string
-  /** The verdict about the pipeline of this record. */
+  /** The verdict on this record's pipeline. */
   readonly verdict?: string | undefined
 }
 
