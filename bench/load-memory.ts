@@ -1,10 +1,10 @@
-// Measures the highest resident memory under full load, both with a backend and while the backend is unreachable.
+// Measures peak resident memory under full load, both with a backend and while the backend is unreachable.
 import { withBackend, withoutBackend } from './memory.ts'
 import type { Question } from './question.ts'
 
 /**
- * Maximum accepted resident memory, MiB: the value of November 2026 (299) plus a tenth, to detect growth. docs/internals/performance.md explains what
- * uses this memory.
+ * Maximum accepted resident memory, MiB. It is the value of November 2026 (299) plus a tenth, so that growth is detected.
+ * docs/internals/performance.md explains what uses this memory.
  */
 const accepted = 329
 

@@ -1,4 +1,4 @@
-// Sends POST requests over keep-alive connections, one request at a time on each. Sending is cheap enough that the server limits the rate.
+// Sends POST requests over keep-alive connections, one request at a time on each. Sending is cheap enough that the server is the bottleneck.
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,19 +15,19 @@ export interface Hook {
 }
 
 export interface LoadOptions {
-  /** The ports of the servers. The connections are distributed over them. */
+  /** The ports of the servers, over which the connections are distributed. */
   readonly ports: readonly number[]
   readonly connections?: number
-  /** Returns the next webhook. Undefined if there is none at the moment; the caller then asks again soon. */
+  /** Returns the next webhook, or undefined if there is none yet; the caller then soon asks again. */
   readonly next: () => Hook | undefined
-  /** Ends the load. Requests in flight are completed. */
+  /** Stops the load. Requests in flight are completed. */
   readonly signal: AbortSignal
 }
 
 /** A running load, with counts that are updated while it runs. */
 export interface Load {
   readonly counts: { sent: number; accepted: number; finishes: number; refused: number }
-  /** Resolves after the load was ended by its signal. Rejects if a connection breaks. */
+  /** Resolves once the load has been stopped by its signal. Rejects if a connection breaks. */
   readonly ended: Promise<void>
 }
 
@@ -79,7 +79,7 @@ export function load({ ports, connections = defaultConnections, next, signal }: 
   return { counts, ended: ended.then(() => undefined) }
 }
 
-/** The number of requests per second that a server answers, measured after a warm-up. */
+/** The number of requests per second to which a server responds, measured after a warm-up. */
 export async function answeredPerSecond(
   options: Omit<LoadOptions, 'signal'> & { readonly warmMs: number; readonly forMs: number },
 ): Promise<number> {
@@ -111,7 +111,7 @@ function send(socket: Socket, { event, template, pipeline }: Hook): void {
 const run = Math.floor(Math.random() * 2 ** 32)
 let deliveries = 0
 
-/** Returns a new delivery key each time. Its first characters are as random as those of a UUID, so that keys arrive in no order. */
+/** Returns a new delivery key each time. Its first characters are as random as those of a UUID, so that keys arrive in no particular order. */
 export function deliveryKey(): string {
   deliveries += 1
   const scattered = (Math.imul(deliveries + run, 0x9e3779b1) >>> 0).toString(16).padStart(8, '0')

@@ -1,5 +1,5 @@
-// Reads job logs as the daemon does, in a separate process, and prints the time and memory that one large log took. The log is a file that is
-// repeated until it has the given number of megabytes. Used by `logs.ts`.
+// Reads job logs as the daemon does, in a separate process, and prints the time and memory that one large log took. The log is a file repeated up to
+// the given number of megabytes. Used by `logs.ts`.
 //
 //   node [--expose-gc] bench/log-reading.ts sections|lines 100 FILE
 import { fstatSync, openSync, readSync } from 'node:fs'
@@ -16,11 +16,11 @@ export interface LogReadingFigures {
   /** Processor time per megabyte of the log, ms. */
   readonly cpuMs: number
   /**
-   * How far the resident memory rose while the large log was read, bytes. It is compared with a process that has already read small logs, so that its
+   * How much the resident memory grew while the large log was read, bytes. The baseline is a process that has already read small logs, so that its
    * code is compiled.
    */
   readonly memory: number
-  /** How far the size of live objects rose above its value before the first log, bytes; undefined without `--expose-gc`. */
+  /** How much the size of live objects grew from its value before the first log, bytes; undefined without `--expose-gc`. */
   readonly held: number | undefined
   readonly sections: number
   readonly lines: number
@@ -29,7 +29,7 @@ export interface LogReadingFigures {
 const [what = 'lines', megabytes = '100', file = ''] = process.argv.slice(2)
 const megabyte = 1024 * 1024
 const windowBytes = 64 * 1024
-/** Size of a small log, bytes. It has fewer lines than are kept of a large log. */
+/** Size of a small log, bytes. It has fewer lines than the number that is kept of a large log. */
 const smallBytes = 32 * 1024
 const start = Date.parse('2026-01-21T09:47:20Z')
 const log = openSync(file, 'r')
@@ -45,7 +45,7 @@ const client: Pick<PlatformClient, 'jobLog'> = {
     for (const window of windows(whole)) {
       onWindow(window)
       bytes += window.length
-      // A connection passes on its windows one at a time, and other work may run between them.
+      // A connection delivers its windows one at a time, and other work may run in between.
       await new Promise(setImmediate)
       if (live.windows++ % 16 === 0) live.most = Math.max(live.most, liveNow())
       highest = Math.max(highest, process.memoryUsage.rss())
@@ -56,7 +56,7 @@ const client: Pick<PlatformClient, 'jobLog'> = {
 const rules = { redactText: createTextRedaction([]), readMax: 2 ** 40, linesMax: megabyte }
 const readLog = createReadLog(client, rules)
 
-/** The size of all live objects in the heap and outside of it, bytes. If possible, garbage is collected first. */
+/** The size of all live objects, on and off the heap, bytes. If possible, garbage is collected first. */
 function liveNow(): number {
   globalThis.gc?.()
   const { heapUsed, external } = process.memoryUsage()
@@ -68,13 +68,13 @@ const job = (id: number): JobSnapshot => ({
   ...{ start, end: start + 3_600_000 },
 })
 const large = job(2)
-/** Reads the sections of a job's log and its groups of lines. */
+/** Reads the sections and the line groups of a job's log. */
 async function read(one: JobSnapshot) {
   const found = await readLog(3, one, { sections: true, lines: what === 'lines' }, { priority: 'inside' })
   return { found, lines: what === 'lines' ? await found.lines() : [] }
 }
 
-/** Repeats the file in windows of bytes. Only one window is in memory at a time. */
+/** Yields the repeated file in windows of bytes. Only one window is in memory at a time. */
 function* windows(bytes: number): Generator<Uint8Array> {
   const buffer = Buffer.alloc(windowBytes)
   for (let left = bytes; left > 0;) {
@@ -86,8 +86,8 @@ function* windows(bytes: number): Generator<Uint8Array> {
 }
 
 live.before = liveNow()
-// Small logs are read before the measurement, because a running daemon has already read logs. Otherwise the memory that the engine uses to compile
-// code, at times of its own choice, would be attributed to the log.
+// Small logs are read before the measurement, because a running daemon has already read logs. Otherwise the log would be blamed for the memory that
+// the engine uses to compile code, at times of its own choosing.
 for (let count = 0; count < 200; count += 1) await read(job(1))
 const idle = process.memoryUsage.rss()
 highest = 0
@@ -104,7 +104,7 @@ const figures: LogReadingFigures = {
   cpuMs: (user + system) / 1_000 / Number(megabytes),
   memory: Math.max(0, highest - idle),
   held: globalThis.gc === undefined ? undefined : live.most - live.before,
-  // The results are used here so that they stay live until the end of the measurement.
+  // The results are used here to keep them alive until the end of the measurement.
   sections: found.sections.length + found.sectionsOmitted,
   lines: lines.flat().length,
 }

@@ -1,4 +1,4 @@
-// Measures the memory and the speed of reading a large job log.
+// Measures how much memory and time it takes to read a large job log.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import { temporaryFolder } from './processes.ts'
 import type { LogReadingFigures } from './log-reading.ts'
 import type { Question } from './question.ts'
 
-/** Maximum accepted memory above idle, MiB. */
+/** Maximum accepted memory above the idle level, MiB. */
 const asked = 30
 
 export const logs: Question = {
@@ -45,7 +45,7 @@ export function figuresOf(
   return JSON.parse(output) as LogReadingFigures
 }
 
-/** A line as a build prints it, with a timestamp and colours. Every 5,000 lines are one section. */
+/** A line as printed by a build, with a timestamp and colours. There are 5,000 lines per section. */
 function lineOf(number: number): string {
   const start = Date.parse('2026-01-21T09:47:20Z')
   const at = new Date(start + number).toISOString().replace('Z', '123Z')

@@ -1,4 +1,4 @@
-// Compares the resident memory under full load while the backend is unreachable with that under the same load with a backend.
+// Compares resident memory under full load while the backend is unreachable with resident memory under the same load while it is up.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { finishes } from './hooks.ts'
 import { fullLoad, defaultBacklog } from './full-load.ts'
@@ -27,7 +27,7 @@ export const memory: Question = {
   },
 }
 
-/** The highest resident memory under full load with a backend that accepts everything. */
+/** The peak resident memory under full load with a backend that accepts everything. */
 export async function withBackend(quick: boolean, forMs: number): Promise<{ highest: number; perSecond: number }> {
   await using sink = await startServer('sink.ts')
   await using daemon = await startDaemon({ backend: sink.port })
@@ -37,7 +37,7 @@ export async function withBackend(quick: boolean, forMs: number): Promise<{ high
   return { highest: watched.highest(), perSecond: pipelinesPerSecond }
 }
 
-/** The highest resident memory without a backend, at a given number of webhooks per second. */
+/** The peak resident memory without a backend, at a given number of webhooks per second. */
 export async function withoutBackend(forMs: number, perSecond: number): Promise<{ highest: number; taken: number }> {
   await using daemon = await startDaemon()
   using watched = watch(daemon)

@@ -1,5 +1,5 @@
-// Measures how many webhooks are processed per second if a platform reports every change of its pipelines. The rival is a bare server with the same
-// webhooks.
+// Measures how many webhooks are processed per second if a platform reports every change to its pipelines. The rival is a bare server that receives
+// the same webhooks.
 import { fullLoadRounds } from './full-load.ts'
 import { platformMix } from './hooks.ts'
 import type { Question } from './question.ts'

@@ -1,8 +1,9 @@
-// How long the shipped daemon takes for each page over a store with 100,000 runs, or any number of runs. Requests are sent one after the other.
+// Measures how long the shipped daemon takes to serve each page from a store with 100,000 runs, or any other number. Requests are sent one after
+// another.
 //
 //   node bench/pages.ts [runs] [repetitions] [folder] [pattern of hidden projects]
 //
-// A folder that already has a store is measured as it is. Otherwise its store is filled, and stays there for the next time.
+// If the folder already contains a store, it is measured as it is. Otherwise a store is created, filled, and left there for the next time.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { countFigures } from '../test/support/counted-figures.ts'

@@ -1,5 +1,5 @@
-// Generates pipeline and job webhooks quickly, in the form in which a platform sends them. Each body is built once, and IDs are patched into a copy
-// for each use.
+// Generates pipeline and job webhooks quickly, in the form that a platform sends. Each body is built once, and IDs are patched into a copy for each
+// use.
 import { Buffer } from 'node:buffer'
 import { planOf, type Plan, type PlannedJob } from './plans.ts'
 import { Random } from '../src/simulator/platform/random.ts'
@@ -10,23 +10,22 @@ export interface Template {
   body(n: number): Buffer
 }
 
-/** The seven digits in a template that are replaced by a pipeline's number. */
+/** The seven digits in a template that are replaced by the pipeline's number. */
 const mark = '1234567'
 const pipelineId = `100${mark}`
 const start = Date.UTC(2026, 10, 20, 8, 0, 0)
 /**
- * Number of pipelines that have the same times. The times of the next ones are a second later, so that pipelines are sent in the order of their
- * times.
+ * Number of pipelines that share the same times. The times of the next ones are a second later, so that pipelines are sent in chronological order.
  */
 const perSecond = 20
-/** Number of different pipelines in one load. If all bodies had the same text, caches and compressors would seem too fast. */
+/** Number of distinct pipelines in one load. If all bodies had the same text, caches and compressors would appear too fast. */
 const variants = 64
 
-/** The share of a pipeline's jobs that have finished. The next job is running. 1 means that the pipeline has finished. */
+/** The share of a pipeline's jobs that have finished; the next job is running. 1 means that the pipeline has finished. */
 export type Progress = number
 export type JobState = 'created' | 'running' | 'finished'
 
-/** Finished pipelines with this number of jobs. With 20 jobs a body has about 24.6 KB, as on the platform. */
+/** A template for finished pipelines with this number of jobs. With 20 jobs a body is about 24.6 KB, as on the platform. */
 export function finishedPipeline(jobs: number): Template {
   const random = new Random(jobs)
   const plans = Array.from({ length: Math.max(1, Math.min(variants, Math.floor(4_000 / jobs))) }, () =>
@@ -40,7 +39,7 @@ export function bodiesOf(template: Template, count: number): Buffer[] {
   return Array.from({ length: count }, (_, n) => template.body(n))
 }
 
-/** A template that uses the given templates in turn. */
+/** A template that cycles through the given templates. */
 export function oneOf(templates: readonly Template[]): Template {
   return {
     body: n => {
@@ -60,8 +59,8 @@ export function jobEvent(plan: Plan, job: number, state: JobState): Template {
 }
 
 /**
- * Makes a template from JSON. Times are moved forward by the pipeline's number. IDs are written in the JSON as `"@…@"` around digits that contain the
- * mark. The quotes and signs are removed, and the digits are patched.
+ * Makes a template from JSON. Times are moved forward by the pipeline's number. In the JSON, an ID is written as `"@…@"` around digits that contain
+ * the mark. The quotes and at signs are removed, and the digits are patched.
  */
 function templateOf(json: string): Template {
   const bytes = Buffer.from(json.replace(/"@(\d+)@"/g, '$1'))
@@ -85,7 +84,7 @@ function templateOf(json: string): Template {
   }
 }
 
-/** Writes a time that is in the same month as the template's time. */
+/** Writes a time in the same month as the template's time. */
 function putTime(body: Buffer, at: number, seconds: number): void {
   const ofMonth = seconds - startOfMonth
   put(body, at + 8, 1 + Math.floor(ofMonth / 86_400))

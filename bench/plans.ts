@@ -1,4 +1,4 @@
-// Generates plans of pipelines as a company has them, from a seed: the number of jobs, their names, their durations and their results.
+// Generates plans for the pipelines of a typical company from a seed: the number of jobs, their names, their durations and their results.
 import { Random } from '../src/simulator/platform/random.ts'
 
 export interface Plan {
@@ -16,10 +16,10 @@ export interface PlannedJob {
   readonly name: string
   readonly stage: string
   readonly status: 'success' | 'failed'
-  /** When the job starts, in seconds after the creation of the pipeline. */
+  /** When the job starts, in seconds after the pipeline was created. */
   readonly startedAt: number
   readonly finishedAt: number
-  /** Duration of the job in seconds, with the fraction that the platform reports. */
+  /** Duration of the job in seconds, including the fraction that the platform reports. */
   readonly duration: number
   readonly queued: number
   readonly runner: number
@@ -27,8 +27,8 @@ export interface PlannedJob {
 }
 
 /**
- * The distribution of the number of jobs per pipeline: most pipelines are small, a few are very large. Each entry is a share of the pipelines, with
- * their minimum and maximum number of jobs.
+ * The distribution of the number of jobs per pipeline: most pipelines are small, a few are very large. Each entry has a share of the pipelines, and
+ * the minimum and maximum number of jobs in them.
  */
 const sizes = {
   small: [{ share: 1, from: 1, to: 13 }],
@@ -44,14 +44,14 @@ const sizes = {
 
 export type Mix = keyof typeof sizes
 
-/** The number of jobs of the next pipeline in the mix: 1 to 5,000. */
+/** The number of jobs in the next pipeline of the mix: 1 to 5,000. */
 export function jobsOf(mix: Mix, random: Random): number {
   let left = random.next()
   const size = sizes[mix].find(({ share }) => (left -= share) < 0) ?? sizes[mix][0]
   return random.whole(size.from, size.to)
 }
 
-/** Generates plans of pipelines. The same seed gives the same plans. */
+/** Generates pipeline plans. The same seed always gives the same plans. */
 export function plansOf(mix: Mix, count: number, seed = 1): Plan[] {
   const random = new Random(seed)
   return Array.from({ length: count }, () => planOf(jobsOf(mix, random), random))

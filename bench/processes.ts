@@ -1,4 +1,4 @@
-// Starts the processes that a benchmark measures: the shipped daemon, the bare server and the counting backend. Each is stopped at the end.
+// Starts the processes that take part in a benchmark: the shipped daemon, the bare server and the counting backend. Each is stopped at the end.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -13,7 +13,7 @@ export interface Running extends AsyncDisposable {
   readonly pid: number
 }
 
-/** Starts one of this folder's servers, which prints its port. */
+/** Starts one of this folder's servers. The server prints its port. */
 export async function startServer(file: 'bare-server.ts' | 'sink.ts'): Promise<Running> {
   const child = spawn(process.execPath, [path.join(import.meta.dirname, file)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -46,13 +46,13 @@ export const storeFile = 'pipespan.db'
 
 export interface DaemonOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** Port of the OTLP backend. Nothing listens on the default port. */
+  /** Port of the OTLP backend. By default, a port on which nothing listens. */
   readonly backend?: number
-  /** The folder of the daemon's store. Default: a new folder, which is removed together with the daemon. */
+  /** The folder of the daemon's store. By default, a new folder that is removed when the daemon is disposed of. */
   readonly folder?: string
-  /** Whether the built program or its sources are run. Default: the build. */
+  /** Whether to run the built program or its sources. The default is the build. */
   readonly from?: 'build' | 'sources'
-  /** The main file of another build, which is run instead. */
+  /** The main file of another build to run instead. */
   readonly main?: string
 }
 
@@ -61,18 +61,18 @@ export interface RunningDaemon extends Running {
   readonly admin: number
   /** The path of the daemon's SQLite file. */
   readonly file: string
-  /** Time from the start of the process to its first successful answer on /readyz, ms. */
+  /** Time from starting the process to its first successful response on /readyz, ms. */
   readonly readyAfter: number
   /**
-   * Stops the daemon as an orchestrator would. If it is not called, the daemon is killed at the end. Rejects if the daemon does not stop by itself
-   * within 60 s.
+   * Stops the daemon as an orchestrator would. If this is not called, the daemon is killed at the end. Rejects if the daemon does not exit within 60
+   * s.
    */
   stop(): Promise<void>
 }
 
 /**
- * Starts the daemon, by default as built (`npm run build`), with its default settings except two: only traces are exported, and finished pipelines
- * are exported without a delay.
+ * Starts the daemon, by default as built (`npm run build`), with two changes to its default settings: only traces are exported, and finished
+ * pipelines are exported without a delay.
  */
 export async function startDaemon(options: DaemonOptions = {}): Promise<RunningDaemon> {
   const main =
@@ -139,8 +139,8 @@ export function residentBytes(pid: number): number {
 /** The processor time that all threads of a process have used so far, ms. Linux counts it in ticks of 10 ms. */
 export function processorMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  // The process name may contain anything but a last parenthesis, so fields are counted after it. Fields 14 and 15 of proc(5) are user and system
-  // time.
+  // The process name may contain any character, including parentheses, so fields are counted from the last parenthesis. Fields 14 and 15 in proc(5)
+  // are user and system time.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
@@ -159,7 +159,7 @@ process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL')
 })
 
-/** Maximum time that a process may take to stop after SIGTERM, ms. */
+/** Maximum time that a process may take to exit after SIGTERM, ms. */
 const timeoutMs = 60_000
 
 async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {

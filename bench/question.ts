@@ -6,18 +6,19 @@ export interface Question {
   /** The name of the question, for the option `--only`. */
   readonly id: string
   readonly name: string
-  /** The limit or the rival that the measured value is compared with. */
+  /** The limit or the rival with which the measured value is compared. */
   readonly against: string
   readonly asked: { readonly atLeast: number; readonly aim?: number } | { readonly atMost: number }
   readonly unit: string
   readonly times: { readonly full: number; readonly quick: number }
   /**
-   * Describes how the value is measured, as far as readers need it to interpret the figures. In the quick suite it also describes what is smaller.
+   * Describes how the value is measured, in as much detail as readers need to interpret the figures. For the quick suite it also states what is
+   * reduced.
    */
   readonly terms: (quick: boolean) => string
   /**
-   * Yields rounds until enough were taken. In each round both sides of the ratio are measured shortly after each other. Processes that the rounds
-   * share are stopped after the last round.
+   * Yields rounds until there are enough. In each round, both sides of the ratio are measured in quick succession. Processes that the rounds share
+   * are stopped after the last round.
    */
   readonly rounds: (quick: boolean) => AsyncGenerator<Round, void, void>
 }
@@ -26,7 +27,7 @@ export interface Question {
 export interface Round {
   readonly ours: number
   readonly rival: number
-  /** Further observations in this round, for people. */
+  /** Further observations in this round, for human readers. */
   readonly seen?: string
 }
 
@@ -50,20 +51,20 @@ export interface Measured extends Asked {
   readonly spread: readonly [number, number]
   readonly rounds: number
   readonly met: boolean
-  /** Further observations in the last round, for people. */
+  /** Further observations in the last round, for human readers. */
   readonly seen?: string
 }
 
 export interface Failed extends Asked {
-  /** The error because of which there is no figure. */
+  /** The error that prevented a figure. */
   readonly failed: string
 }
 
 export type Answer = Measured | Failed
 
 /**
- * Maximum share of the processors' time that work outside of the measurement may use, including the kernel's own work. Above this share the answer
- * contains a warning.
+ * Maximum share of processor time that work outside the measurement may use, including the kernel's own. Above this share, the answer contains a
+ * warning.
  */
 const quiet = 0.1
 

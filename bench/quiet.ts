@@ -3,15 +3,15 @@ import { cpus } from 'node:os'
 import { readFileSync } from 'node:fs'
 
 /**
- * Starts to observe the machine. The returned function returns the share of the processors' time that other processes used since then, from 0 to 1.
- * All child processes must have ended before it is called.
+ * Starts observing the machine. The returned function returns the share of processor time that other processes have used since then, from 0 to 1. All
+ * child processes must have ended before it is called.
  */
 export function watchOthers(): () => number {
   const [began, before] = [performance.now(), othersMs()]
   return () => Math.max(0, (othersMs() - before) / ((performance.now() - began) * cpus().length))
 }
 
-/** Length of a tick in which Linux counts processor time, ms; see proc(5). */
+/** Length of the ticks in which Linux counts processor time, ms; see proc(5). */
 const tick = 10
 
 function othersMs(): number {
@@ -20,7 +20,7 @@ function othersMs(): number {
     .flatMap(line => line.split(/\s+/))
     .map(Number)
   const own = readFileSync('/proc/self/stat', 'latin1')
-  // Fields are counted after the process name. Fields 14 to 17 are the user and system time of this process and of its ended child processes.
+  // Fields are counted after the process name. Fields 14 to 17 are the user and system time of this process and of its terminated child processes.
   const mine = own
     .slice(own.lastIndexOf(')') + 2)
     .split(' ')

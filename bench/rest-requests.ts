@@ -1,4 +1,4 @@
-// Counts the requests to the platform's API for each finished pipeline, and compares them with the minimum number.
+// Counts how many requests are sent to the platform's API per finished pipeline, and compares this with the minimum possible.
 import { hour, minute, openPolledWorld, second, type PolledWorld } from '../test/core/find/polled-world.ts'
 import { Random } from '../src/simulator/platform/random.ts'
 import { scenarios, type ScenarioName } from '../src/simulator/platform/scenarios.ts'
@@ -22,7 +22,7 @@ function common(byWebhook: boolean): Pick<Question, 'asked' | 'unit' | 'times' |
   return {
     asked: { atMost: 1.25 },
     unit: 'requests',
-    // One round suffices: everything is simulated, including the clock, so the result is always the same.
+    // One round suffices, because everything is simulated, including the clock, so the result is always the same.
     times: { full: 1, quick: 1 },
     terms: quick =>
       `A group of 10,000 projects polled every minute for ${minutesOf(quick)} simulated minutes, at any time 50 of them active ` +
@@ -73,7 +73,7 @@ async function requests(byWebhook: boolean, minutes: number): Promise<{ ours: nu
   return { ours: about / finished, rival: byWebhook ? 2 : 3, seen }
 }
 
-/** Stores the state of a poller that checked every project of the group for the first time some time ago. */
+/** Stores the state of a poller that completed its first check of every project in the group some time ago. */
 async function sweepDone(world: PolledWorld): Promise<void> {
   const sweep = { startedAt: world.now(), since: world.now(), count: 0, before: projects.length, done: false }
   await world.store.repositories.sweeps.put({ ...sweep, instance: world.api.url, group: 'acme' })

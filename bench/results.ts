@@ -1,4 +1,4 @@
-// Stores the answers in results.json, and formats them for the terminal and as the table of docs/performance.md.
+// Stores the answers in results.json, and formats them for the terminal and as the table in docs/performance.md.
 import { cpus, totalmem } from 'node:os'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -45,7 +45,7 @@ export function textTable(answers: readonly Answer[]): string {
   return [...lines.map(line => line.trimEnd()), ...seen].join('\n')
 }
 
-/** Formats the results as the table of a page, with the information that readers need to interpret each line. */
+/** Formats the results as a Markdown table, with the information that readers need to interpret each line. */
 export function markdown(results: Results | undefined): string {
   if (results === undefined) return '\nNot measured yet.\n\n'
   const { machine, answers } = results

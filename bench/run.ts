@@ -36,10 +36,10 @@ const questions = [
   ...[postgres, restWebhook, restPolled],
 ]
 
-/** Measurements of microseconds are made first. After the others, the disk is still writing and the processor's caches contain other data. */
+/** Measurements of microseconds come first. Later, the disk would still be writing and the processor's caches would contain other data. */
 const asked = [encode, costPerJob, ...questions.filter(one => one !== encode && one !== costPerJob)]
 
-// Exits normally on a signal, so that started processes are stopped and written files are removed.
+// Exits via `process.exit` on a signal, so that child processes are stopped and temporary files are removed.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 const values = commandLine()
@@ -55,7 +55,7 @@ if (values.quick && values.record) {
   process.exit(2)
 }
 
-// Without --record no file of the checkout is changed, so the page and its test still have the earlier answers.
+// Without --record, no file in the checkout is changed, so the page and its test still have the earlier answers.
 const earlier = only.length > 0 ? (readResults()?.answers ?? []) : []
 const answers: Answer[] = []
 for (const question of asked) {

@@ -1,10 +1,10 @@
 // Simulates a company of 10,000 projects in 500 groups with three replicas on PostgreSQL. Webhooks are sent at a steady rate while the poller also
-// runs. In the middle the replicas are upgraded one by one from an earlier commit. Prints which exports were lost or duplicated, how long ends of
-// pipelines took to arrive, how many requests the platform answered each minute, and how large the database has become.
+// runs. Halfway through, the replicas are upgraded one by one from an earlier commit. Prints which exports were lost or duplicated, how long ends of
+// pipelines took to arrive, how many requests per minute the platform received, and how large the database has become.
 //
 //   node bench/scale.ts --minutes 60 --rate 50 --from COMMIT
 //
-// Without --from all replicas run this checkout's build from the start, and are restarted one after another.
+// Without --from, all replicas run this checkout's build from the start, and are restarted one after another.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
@@ -22,11 +22,11 @@ import { Witness } from './scale/witness.ts'
 
 const size: Size = { groups: 500, teams: 2_000 }
 const replicaCount = 3
-/** Requests to the platform per minute, summed over all replicas. */
+/** Requests per minute to the platform, summed over all replicas. */
 const budget = 600
-/** How long the earlier and the new version run at the same time after the upgrade of each replica, ms. */
+/** How long the earlier and the new version run side by side after each replica is upgraded, ms. */
 const pauseMs = 30_000
-/** Maximum time after the last event in which missing exports may arrive, ms. */
+/** How long after the last event missing exports may still arrive, ms. */
 const timeoutMs = 10 * 60_000
 
 const { values } = parseArgs({
@@ -44,7 +44,7 @@ const api = work.adopt(
   await RestApi.start({ state, now: Date.now, projects: projectsOf(size), pushesAreActivity: true }),
   one => one.close(),
 )
-/** Number of requests that the platform answered, by minute. */
+/** Number of requests to which the platform responded, by minute. */
 const requests = new Map<number, number>()
 api.misbehave = () => {
   const minute = Math.floor(Date.now() / 60_000)

@@ -1,4 +1,4 @@
-// Replaces the section of a page that is generated from results. It is between two markers, and the rest of the page is left unchanged.
+// Replaces the section of a page that is generated from results. The section is between two markers; the rest of the page is left unchanged.
 
 const markers = ['<!-- results: written by `npm run bench -- --record` -->\n', '<!-- end of results -->'] as const
 

@@ -1,4 +1,5 @@
-// Measures the cost of the signals that are exported by default: full load with traces, metrics and logs is compared with traces alone.
+// Measures the cost of the signals that are exported by default. Full load with traces, metrics and logs is compared with full load with traces
+// alone.
 import { finishes } from './hooks.ts'
 import { fullLoad, defaultBacklog } from './full-load.ts'
 import { interleaved, type Question } from './question.ts'
@@ -8,7 +9,7 @@ export const signals: Question = {
   id: 'signals',
   name: 'finished pipelines exported per second with traces, metrics and logs, sustained',
   against: 'the same with traces alone',
-  // At most 1.5 times the cost of traces alone; the aim is 1.3 times.
+  // The cost may be at most 1.5 times that of traces alone; the aim is 1.3 times.
   asked: { atLeast: 0.67, aim: 0.77 },
   unit: 'pipelines/s',
   times: { full: 3, quick: 1 },

@@ -1,4 +1,5 @@
-// Measures the time from start to ready with a store that has been used for a long time, compared with a Node process that does nothing.
+// Measures how long the daemon takes to become ready with a store that has been in use for a long time. The rival is a Node process that does
+// nothing.
 import { execFileSync } from 'node:child_process'
 import { filledEnv, sharedStore } from './full-store.ts'
 import { startDaemon } from './processes.ts'

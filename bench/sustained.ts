@@ -1,5 +1,5 @@
-// Measures how many pipelines are exported per second under full load, with webhooks of finished pipelines only. The rival is a bare server with the
-// same webhooks.
+// Measures how many pipelines are exported per second under full load, with webhooks of finished pipelines only. The rival is a bare server that
+// receives the same webhooks.
 import { finishes } from './hooks.ts'
 import { fullLoadRounds, defaultBacklog } from './full-load.ts'
 import type { Question } from './question.ts'

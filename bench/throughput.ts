@@ -1,5 +1,5 @@
-// Measures whether a store that has been used for a long time slows the daemon down. Full load with a million stored runs is compared with full load
-// with a thousand.
+// Measures whether a store that has been in use for a long time slows the daemon down. Full load with a million stored runs is compared with full
+// load with a thousand.
 import { filledEnv, filledStore, sharedStore, type FilledStore } from './full-store.ts'
 import { finishes } from './hooks.ts'
 import { fullLoad, defaultBacklog } from './full-load.ts'

@@ -1,7 +1,7 @@
-// Lists the files of src/ that process one webhook, from the socket to the export: `node bench/webhook-path.ts`. Needs Node 24, but no build.
+// Lists the files in src/ that process one webhook, from the socket to the export: `node bench/webhook-path.ts`. Needs Node 24, but no build.
 //
-// The daemon runs from its sources twice under V8's coverage, once idle and once with the webhook of a finished pipeline. A file is listed if one of
-// its functions ran in the second run only.
+// The daemon runs twice from its sources with V8's coverage, once idle and once with the webhook of a finished pipeline. A file is listed if one of
+// its functions ran only in the second run.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// Tests that each folder of src ("room") imports only what the table in ARCHITECTURE.md allows.
+// Tests that each folder in src ("room") imports only what the table in ARCHITECTURE.md allows.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -9,8 +9,8 @@ const source = path.join(import.meta.dirname, '..', 'src')
 const page = readFileSync(path.join(source, '..', 'ARCHITECTURE.md'), 'utf8')
 
 /**
- * For each folder of src ("room"), the folders that it may import. `types of` allows `import type` only, `ports of` allows files in the other
- * folder's `ports`, and `shape of daemon` is defined by `isShape`.
+ * The folders that each folder in src ("room") may import. `types of` allows `import type` only, `ports of` allows files in the other folder's
+ * `ports`, and `shape of daemon` is defined by `isShape`.
  */
 const mayImport = new Map(
   [...page.matchAll(/^\| `([\w/-]+?)(?:\/|\.ts)` \| .* \| (.*) \|$/gm)].map(([, room = '', cell = '']) => [
@@ -39,27 +39,27 @@ function importsOf(file: string): Import[] {
   }))
 }
 
-/** The architectural folder ("room") of a file. Each folder in `core/` is a separate one. */
+/** The architectural folder ("room") to which a file belongs. Each folder in `core/` is a separate one. */
 function roomOf(file: string): string {
   const [first = '', second = ''] = file.split(path.sep)
   return first === 'core' ? `${first}/${second}` : path.basename(first, '.ts')
 }
 
-/** True for the files that a feature is built with: its shape, the arguments of its parts, and the rows of the table of options. */
+/** True for the files from which a feature is built: its shape, the arguments of its parts, and the rows of the options table. */
 function isShape(file: string): boolean {
   return /^daemon\/(feature|feature-commands|context|configuration\/(config-fault|option|kind|choice-options|[\w-]+-kinds))\.ts$/.test(
     file.replaceAll(path.sep, '/'),
   )
 }
 
-/** The name of the feature whose folder contains a file. Undefined if there is none, or if `features.ts` does not list it yet. */
+/** The name of the feature whose folder contains the file. Undefined if there is none, or if `features.ts` does not list it yet. */
 function featureOf(file: string): string | undefined {
   const [room, name = ''] = file.split(path.sep)
   return room === 'features' && features.some(one => one.name === name) ? name : undefined
 }
 
 /**
- * True if a feature imports its own folder in `platform/`. That folder contains the feature's requests to the platform and is deleted with the
+ * True if a feature imports its own folder in `platform/`. That folder contains the feature's requests to the platform and is deleted along with the
  * feature.
  */
 function isOwnFolder(from: string, to: string): boolean {
@@ -93,7 +93,7 @@ describe('the architecture', () => {
     expect(breaches).toEqual([])
   })
 
-  it('allows only the list of features, and features that declare it in `needs`, to import a feature, and only its port', () => {
+  it('allows only the features list, and features that declare it in `needs`, to import a feature, and only its port', () => {
     const breaches = imports.filter(({ from, to }) => {
       const [importing, imported] = [featureOf(from), featureOf(to)]
       if (imported === undefined || importing === imported || from === 'features.ts') return false
@@ -103,14 +103,14 @@ describe('the architecture', () => {
     expect(breaches.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
   })
 
-  it('has every listed feature in the folder of the same name', () => {
+  it('keeps every listed feature in the folder of the same name', () => {
     for (const { name, needs = [] } of features) {
       expect(files).toContain(path.join('features', name, 'feature.ts'))
       for (const needed of needs) expect(features.map(one => one.name)).toContain(needed)
     }
   })
 
-  it('allows only the composition to import files of the platform other than its port', () => {
+  it("allows only the composition to import platform files other than the platform's port", () => {
     const isPort = (file: string): boolean => /^platform\/port(\.ts$|\/)/.test(file.replaceAll(path.sep, '/'))
     const composing = (file: string): boolean =>
       ['platform', 'daemon'].includes(roomOf(file)) || file === path.join('commands', 'platform.ts')
@@ -131,7 +131,7 @@ describe('the architecture', () => {
     expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
   })
 
-  it('allows only repositories to use the key-value table, and reporters of features, which change documents in the transaction of their report', () => {
+  it('allows only repositories to use the key-value table, and feature reporters, which change documents in the transaction of their report', () => {
     const seeing = imports.filter(({ to }) => to.startsWith(path.join('core', 'store', 'sql', 'repositories')))
     const rest = seeing.map(({ from }) => from).filter(from => featureOf(from) === undefined)
     expect(rest).toEqual([path.join('core', 'store', 'sql', 'operations.ts')])
@@ -141,7 +141,7 @@ describe('the architecture', () => {
     const named = [...page.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.ts)`/g)].map(([, file = '']) => file)
     expect(named.length).toBeGreaterThan(30)
     const roots = [source, path.join(source, '..')]
-    // The page may name files of a feature that was deleted with its whole folder.
+    // ARCHITECTURE.md may name files of a feature that was deleted along with its whole folder.
     const isDeleted = (file: string): boolean => {
       const [folder] = /^features\/[\w-]+/.exec(file) ?? []
       return folder !== undefined && !existsSync(path.join(source, folder))
@@ -175,8 +175,8 @@ describe('the architecture', () => {
     expect(silent).toEqual([])
   })
 
-  it('sets timers only in two files, where an error in a callback cannot end the process', () => {
-    // Timers of the demo and of commands are allowed, because they end with the program.
+  it('sets timers only in two files, where an error in a callback cannot crash the process', () => {
+    // The demo and the commands may set timers, because these end with the program.
     const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('commands', 'demo.ts')])
     const setting = files.filter(
       file =>
@@ -187,12 +187,12 @@ describe('the architecture', () => {
     expect(setting).toEqual([])
   })
 
-  it('has no file with the name utils, types, common or helpers', () => {
+  it('has no file named utils, types, common or helpers', () => {
     const buckets = /(^|\/)(utils?|types|common|helpers?|misc|index)\.ts$/
     expect(files.filter(file => buckets.test(file))).toEqual([])
   })
 
-  it('uses vendor names only in one table, and in the table of a program that is named after the vendor', () => {
+  it('uses vendor names only in one table, and in the table for a program that is named after the vendor', () => {
     // The demo's simulated platform must use the vendor's names.
     const speaking = new Set(['simulator', path.join('commands', 'demo-settings.ts')])
     const knowing = files.filter(
@@ -205,7 +205,7 @@ describe('the architecture', () => {
     expect(knowing.toSorted()).toEqual(tables.filter(file => files.includes(file)))
   })
 
-  it("compares the platform's statuses only in one file and in the platform's own folder", () => {
+  it("compares platform statuses only in one file and in the platform's own folder", () => {
     const ownRooms = new Set(['platform', 'simulator'])
     const comparing = files.filter(
       file =>

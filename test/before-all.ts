@@ -1,8 +1,8 @@
 // Runs before and after all test files:
 //
 // - It rebuilds the bundle if it is older than its sources. Tests start the daemon from the bundle, which takes half the processor time.
-// - It provides one PostgreSQL server for all tests, which starts when the first database is requested.
-// - It creates a folder in memory for the tests' files, if there is room. On a disk under load, each of a thousand small stores would have to wait.
+// - It provides one PostgreSQL server for all tests, which is started when the first database is requested.
+// - It creates an in-memory folder for the tests' files, if there is room. On a disk under load, each of a thousand small stores would have to wait.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -21,7 +21,7 @@ const sources = ['src', 'scripts', 'package-lock.json', 'package.json'].map(name
 export default async function aroundAll(project: TestProject): Promise<() => Promise<void>> {
   build()
   project.onTestsRerun(build)
-  // The long form of the tests writes to the disk. A killed process leaves the same files on the disk and in memory.
+  // The long form of the tests writes to the disk. A killed process leaves the same files on disk as in memory.
   const place = isFull ? undefined : folderInMemory()
   if (place !== undefined) process.env.TMPDIR = place
   let server: Promise<PostgresServer> | undefined
@@ -50,7 +50,7 @@ function build(): void {
   execFileSync(process.execPath, [path.join(root, 'scripts', 'build.js')], { stdio: 'inherit' })
 }
 
-/** When a file, or any file in a folder, was last modified. */
+/** When a file, or the newest file in a folder, was last modified. */
 function newest(place: string): number {
   const found = statSync(place)
   if (!found.isDirectory()) return found.mtimeMs

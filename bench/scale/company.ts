@@ -1,5 +1,5 @@
 // Simulates a company of 10,000 projects in 500 groups on the simulated platform, in real time. Pipelines start at a steady rate in randomly chosen
-// projects. Each of their events is passed to a sender when it happens.
+// projects. Each event is passed to a sender as soon as it happens.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliveryOf, type Delivery } from '../../src/simulator/platform/delivery.ts'
 import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
@@ -12,11 +12,11 @@ import { generate } from '../../test/support/generate.ts'
 
 export interface Size {
   readonly groups: number
-  /** Number of teams. Each team has the five projects of the simulated company, in one group. */
+  /** Number of teams. Each team has the simulated company's five projects, in one group. */
   readonly teams: number
 }
 
-/** An event of a pipeline. `ends`: if the pipeline ends with this event, how many times it has ended, including this one. */
+/** An event of a pipeline. `ends`: if the event ends the pipeline, how many times the pipeline has ended so far, including this time. */
 export interface CompanyEvent {
   readonly delivery: Delivery
   readonly ends?: number | undefined
@@ -37,7 +37,7 @@ function projectsOfTeam(number: number, groups: number): SimProject[] {
   }))
 }
 
-/** Moves a pipeline's plan to the projects of one team. */
+/** Moves a pipeline's plan to one team's projects. */
 function inTeam(plan: PipelinePlan, number: number, groups: number): PipelinePlan {
   const place = team.findIndex(({ id }) => id === plan.project.id)
   return {
@@ -52,7 +52,7 @@ function inTeam(plan: PipelinePlan, number: number, groups: number): PipelinePla
   }
 }
 
-/** The average number of events of a pipeline, including the pipelines that it triggers. */
+/** The average number of events per pipeline, including those of the pipelines that it triggers. */
 function eventsOfOne(): number {
   const families = [...generate({ seed: 5, scenarios: allScenarios, pipelines: allScenarios.length * 5 })]
   return families.reduce((sum, { deliveries }) => sum + deliveries.length, 0) / families.length
@@ -67,7 +67,7 @@ export interface CompanyOptions {
   readonly send: (event: CompanyEvent) => void
 }
 
-/** Starts pipelines until `signal` is aborted, then lets the running ones end. Resolves when all have ended. */
+/** Starts pipelines until `signal` is aborted, then lets the running ones finish. Resolves when all have ended. */
 export async function runCompany(options: CompanyOptions, signal: AbortSignal): Promise<void> {
   const { size, rate, instance, state, send } = options
   const random = new Random(11)

@@ -9,7 +9,7 @@ import { processorMs, residentBytes, startDaemon, type RunningDaemon } from '../
 
 const root = path.join(import.meta.dirname, '..', '..')
 
-/** Builds the program of an earlier commit in a folder that is removed when it is disposed of. */
+/** Builds the program from an earlier commit, in a folder that is removed when it is disposed of. */
 export function buildOf(commit: string): Disposable & { readonly main: string } {
   const folder = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-scale-')), 'pipespan')
   execFileSync('git', ['clone', '-q', '--no-checkout', root, folder])
@@ -35,9 +35,9 @@ export class Replicas implements AsyncDisposable {
   readonly #env: Readonly<Record<string, string>>
   readonly #backend: number
   #turn = 0
-  /** Processor time of replicas that were stopped, ms. */
+  /** Total processor time of the replicas that have been stopped, ms. */
   #processorMs = 0
-  /** Number of requests that a replica did not answer. Each was sent to another replica. */
+  /** Number of requests to which a replica did not respond. Each was then sent to another replica. */
   sentAgain = 0
 
   constructor(env: Readonly<Record<string, string>>, backend: number) {
@@ -45,13 +45,14 @@ export class Replicas implements AsyncDisposable {
     this.#backend = backend
   }
 
-  /** Starts a replica. `main`: the main file of its program. Default: the build of this checkout. */
+  /** Starts a replica. `main`: the main file of its program; the default is this checkout's build. */
   async start(main?: string): Promise<void> {
     this.#replicas.push(await this.#started(main))
   }
 
   /**
-   * Stops each replica as an orchestrator does and starts this checkout's build instead. After each replica it waits before it upgrades the next one.
+   * Stops each replica as an orchestrator would and starts this checkout's build in its place. Pauses after each replica before upgrading the next
+   * one.
    */
   async upgrade(pauseMs: number): Promise<void> {
     for (let left = this.#replicas.length; left > 0; left -= 1) {
@@ -66,7 +67,7 @@ export class Replicas implements AsyncDisposable {
     }
   }
 
-  /** Posts a webhook to the replicas in turn, and to another replica if one does not answer. Rejects if no replica accepts it. */
+  /** Posts a webhook to the replicas in turn, trying another one if a replica does not respond. Rejects if no replica accepts it. */
   async post(headers: Record<string, string>, body: string): Promise<void> {
     for (let tries = 0; tries < 20; tries += 1) {
       const replica = this.#replicas[this.#turn++ % this.#replicas.length]

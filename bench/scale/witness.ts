@@ -1,5 +1,4 @@
-// Records the spans that arrive at the backend, with only the fields that are compared with the truth, and how long each end of a pipeline took to
-// arrive.
+// Records the spans that arrive at the backend, with only the fields that are compared with the truth, and how long each pipeline end took to arrive.
 import { cut } from '../../test/e2e/truth.ts'
 import { OtlpReceiver } from '../../test/support/otlp-receiver.ts'
 import type { ReceivedSpan } from '../../test/support/otlp-decode.ts'
@@ -9,9 +8,9 @@ const compared = ['pipeline.id', 'pipeline.status', 'job.id', 'job.status', 'pla
 export class Witness implements AsyncDisposable {
   readonly spans: ReceivedSpan[] = []
   readonly #receiver: OtlpReceiver
-  /** When the webhook about a pipeline's end was sent, in ms of Unix time, by pipeline and attempt. */
+  /** When the webhook about a pipeline's end was sent, Unix time in ms, by pipeline and attempt. */
   readonly #ended = new Map<string, number>()
-  /** Time from the webhook about a pipeline's end to the arrival of its span, ms. */
+  /** Times from the webhook about a pipeline's end to the arrival of its span, ms. */
   readonly delays: number[] = []
 
   private constructor(receiver: OtlpReceiver) {
@@ -29,7 +28,7 @@ export class Witness implements AsyncDisposable {
     return this.#receiver.port
   }
 
-  /** Records that the end of a pipeline is being reported now. */
+  /** Records that a pipeline's end is being reported now. */
   ended(pipelineId: number, attempt: number): void {
     this.#ended.set(`${pipelineId} ${attempt}`, Date.now())
   }
@@ -46,7 +45,7 @@ export class Witness implements AsyncDisposable {
 
   #take(span: ReceivedSpan): void {
     const attributes = Object.fromEntries(Object.entries(span.attributes).filter(([name]) => compared.includes(name)))
-    // Times are compared in whole seconds, because only the API's times have milliseconds, not those of webhooks.
+    // Times are compared in whole seconds, because those in webhooks, unlike the API's, have no milliseconds.
     const [start, end] = [cut(span.start), cut(span.end)]
     this.spans.push({ ...span, start, end, attributes, resource: { attributes: {}, schemaUrl: '' } })
     if (span.kind !== 'server') return

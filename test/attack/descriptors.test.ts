@@ -1,4 +1,4 @@
-// Tests a daemon that has no free file descriptor for a while: it keeps running, and accepts deliveries again once descriptors are free.
+// Tests a daemon that temporarily runs out of file descriptors: it keeps running, and accepts deliveries again once some are available.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/after-test.ts'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
 import { pipelineBody } from './honest.ts'
 
-/** A command that takes all free file descriptors until a given file exists. */
+/** A command that takes all available file descriptors until a given file exists. */
 function takesDescriptors(file: string): string[] {
   const preload = `
     import { closeSync, existsSync, openSync } from 'node:fs'
@@ -23,14 +23,14 @@ function takesDescriptors(file: string): string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
 }
 
-it('survives without free file descriptors, and accepts deliveries again once some are free', async () => {
+it('survives running out of file descriptors, and accepts deliveries again once some are available', async () => {
   const sign = path.join(temporaryFolder(), 'now')
   const daemon = await Daemon.start({}, takesDescriptors(sign), 256)
   const headers = { 'x-service-event': 'Pipeline Hook' }
   writeFileSync(sign, '')
   let refused = 0
   for (let at = 0; refused < 20; at += 1) {
-    // If there is no descriptor even to refuse a connection, the connection waits in the kernel's queue.
+    // If there is no descriptor left even to reject a connection, the connection waits in the kernel's queue.
     const signal = AbortSignal.timeout(2_000)
     const whole = {
       'content-type': 'application/json',

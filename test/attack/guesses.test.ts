@@ -1,4 +1,4 @@
-// Tests an attacker who guesses the admin token over many connections, from the same address as all other users. Guesses are slowed down, and users
+// Tests an attacker who guesses the admin token over many connections, from the same address as all other users. Guesses are throttled, and users
 // with the right token or a session are still let in.
 import { Agent, request } from 'node:http'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Sends signed webhooks about finished pipelines, as the honest platform does during an attack, and records the answer to each.
+// Sends signed webhooks about finished pipelines, as the honest platform does during an attack, and records the response to each.
 import { createHmac } from 'node:crypto'
 import { request as httpRequest, type Agent } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -6,7 +6,7 @@ import { generatePipeline } from '../support/generate.ts'
 
 export const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-/** The webhook body of a finished pipeline with the given ID. `bytes`: minimum size, which is reached with a field that is never read. */
+/** The webhook body for a finished pipeline with the given ID. `bytes`: minimum size, reached by padding a field that is never read. */
 export function pipelineBody(id: number, bytes = 0): string {
   const { deliveries } = generatePipeline(9, 'small', { firstIds: { pipeline: id, job: id * 100 } })
   const body = deliveries.filter(({ kind }) => kind === 'pipeline').at(-1)?.body ?? ''
@@ -14,7 +14,7 @@ export function pipelineBody(id: number, bytes = 0): string {
   return room > 0 ? body.replace('{', `{"padding":"${'x'.repeat(room)}",`) : body
 }
 
-/** The headers of a delivery as the platform signs it. `at`: time of the signature, ms of Unix time. */
+/** The headers of a delivery signed as the platform signs it. `at`: time of the signature, Unix time in ms. */
 export function signedHeaders(body: string, id: string, at = Date.now()): Record<string, string> {
   const timestamp = String(Math.floor(at / 1000))
   const key = Buffer.from(signingToken.slice('whsec_'.length), 'base64')
@@ -30,12 +30,12 @@ export function signedHeaders(body: string, id: string, at = Date.now()): Record
 }
 
 export interface SentFrom {
-  /** The sender's own address. Every address in 127.0.0.0/8 belongs to this machine. */
+  /** The sender's source address. Every address in 127.0.0.0/8 belongs to this machine. */
   readonly localAddress?: string
   readonly agent?: Agent
 }
 
-/** Posts one delivery and resolves with the status. It uses a new connection unless an agent is given. */
+/** Posts one delivery and resolves with the status. Uses a new connection unless an agent is given. */
 export function post(url: string, body: string, headers: Record<string, string>, from: SentFrom = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     const { localAddress, agent = false } = from

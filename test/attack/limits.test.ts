@@ -1,6 +1,6 @@
-// Tests clients without the secret that open too many connections, or send too much, too slowly or endlessly, over real sockets. Each is refused as
-// the table of limits in SECURITY.md describes, and senders with the secret are still answered. The limits are smaller than the real ones. The
-// attacking connections stay open until the honest sender was answered.
+// Tests clients without the secret that open too many connections, or send too much, too slowly or endlessly, over real sockets. Each is rejected as
+// described in the table of limits in SECURITY.md, while senders with the secret still get responses. The limits are smaller than the real ones. The
+// attacking connections stay open until the honest sender has got its response.
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { openRaw, pour, type RawConnection } from '../daemon/listeners/raw-exchange.ts'
@@ -11,7 +11,7 @@ const platform = { localAddress: '127.0.0.2' }
 const stranger = '127.0.0.3'
 const withToken = { 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook', 'x-service-token': token }
 
-/** Posts one delivery of the platform with at least this number of bytes. */
+/** Posts one delivery as the platform, with at least this number of bytes. */
 async function deliver(url: string, headers: Record<string, string> = withToken, bytes = 0): Promise<number> {
   return post(`${url}/webhooks`, pipelineBody(1, bytes), headers, platform)
 }
@@ -30,7 +30,7 @@ function head(...lines: string[]): string {
   return ['POST /webhooks HTTP/1.1', 'Host: a', 'Content-Type: application/json', ...lines, '', ''].join('\r\n')
 }
 
-/** The headers of a webhook with a forged signature. The signature can only be verified once the whole body was received. */
+/** The headers of a webhook with a forged signature, which can only be verified once the whole body has been received. */
 function forgedHead(length: number): string {
   const signature = `webhook-signature: v1,${randomBytes(32).toString('base64')}`
   const time = `webhook-timestamp: ${Math.floor(Date.now() / 1000)}`
@@ -39,7 +39,7 @@ function forgedHead(length: number): string {
 
 const statusOf = (answer: string): string => answer.slice(9, 12)
 
-it('ends requests with endless headers after the time limit', async () => {
+it('ends requests with endless headers after the timeout', async () => {
   const { port, url } = await runIngress({ limits: { headers: 1_000 } })
   const slow = await connectMany(20, port)
   for (const { socket } of slow) socket.write('POST /webhooks HTTP/1.1\r\nHost: a\r\nX-Endless: ')
@@ -48,7 +48,7 @@ it('ends requests with endless headers after the time limit', async () => {
   expect(answers.map(statusOf)).toEqual(slow.map(() => '408'))
 })
 
-it('ends requests with endless bodies after the time limit, whoever sends them', async () => {
+it('ends requests with endless bodies after the timeout, whoever sends them', async () => {
   const { port, url } = await runIngress({ limits: { headers: 1_000, request: 1_000 } })
   const slow = await connectMany(20, port)
   for (const { socket } of slow) socket.write(`${head(`X-Service-Token: ${token}`, 'Content-Length: 1000')}{`)
@@ -57,7 +57,7 @@ it('ends requests with endless bodies after the time limit, whoever sends them',
   expect(answers.map(statusOf)).toEqual(slow.map(() => '408'))
 })
 
-it('accepts deliveries beside a thousand idle connections, and closes these after the time limit', async () => {
+it('accepts deliveries alongside a thousand idle connections, and closes those after the timeout', async () => {
   const { port, url } = await runIngress({
     limits: { connections: 1_200, connectionsOfAddress: 1_000, headers: 3_000, request: 3_000 },
   })
@@ -67,7 +67,7 @@ it('accepts deliveries beside a thousand idle connections, and closes these afte
   expect(await deliver(url)).toBe(202)
 })
 
-it('does not let one address use all connections', async () => {
+it('does not let a single address use all connections', async () => {
   const { port, url } = await runIngress({ limits: { connections: 8, connectionsOfAddress: 4 } })
   const taken = await connectMany(4, port)
   const above = await connectMany(4, port)
@@ -78,7 +78,7 @@ it('does not let one address use all connections', async () => {
   expect((await taken[0]?.until(/}$/))?.slice(9, 12)).toBe('401')
 })
 
-it('closes connections above the total limit, and accepts new ones once others were closed', async () => {
+it('closes connections above the total limit, and accepts new ones once others have been closed', async () => {
   const { port, url } = await runIngress({ limits: { connections: 8, connectionsOfAddress: 4 } })
   const taken = [...(await connectMany(4, port)), ...(await connectMany(4, port, '127.0.0.4'))]
   expect(await (await openRaw(port, '127.0.0.1', '127.0.0.5')).closed()).toBe('')
@@ -86,12 +86,12 @@ it('closes connections above the total limit, and accepts new ones once others w
   await expect.poll(async () => deliver(url).catch(() => 0)).toBe(202)
 })
 
-it('limits bodies without a secret to a quarter of the bytes, and leaves the rest to senders with the token', async () => {
+it('limits bodies without a secret to a quarter of the byte budget, and leaves the rest to senders with the token', async () => {
   const waiting = { total: 100_000, unproven: 25_000 }
   const { port, url } = await runIngress({ secrets: byBoth, waiting })
   const held = await connectMany(5, port)
   for (const { socket } of held) socket.write(forgedHead(6_000) + '{'.padEnd(5_000))
-  // The bodies are sent at the same time. Whichever of them fill the quarter, one more does not fit.
+  // The bodies are sent concurrently. Whichever of them fill the quarter, one more does not fit.
   const refused = async (): Promise<string> => {
     const one = await openRaw(port, '127.0.0.1', stranger)
     one.socket.write(forgedHead(2_000) + '{'.padEnd(2_000))
@@ -105,14 +105,14 @@ it('limits bodies without a secret to a quarter of the bytes, and leaves the res
   await expect.poll(async () => deliverSigned(url, 20_000)).toBe(200)
 })
 
-it('refuses a body above 25 MiB with an answer that the sender can read', async () => {
+it('rejects a body above 25 MiB with a response that the sender can read', async () => {
   const { port, url } = await runIngress()
   const above = pour(port, 25 * 1024 * 1024 + 1, { 'x-service-token': token })
   expect(await deliver(url)).toBe(202)
   expect(statusOf(await above)).toBe('413')
 })
 
-it('does not keep an endless chunked body, and ends it after the time limit', async () => {
+it('does not store an endless chunked body, and ends it after the timeout', async () => {
   const waiting = { total: 100_000, unproven: 25_000 }
   const { port, url } = await runIngress({ maxBody: 100_000, waiting, limits: { headers: 2_000, request: 2_000 } })
   const endless = await openRaw(port, '127.0.0.1', stranger)
@@ -127,13 +127,13 @@ it('does not keep an endless chunked body, and ends it after the time limit', as
     }
   })()
   await expect.poll(() => sent).toBeGreaterThan(1_000_000)
-  // All bytes of the budget are free again for another body.
+  // The whole byte budget is available again for another body.
   expect(await deliver(url, withToken, 90_000)).toBe(202)
   expect(statusOf(await endless.closed())).toMatch(/^(408|)$/)
   await sending
 })
 
-it('refuses wrong tokens from one address after some attempts, but not the right token or other addresses', async () => {
+it('rejects wrong tokens from one address after some attempts, but not the right token or other addresses', async () => {
   const { url } = await runIngress({ secrets: byBoth, maxRefusals: 5, now: () => 1_700_000_000_000 })
   const from = { localAddress: stranger }
   const wrong = { ...withToken, 'x-service-token': 'wrong' }
@@ -144,7 +144,7 @@ it('refuses wrong tokens from one address after some attempts, but not the right
   expect(await guess(platform)).toBe(401)
 })
 
-it('closes a connection with too many unanswered requests', async () => {
+it('closes a connection with too many pending requests', async () => {
   const { port, url } = await runIngress()
   const flood = await openRaw(port, '127.0.0.1', stranger)
   flood.socket.write(head('X-Service-Token: wrong', 'Content-Length: 0').repeat(200))
@@ -153,7 +153,7 @@ it('closes a connection with too many unanswered requests', async () => {
   expect(await deliver(url)).toBe(202)
 })
 
-it('refuses forged signatures from one address after some attempts', async () => {
+it('rejects forged signatures from one address after some attempts', async () => {
   const at = Date.now()
   const { port, url } = await runIngress({ secrets: bySignature, maxRefusals: 5, now: () => at })
   const flood = async (): Promise<string> => {

@@ -1,4 +1,4 @@
-// Tests an attacker who captured a signed delivery and sends it again within its 300 s. The repeated deliveries have no effect.
+// Tests an attacker who captured a signed delivery and replays it within its 300 s. The replayed deliveries have no effect.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
@@ -31,7 +31,7 @@ const stores = {
 }
 
 it.each(Object.entries(stores))(
-  'recognises a captured delivery as a duplicate whatever headers are changed, on %s',
+  'deduplicates a captured delivery whatever headers are changed, on %s',
   async (_name, database) => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const store = await database()
@@ -70,12 +70,12 @@ it.each(Object.entries(stores))(
       receiver.spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => Number(attributes['pipeline.id']))
     await receiver.until(() => pipelines().includes(2))
     await daemon.stop()
-    // Both pipelines may be exported at the same time, so their order is not known.
+    // Both pipelines may be exported at the same time, so their order is undefined.
     expect(pipelines().sort((a, b) => a - b)).toEqual([1, 2])
   },
 )
 
-it('ignores an unsigned instance header also when a token is used', async () => {
+it('ignores an instance header that is not signed, even from a sender with the token', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   const body = pipelineBody(1)

@@ -1,5 +1,5 @@
-// Tests that a long backlog is exported while new pipelines are not delayed, with the shipped daemon on SQLite. The test is long, so it runs only
-// with PIPESPAN_TEST_FULL=1. PIPESPAN_TEST_BACKLOG sets the number of pipelines; the default is 500,000.
+// Tests that a long backlog is exported without delaying new pipelines, with the shipped daemon on SQLite. The test takes long, so it runs only with
+// PIPESPAN_TEST_FULL=1. PIPESPAN_TEST_BACKLOG sets the number of pipelines; the default is 500,000.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -46,7 +46,7 @@ async function buildBacklog(file: string): Promise<void> {
   await store.close()
 }
 
-/** Counts the pipelines of the backlog that arrived, and records when each new pipeline arrived. */
+/** Counts the backlog pipelines that have arrived, and records when each new pipeline arrived. */
 function arrivals(receiver: OtlpReceiver) {
   const old = new Uint8Array(backlog + 1)
   const found = { old: 0, oldest: Infinity, newest: 0, twice: 0, freshAt: new Map<number, number>() }
@@ -86,7 +86,7 @@ it.skipIf(!isFull)(
     const postedAt = new Map<number, number>()
     let next = fresh.firstId
     let peak = 0
-    /** Posts pipelines at a steady rate while `goesOn` returns true. Returns the latency of each once all have arrived. */
+    /** Posts pipelines at a steady rate for as long as `goesOn` returns true. Returns the latency of each once all have arrived. */
     async function trickle(goesOn: () => boolean): Promise<number[]> {
       const own: number[] = []
       let due = performance.now()

@@ -1,5 +1,4 @@
-// Tests an SQLite store whose disk becomes full under load: the daemon refuses webhooks with a reason, nothing is corrupted, and it recovers
-// completely.
+// Tests an SQLite store whose disk fills up under load: the daemon rejects webhooks with a reason, nothing is corrupted, and it recovers completely.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -10,7 +9,7 @@ import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 
-/** The test mounts a small file system. It needs root and a machine that allows this. */
+/** The test mounts a small file system, which needs root and a machine that allows it. */
 const folder = path.join('/tmp', `pipespan-small-disk-${process.pid}`)
 const mayMount = (() => {
   mkdirSync(folder, { recursive: true })
@@ -19,7 +18,7 @@ const mayMount = (() => {
 if (!mayMount) rmSync(folder, { recursive: true })
 
 describe.skipIf(!mayMount)('a full disk', () => {
-  it('refuses webhooks with 503 while the disk is full, keeps acknowledged deliveries, and accepts webhooks again once there is space', async () => {
+  it('rejects webhooks with 503 while the disk is full, keeps acknowledged deliveries, and accepts webhooks again once there is space', async () => {
     onTestFinished(() => {
       spawnSync('umount', ['-l', folder])
       rmSync(folder, { recursive: true, force: true })
@@ -50,14 +49,14 @@ describe.skipIf(!mayMount)('a full disk', () => {
       expect(id).toBeLessThan(10_000)
     }
     expect(taken.length).toBeGreaterThan(5)
-    // The daemon caches the store's last state for a while.
+    // The daemon caches the store's state for a while.
     await expect.poll(ready).toEqual([503, 503])
 
     execFileSync('mount', ['-o', 'remount,size=100m', folder])
     stopOutage()
     const pipelines = (): number =>
       receiver.spans.filter(({ attributes }) => attributes['cicd.pipeline.task.run.id'] === undefined).length
-    // A loop that could not write for long tries again after a minute at the latest.
+    // A loop that has been unable to write for a long time retries after a minute at the latest.
     await receiver.until(() => pipelines() === taken.length)
     await expect.poll(ready).toEqual([200, 200])
     const late = await daemon.post(pipelineEvent({ id: 20_000 }))

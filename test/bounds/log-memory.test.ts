@@ -1,11 +1,12 @@
-// Tests that the memory for reading job logs is limited, whatever their size and shape. The logs are read in a separate process.
+// Tests that reading job logs takes a bounded amount of memory, whatever their size and shape. The logs are read in a separate process.
 import { expect, it } from 'vitest'
 import { figuresOf } from '../../bench/logs.ts'
 import { isFull, report } from '../e2e/load.ts'
 
 const megabyte = 1024 * 1024
 
-// The size of live objects is the same on every machine. Resident memory depends on when garbage is collected, and so on processor time.
+// The size of live objects is the same on every machine. Resident memory depends on when garbage is collected, and therefore on the available
+// processor time.
 it.each([
   ['of lines', 'build', isFull ? 100 : 8],
   ['of one line', 'one-line', isFull ? 50 : 8],

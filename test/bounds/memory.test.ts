@@ -1,5 +1,6 @@
-// Tests how much memory the shipped daemon uses: in a burst of deliveries, and with bodies up to the largest. The long form (PIPESPAN_TEST_FULL=1)
-// also compares a small store with a store of a hundred times as many runs: idle, after pages were requested, and under the same load.
+// Tests how much memory the shipped daemon uses during a burst of deliveries, and for bodies up to the maximum size. The long form
+// (PIPESPAN_TEST_FULL=1) also compares a small store with one that has a hundred times as many runs: idle, after page requests, and under the same
+// load.
 import { hash } from 'node:crypto'
 import { request } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
@@ -14,7 +15,7 @@ import { pipelineEvent, postUntilTaken } from './pipelines.ts'
 const [few, many] = [10_000, 1_000_000]
 const load = 2_000
 
-/** Copies the only run of a store under other IDs, as if the copies had just been delivered. */
+/** Copies the only run in a store under other IDs, as if the copies had just been delivered. */
 function multiply(file: string, runs: number): void {
   const database = new DatabaseSync(file)
   database.exec(`
@@ -41,7 +42,7 @@ function multiply(file: string, runs: number): void {
   database.close()
 }
 
-/** The resident memory at several moments, MiB. */
+/** The resident memory at several points in time, MiB. */
 interface Resident {
   readonly idle: number
   readonly afterPages: number
@@ -80,7 +81,7 @@ async function memoryWith(runs: number): Promise<Resident> {
   return { idle, afterPages, afterLoad }
 }
 
-it.skipIf(!isFull)('needs as much memory for many stored runs as for few', { timeout: 900_000 }, async () => {
+it.skipIf(!isFull)('needs no more memory for many stored runs than for few', { timeout: 900_000 }, async () => {
   const small = await memoryWith(few)
   const large = await memoryWith(many)
   report({ runs: few, ...small })
@@ -91,13 +92,13 @@ it.skipIf(!isFull)('needs as much memory for many stored runs as for few', { tim
 const burst = isFull ? 1_500 : 1_000
 const burstJobs = isFull ? 40 : 5
 
-/** Maximum resident memory in a burst according to docs/sizing.md, MiB. In the long form there are more bodies, and they are eight times as large. */
+/** Maximum resident memory during a burst according to docs/sizing.md, MiB. The long form sends more bodies, and they are eight times as large. */
 const most = isFull ? 400 : 290
 
-it('stays within the documented memory in a burst over a thousand connections', async () => {
+it('stays within the documented memory during a burst over a thousand connections', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
-  // The garbage from the start is collected 1.5 s after it.
+  // The garbage from startup is collected 1.5 s later.
   await expect.poll(() => daemon.memory().now / 2 ** 20).toBeLessThan(140)
   const idle = daemon.memory().now / 2 ** 20
   const bodies = Array.from({ length: burst }, (_, index) => pipelineEvent({ id: index + 1, jobs: burstJobs }))
@@ -109,8 +110,8 @@ it('stays within the documented memory in a burst over a thousand connections', 
 })
 
 /**
- * The size of a large body in bytes, the number of bodies that are sent at the same time, and the number of rounds. Together the bodies exceed the
- * budget of 64 MiB for bodies in flight.
+ * The size of a large body in bytes, the number of bodies sent concurrently, and the number of rounds. Together the bodies exceed the budget of 64
+ * MiB for bodies in flight.
  */
 const large = isFull
   ? { bytes: 25_000_000, concurrency: 6, rounds: 6 }
@@ -120,7 +121,7 @@ const budget = 64 * 2 ** 20
 /** Maximum resident memory with large bodies according to docs/sizing.md, MiB. */
 const maxLarge = 400
 
-/** Sends a delivery except for its last byte. */
+/** Sends all of a delivery except its last byte. */
 function hold(daemon: Daemon, body: string): { readonly answer: Promise<number>; readonly finish: () => void } {
   const headers = {
     ...{ 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), connection: 'close' },
@@ -130,19 +131,19 @@ function hold(daemon: Daemon, body: string): { readonly answer: Promise<number>;
   const answer = new Promise<number>((resolve, reject) => {
     sent.once('response', response => resolve(response.resume().statusCode ?? 0)).on('error', reject)
   })
-  // If a delivery is refused while it is still being sent, its connection is closed after the answer.
+  // If a delivery is rejected while it is still being sent, its connection is closed after the response.
   answer.catch(() => undefined)
   sent.write(body.slice(0, -1))
   return { answer, finish: () => sent.end(body.at(-1)) }
 }
 
-/** The number of deliveries that were refused because too many bodies were in flight. */
+/** The number of deliveries rejected because too many bodies were in flight. */
 async function refusedBodies(daemon: Daemon): Promise<number> {
   const page = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
   return Number(/^pipespan_webhook_deliveries_total\{[^}]*reason="budget"[^}]*\} (\d+)$/m.exec(page)?.[1] ?? 0)
 }
 
-it('stays within the documented memory while bodies of up to 25 MB fill the budget, and finally accepts all of them', async () => {
+it('stays within the documented memory while bodies of up to 25 MB fill the budget, and eventually accepts all of them', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   const padding = 'x'.repeat(large.bytes)
@@ -153,7 +154,7 @@ it('stays within the documented memory while bodies of up to 25 MB fill the budg
       pipelineEvent({ id: round * large.concurrency + index + 1 }).replace('{', `{"padding":"${padding}",`),
     )
     const held = bodies.map(body => ({ body, ...hold(daemon, body) }))
-    // Bodies that exceed the budget are refused as they arrive, and answered once they have arrived completely.
+    // Bodies that exceed the budget are rejected as they arrive; the response is sent once they have arrived completely.
     const before = answers.refused
     await expect.poll(async () => refusedBodies(daemon)).toBeGreaterThanOrEqual(before + large.concurrency - fit)
     for (const { finish } of held) finish()

@@ -1,4 +1,4 @@
-// Generates webhook bodies with a chosen number of jobs and chosen contents, and posts them until they are accepted.
+// Generates webhook bodies with a given number of jobs and given contents, and posts them until they are accepted.
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -13,7 +13,7 @@ export interface Measure {
 const time = (seconds: number): string =>
   new Date(Date.UTC(2026, 4, 1, 10) + seconds * 1000).toISOString().replace('T', ' ').replace('.000Z', ' UTC')
 
-/** A pipeline event about a finished pipeline. The IDs of its jobs are consecutive, starting from the pipeline's ID times 10,000. */
+/** A pipeline event for a finished pipeline. Its job IDs are consecutive, starting from the pipeline's ID times 10,000. */
 export function pipelineEvent({
   id,
   jobs = 2,
@@ -64,7 +64,7 @@ export function pipelineEvent({
   })
 }
 
-/** A receiver of webhooks: one daemon, or several behind a load balancer. */
+/** A webhook receiver: one daemon, or several behind a load balancer. */
 export interface Takes {
   post(body: string, headers: Record<string, string>): Promise<Response>
 }

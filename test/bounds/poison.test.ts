@@ -1,4 +1,4 @@
-// Tests data that backends and parsers refuse, among usual pipelines, with the shipped daemon: other data is neither delayed nor lost.
+// Tests data that backends and parsers reject, mixed with ordinary pipelines, with the shipped daemon: other data is neither delayed nor lost.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
@@ -13,7 +13,7 @@ async function post(daemon: Daemon, body: string): Promise<void> {
   expect(status).toBe(202)
 }
 
-/** The IDs of the received pipelines. An ID that was received several times occurs several times. */
+/** The IDs of the received pipelines. An ID that was received several times is listed several times. */
 function pipelines(spans: readonly ReceivedSpan[]): number[] {
   return spans
     .filter(({ attributes }) => attributes['cicd.pipeline.task.run.id'] === undefined)
@@ -23,7 +23,7 @@ function pipelines(spans: readonly ReceivedSpan[]): number[] {
 
 const spanIds = (spans: readonly ReceivedSpan[]): Set<string> => new Set(spans.map(span => span.spanId))
 
-describe('data that the backend refuses', () => {
+describe('data that the backend rejects', () => {
   let receiver: OtlpReceiver
   let daemon: Daemon
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe('data that the backend refuses', () => {
     receiver.clear()
   })
 
-  it('exports refused data as far as possible, and neither delays nor loses other data', async () => {
+  it('exports as much of the rejected data as possible, and neither delays nor loses other data', async () => {
     const limit = 1024 * 1024
     receiver.misbehave({
       fault: { kind: 'status', status: 413, message: 'at most 1 MiB' },
@@ -63,7 +63,7 @@ describe('data that the backend refuses', () => {
     expect(await inbox()).toMatch(/^1 could not be decoded/)
   })
 
-  it("makes data that is refused however it is split a dead letter with the backend's message, and delivers the rest", async () => {
+  it("turns data that is rejected however it is split into a dead letter with the backend's message, and delivers the rest", async () => {
     receiver.misbehave({
       fault: { kind: 'status', status: 413, message: 'at most 64 KiB' },
       when: ({ plainSize }) => plainSize > 64 * 1024,

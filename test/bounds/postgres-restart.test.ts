@@ -1,4 +1,4 @@
-// Tests PostgreSQL being stopped and started again under load with two replicas, as by a crash and as by an administrator. Nothing is lost or
+// Tests that PostgreSQL can be stopped and restarted under load with two replicas, both by a crash and by an administrator. Nothing is lost or
 // quarantined, and only data whose send has an unknown outcome is exported twice. PostgreSQL is stopped twice, or twenty times in the long form
 // (PIPESPAN_TEST_FULL=1).
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,7 +22,7 @@ const stops = isFull ? 20 : 2
 /** Number of pipelines that are posted around each stop. */
 const around = isFull ? 300 : 40
 
-/** The number of exports that a replica counted as sent again after an unknown outcome. Each may arrive twice. */
+/** The number of exports that a replica counted as resent after an unknown outcome. Each may arrive twice. */
 async function repeatedBy(daemon: Daemon): Promise<number> {
   const page = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
   return Number(/^pipespan_export_items_total{.*outcome="repeated"} (\d+)/m.exec(page)?.[1] ?? 0)
@@ -66,7 +66,7 @@ describe('PostgreSQL stopped under load', () => {
         const refusedBefore = refused
         postings.push(post(from + around / 2, from + around))
         await expect.poll(() => refused).toBeGreaterThan(refusedBefore + 5)
-        // More than 30 spans of refused pipelines arrive later, some of them as soon as PostgreSQL has started.
+        // More than 30 spans of rejected pipelines arrive later, some of them as soon as PostgreSQL is up again.
         before = receiver.spans.length
         await server.start()
       }
@@ -81,7 +81,7 @@ describe('PostgreSQL stopped under load', () => {
       expect((await daemons[0].command('inbox', 'list')).stdout).toMatch(/^0 could not be decoded/)
       const twice = receiver.spans.length - unique()
       let unknown = 0
-      // A repeated send is counted shortly after its spans arrive.
+      // A repeated send is counted shortly after its spans have arrived.
       const counted = async (): Promise<number> =>
         (unknown = (await Promise.all(daemons.map(repeatedBy))).reduce((sum, one) => sum + one, 0))
       await expect.poll(counted).toBeGreaterThanOrEqual(twice / 3)

@@ -1,5 +1,5 @@
-// Tests three daemons on one PostgreSQL database: one is killed, and one is suspended for longer than its leases and resumed. Leases take long to
-// expire, so the test runs only in the long form (PIPESPAN_TEST_FULL=1).
+// Tests three daemons on one PostgreSQL database: one is killed, and one is suspended for longer than its leases and then resumed. Leases take long
+// to expire, so the test runs only in the long form (PIPESPAN_TEST_FULL=1).
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -12,7 +12,8 @@ import { newDatabase } from '../core/store/new-database.ts'
 
 const count = 20_000
 /**
- * How long a daemon is suspended, ms. This is longer than every lease: runs are leased for 15 s, exports for 34 s with a request timeout of a second.
+ * How long a daemon is suspended, ms. This is longer than every lease: runs are leased for 15 s, and exports for 34 s with a request timeout of one
+ * second.
  */
 const asleep = 60_000
 
@@ -26,7 +27,7 @@ async function query(url: string, sql: string, values: readonly unknown[] = []):
   }
 }
 
-/** The IDs of exports that are leased now and are still leased by the same holder after `ms`. */
+/** The IDs of exports that are leased now and that the same holder still leases after `ms`. */
 async function heldBy(url: string, ms: number): Promise<string[]> {
   const leased = async (): Promise<string[]> =>
     (await query(url, `SELECT id || ' ' || lease AS held FROM outbox WHERE lease IS NOT NULL`)).map(row =>
@@ -46,7 +47,7 @@ async function counterOf(daemon: Daemon, line: RegExp): Promise<number> {
   return Number(line.exec(await (await fetch(`${daemon.adminUrl}/metrics`)).text())?.[1])
 }
 
-/** The counter of exports that were not answered in time and are sent again. */
+/** The counter of exports that got no response in time and are sent again. */
 const putOff = /^pipespan_export_items_total{.*signal="traces",outcome="later"} (\d+)/m
 
 function sum(values: readonly unknown[]): number {
@@ -55,7 +56,7 @@ function sum(values: readonly unknown[]): number {
 
 describe('three replicas', () => {
   it.skipIf(!isFull)(
-    'exports every pipeline once although one replica is killed and one is suspended',
+    'exports every pipeline once even though one replica is killed and one is suspended',
     { timeout: 600_000 },
     async () => {
       const receiver = closeAfterTest(await OtlpReceiver.start({ keep: true }))
@@ -70,7 +71,7 @@ describe('three replicas', () => {
       const alive = new Set(daemons)
       let turn = 0
       const anyone = {
-        // Like a load balancer, the test skips a daemon that does not answer within a second.
+        // Like a load balancer, the test skips a daemon that does not respond within a second.
         post: async (body: string, headers: Record<string, string>) => {
           const some = [...alive]
           const one = some[turn++ % some.length] ?? steady
@@ -94,7 +95,7 @@ describe('three replicas', () => {
         // The other daemons settle their leased exports within seconds. Leases that remain after that belong to the suspended daemon.
         held = await heldBy(storeUrl, 5_000)
         if (held.length > 0) break
-        // The daemon was suspended while it had no lease, so it is suspended again later.
+        // The daemon was suspended at a moment when it had no lease, so it is suspended again later.
         suspended.signal('SIGCONT')
         await sleep(100)
       }
@@ -113,15 +114,15 @@ describe('three replicas', () => {
       const unique = (): Set<string> => new Set(receiver.spans.map(({ spanId }) => spanId))
       await receiver.until(spans => spans.length >= count * 3 && unique().size === count * 3)
       const took = performance.now() - started
-      // The resumed daemon has had time to send, so no further spans arrive.
+      // By now the resumed daemon has had time to send, so no further spans will arrive.
       await sleep(10_000)
       expect(unique().size).toBe(count * 3)
       const repeated = receiver.spans.length - count * 3
-      // Exports may be repeated if they were being sent when a process was killed or suspended (four requests of a hundred pipelines each), or if
-      // their answer took more than a second.
+      // Exports may be repeated if they were being sent when a process was killed or suspended (four requests of a hundred pipelines each), or if the
+      // response took more than a second.
       const unanswered = putOffByKilled + (await counterOf(steady, putOff)) + (await counterOf(suspended, putOff))
       expect(repeated).toBeLessThanOrEqual((2 * 400 + unanswered) * 3)
-      // The resumed daemon found that it had lost every lease. It logged and counted this, and settled no export with these leases.
+      // The resumed daemon found that it had lost every lease. It logged and counted this, and settled no export under those leases.
       const lost = sum(
         suspended.process.log.flatMap(line => (line.msg.startsWith('export results came too late') ? [line.lost] : [])),
       )

@@ -1,6 +1,6 @@
-// Tests a network to PostgreSQL that becomes silent (packets are dropped, or nothing is answered) and recovers, with the shipped daemon. Senders are
-// answered in time, the daemon is not ready meanwhile and recovers by itself, and nothing is lost or sent twice. Timeouts take long, so this test
-// runs only in the long form (PIPESPAN_TEST_FULL=1); `test/core/store/silence.test.ts` is the short one.
+// Tests that the shipped daemon survives a network to PostgreSQL that goes silent (packets are dropped, or nothing responds) and recovers. Senders
+// get a response in time, the daemon is not ready meanwhile and recovers by itself, and nothing is lost or sent twice. The timeouts take long, so
+// this test runs only in the long form (PIPESPAN_TEST_FULL=1); `test/core/store/silence.test.ts` is the short one.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
@@ -10,7 +10,7 @@ import { pipelineEvent, postUntilTaken, type Takes } from './pipelines.ts'
 import { SilentProxy, type Direction } from '../core/store/silent-proxy.ts'
 import { newDatabase } from '../core/store/new-database.ts'
 
-/** The time after which the platform stops waiting for an answer, ms. */
+/** How long the platform waits for a response, ms. */
 const platformTimeout = 10_000
 
 const both: readonly Direction[] = ['to the server', 'to the client']
@@ -24,7 +24,7 @@ const cases: readonly [directions: readonly Direction[], forgetting: boolean][] 
 
 describe.skipIf(!isFull)('a silent network to PostgreSQL', () => {
   it.each(cases)(
-    'loses nothing when the network dropped %j (connections forgotten: %s)',
+    'loses nothing when the network drops packets %j (forgets connections: %s)',
     async (directions, forgetting) => {
       const receiver = closeAfterTest(await OtlpReceiver.start({ keep: true }))
       const storeUrl = await newDatabase()
@@ -50,7 +50,7 @@ describe.skipIf(!isFull)('a silent network to PostgreSQL', () => {
         },
       }
       const posting = postUntilTaken(platform, bodies, 16)
-      // At this time deliveries, transactions and exports are all in progress.
+      // By now deliveries, transactions and exports are all in progress.
       await expect.poll(() => taken, { interval: 1 }).toBeGreaterThan(30)
       const silentSince = performance.now()
       proxy.silence(...directions)

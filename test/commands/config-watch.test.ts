@@ -1,4 +1,4 @@
-// Tests watching the configuration file: which changes count, also while the file is being written or a symbolic link is replaced.
+// Tests watching the configuration file: which changes count, even while the file is being written or a symbolic link is replaced.
 import { expect, it, vi } from 'vitest'
 import {
   appendFileSync,
@@ -15,7 +15,7 @@ import { pino } from 'pino'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { completeChange, lookAt, watchConfig } from '../../src/commands/config-watch.ts'
 
-it('reports a change once, when two checks in a row have found it, and none while the file is still being written', () => {
+it('reports a change once, after two consecutive checks have found it, and none while the file is still being written', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
   const changeAt = completeChange(lookAt(file))
@@ -32,7 +32,7 @@ it('reports a change once, when two checks in a row have found it, and none whil
   expect([look(), look()]).toEqual([undefined, undefined])
 })
 
-it('reports a file that was touched or replaced by the same text, because another file may have changed', () => {
+it('reports a file that was touched or replaced with the same text, because another file may have changed', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
   const changeAt = completeChange(lookAt(file))
@@ -45,7 +45,7 @@ it('reports a file that was touched or replaced by the same text, because anothe
   expect([look(), look(), look()]).toEqual([undefined, 'settle: 5s\n', undefined])
 })
 
-it('reports a change that was made between reading the configuration and the first check', () => {
+it('reports a change made between reading the configuration and the first check', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
   const changeAt = completeChange(lookAt(file))

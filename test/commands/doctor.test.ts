@@ -1,4 +1,4 @@
-// Tests the doctor with a complete setup, and with the same setup broken in one way at a time.
+// Tests the doctor on a complete setup, and on the same setup broken in one way at a time.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
@@ -44,7 +44,7 @@ let hook: RestHook
 let env: Record<string, string>
 let clockOff = 0
 
-/** The environment variables of the daemon. Those of the doctor may differ. */
+/** The daemon's environment variables. The doctor's may differ. */
 let usual: Record<string, string>
 
 async function open(): Promise<void> {
@@ -62,7 +62,7 @@ async function open(): Promise<void> {
     PIPESPAN_PLATFORM_URL: platform.url,
     PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
     PIPESPAN_POLL_PROJECTS: project,
-    // The budget is large, because the examinations of all tests send requests to the same platform.
+    // The budget is large, because the doctor runs of all tests send requests to the same platform.
     PIPESPAN_PLATFORM_BUDGET: '100000',
     PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com',
     PIPESPAN_OBSERVABILITY_URL: instance.url,
@@ -110,19 +110,19 @@ async function run(...args: string[]): Promise<{ code: number; text: string }> {
   return { code, text: stdout + stderr }
 }
 
-/** Runs the doctor, and returns the exit code and the checks that are not fine. */
+/** Runs the doctor, and returns the exit code and all checks that are not fine. */
 async function examined(): Promise<{ code: number; reported: Reported[] }> {
   const { code, text } = await run('--json')
   const { findings } = JSON.parse(text) as { findings: Reported[] }
   return { code, reported: findings.filter(({ level }) => level === 'warning' || level === 'failure') }
 }
 
-/** Expects that exactly these checks are not fine, and that the exit code matches the worst of them. */
+/** Expects exactly these checks not to be fine, and the exit code to match the worst of them. */
 async function finds(...reported: Partial<Reported>[]): Promise<void> {
   expect(await examined()).toMatchObject({ code: reported.some(({ level }) => level === 'failure') ? 2 : 1, reported })
 }
 
-/** Makes the platform answer a path with the given reply. */
+/** Makes the platform respond to a path with the given reply. */
 function answering(wanted: RegExp, reply: () => RestReply): void {
   const before = platform.misbehave
   platform.misbehave = (request, real) => (wanted.test(request.path) ? reply() : before(request, real))
@@ -216,7 +216,7 @@ const broken: readonly (readonly [what: string, arrange: () => unknown, ...found
   [
     'a daemon with another webhook secret',
     () => {
-      // The setup is restarted, because the daemon counts the delivery that it refuses.
+      // The setup is restarted, because the daemon counts the delivery that it rejects.
       afterwardsAnew()
       env.PIPESPAN_WEBHOOK_TOKEN = 'a-newer-webhook-token'
     },
@@ -305,14 +305,14 @@ const broken: readonly (readonly [what: string, arrange: () => unknown, ...found
 ]
 
 it.each(broken.map(([what, arrange, ...found]) => ({ what, arrange, found })))(
-  'detects $what in the doctor',
+  'reports $what in the doctor',
   async ({ arrange, found }) => {
     await arrange()
     await finds(...found)
   },
 )
 
-it('detects a platform that refuses the token', async () => {
+it('reports a platform that rejects the token', async () => {
   answering(/./, restFaults.wrongToken)
   const { code, reported } = await examined()
   expect(code).toBe(2)
@@ -361,7 +361,7 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
     server => server.on('connection', (socket: Socket) => socket.end()),
     /it closes the connection/,
   ],
-])("detects another service at the daemon's address that answers with %s", async (_, behave, what) => {
+])("detects another service at the daemon's address that responds with %s", async (_, behave, what) => {
   const server = createHttpServer()
   behave(server)
   const posted: string[] = []
@@ -387,7 +387,7 @@ it('detects a service without TLS at an HTTPS address', async () => {
   ])
 })
 
-/** Sends deliveries with a wrong secret. */
+/** Sends deliveries with a wrong webhook secret. */
 async function sendWrong(count: number): Promise<void> {
   const wrong = { 'x-gitlab-event': 'Pipeline Hook', 'x-gitlab-token': 'the-platforms-secret' }
   const headers = { 'content-type': 'application/json', ...wrong }
@@ -395,7 +395,7 @@ async function sendWrong(count: number): Promise<void> {
     expect((await fetch(`${daemon.url}/webhooks`, { method: 'POST', headers, body: '{}' })).status).toBe(401)
 }
 
-it('detects after five deliveries that the platform sends another webhook secret', async () => {
+it('reports after five deliveries that the platform sends a different webhook secret', async () => {
   afterwardsAnew()
   await daemon.stop(0)
   await startWith(usual)
@@ -418,7 +418,7 @@ it('does not send the admin token to another service', async () => {
   expect(JSON.stringify(seen)).not.toContain('an-admin-token-of-tests')
 })
 
-it('detects a daemon that verifies signatures without a token that identifies the platform', async () => {
+it('reports a daemon that verifies signatures but has no token to identify the platform', async () => {
   afterwardsAnew()
   delete env.PIPESPAN_WEBHOOK_TOKEN
   env.PIPESPAN_WEBHOOK_SIGNING_TOKEN = signingToken
@@ -435,14 +435,14 @@ it('detects a daemon that verifies signatures without a token that identifies th
   ])
 })
 
-it("requests lists if the platform does not report the token's user", async () => {
+it("requests lists if the platform does not reveal the token's user", async () => {
   answering(/^\/user$/, () => restFaults.notFound('Not Found'))
   expect(await examined()).toEqual({ code: 0, reported: [] })
   answering(/\/pipelines$/, restFaults.missingScope)
   expect((await examined()).reported).toMatchObject([{ check: 'platform', level: 'failure' }])
 })
 
-it('detects a hook whose URL has masked parts', async () => {
+it("recognises the daemon's hook even if parts of its URL are masked", async () => {
   const masked = { ...hook, url: 'https://pipespan.example.com/{path}', masked: ['path'] }
   hooksOf(platform).hooks.splice(0, Infinity, masked)
   const { reported } = await examined()
@@ -465,7 +465,7 @@ it.each([
   [false, false, {}, 'failure', 'no secret token and no signing token: its deliveries are refused'],
   [false, undefined, {}, 'failure', 'no secret token: its deliveries are refused'],
 ])(
-  'detects a hook with token %j and signing token %j, although the daemon has both (%j)',
+  'reports a hook with token %j and signing token %j, although the daemon has both (%j)',
   async (token, signing, more, level, what) => {
     Object.assign(env, { PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken, ...more })
     const present = { token_present: token, signing_token_present: signing }
@@ -478,7 +478,7 @@ it.each([
   },
 )
 
-it('detects that the clocks of the daemon and the platform differ', async () => {
+it("reports that the daemon's and the platform's clocks differ", async () => {
   clockOff = -240_000
   const began = Date.now()
   const { code, reported } = await examined()
@@ -488,17 +488,17 @@ it('detects that the clocks of the daemon and the platform differ', async () => 
     { check: 'clock', remedy: 'Synchronize both with NTP: beyond 300 s signed webhooks are refused.' },
   ])
   const off = Number(/^The platform's clock is (\d+) s behind this machine's\.$/.exec(reported[0]?.what ?? '')?.[1])
-  // Half of the request's duration counts as the way to the platform, and the platform's time is in whole seconds.
+  // The doctor assumes that half of the request's duration is the way to the platform, and the platform's time is in whole seconds.
   expect(Math.abs(off - 240)).toBeLessThanOrEqual(2 + took / 2)
 })
 
-it('reports that nothing is exported if exports are off', async () => {
+it('reports that nothing is exported if exports are turned off', async () => {
   env.SERVICE_OBSERVABILITY_EXPORT = 'none'
   const { text } = await run()
   expect(text).toContain('- export: Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).')
 })
 
-it('detects a backend that refuses the token', async () => {
+it('reports a backend that rejects the token', async () => {
   receiver.demandToken('another-token')
   env.SERVICE_OBSERVABILITY_TOKEN = 'a-token-of-yesterday'
   const { code, reported } = await examined()
@@ -513,7 +513,7 @@ it('detects a backend that refuses the token', async () => {
   expect(JSON.stringify(reported)).not.toContain('a-token-of-yesterday')
 })
 
-it('detects an endpoint that is not an OTLP receiver', async () => {
+it('reports an endpoint that is not an OTLP receiver', async () => {
   env.OTEL_EXPORTER_OTLP_ENDPOINT = `${receiver.url}/v1/traces`
   const { code, reported } = await examined()
   expect(code).toBe(2)
@@ -524,7 +524,7 @@ it('detects an endpoint that is not an OTLP receiver', async () => {
   expect(reported[1]?.what).toMatch(/\/v1\/traces\/v1\/traces\) is not an OTLP\/HTTP receiver: HTTP 404: /)
 })
 
-it('detects an API budget that the platform has paused', async () => {
+it('reports an API budget that the platform has paused', async () => {
   afterwardsAnew()
   const { budgets } = daemon.store.repositories
   await expect.poll(async () => budgets.all()).not.toEqual([])
@@ -538,7 +538,7 @@ it('detects an API budget that the platform has paused', async () => {
   expect(paused?.what).toMatch(/^The platform is rate-limiting for (2\d{3}|3000) s more\.$/)
 })
 
-it('detects that the platform refuses job logs', async () => {
+it('reports job logs that the platform refuses to serve', async () => {
   afterwardsAnew()
   env.PIPESPAN_JOB_SECTIONS = 'failed'
   const { refusedEndpoints } = daemon.store.repositories
@@ -557,7 +557,7 @@ it('detects that the platform refuses job logs', async () => {
   ])
 })
 
-it('detects configured reports that no job has', async () => {
+it('reports configured report types that no job has', async () => {
   afterwardsAnew()
   env.PIPESPAN_REPORTS = 'coverage'
   const finished = async (pipelineId: number, artifactSizes: Record<string, number>): Promise<void> => {

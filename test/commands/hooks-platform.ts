@@ -8,12 +8,12 @@ export interface KeptHook {
   pipeline_events: boolean
   job_events: boolean
   push_events: boolean
-  /** The secret token of the hook. No answer contains it. */
+  /** The hook's secret token. No response contains it. */
   token?: string
   signing_token?: string
   alert_status: string
   url_variables?: readonly { readonly key: string }[]
-  /** The flags of other events. */
+  /** The flags for other events. */
   [flag: `${string}_events`]: boolean
 }
 
@@ -25,7 +25,7 @@ export interface HooksPlatform extends AsyncDisposable {
   /** The owners whose hooks the token may not read. */
   readonly forbidden: Set<string>
   isAdministrator: boolean
-  /** Answers a request instead of the platform. It is called until it returns true once. */
+  /** Responds to a request instead of the platform. It is called until it has returned true once. */
   interrupt?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
 }
 
@@ -73,7 +73,7 @@ export async function startHooksPlatform(owners: Record<string, Partial<KeptHook
     }
     send(200, shown(Object.assign(hook, body)))
   }
-  /** The answer to `GET /projects`: only projects with a number as key, and with an access level only those with an even number. */
+  /** The response to `GET /projects`: only projects whose key is a number and, if an access level is requested, only those with an even number. */
   function projectList(query: URLSearchParams): unknown[] {
     const ids = Object.keys(hooks).flatMap(owner => /^projects\/(\d+)$/.exec(owner)?.[1] ?? [])
     const visible = query.has('min_access_level') ? ids.filter(id => Number(id) % 2 === 0) : ids

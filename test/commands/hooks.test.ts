@@ -39,7 +39,7 @@ describe('the command `pipespan hooks ensure`', () => {
     }
   })
 
-  it('sets the event flags of a hook that the selected events need, more for a group than for a project, and lists missing ones', async () => {
+  it('sets the event flags that the selected events need, more for a group than for a project, and lists missing ones', async () => {
     const flags = { deployment_events: false, releases_events: true, member_events: false }
     const hooks = { 'projects/4': [{ ...good, ...flags }], 'groups/7': [{ ...good, ...flags }] }
     await using platform = await startHooksPlatform(hooks)
@@ -106,7 +106,7 @@ describe('the command `pipespan hooks ensure`', () => {
     expect(platform.hooks['projects/4']).toMatchObject([{ ...hook, job_events: true }])
   })
 
-  it("sets the hook's secret if it has none, on request, and if a new URL deletes it", async () => {
+  it("sets the hook's secret if it has none, on request, and when a new URL deletes it", async () => {
     const old = 'https://old.example.com/webhooks'
     await using platform = await startHooksPlatform({
       'projects/2': [{ url, pipeline_events: true, job_events: true }],
@@ -119,7 +119,7 @@ describe('the command `pipespan hooks ensure`', () => {
     for (const hooks of Object.values(platform.hooks)) expect(hooks).toMatchObject([good])
   })
 
-  it('sets both secrets of a hook if both are configured, and a missing one without changing the other', async () => {
+  it('sets both secrets of a hook if both are configured, and adds a missing one without changing the other', async () => {
     const old = 'https://old.example.com/webhooks'
     await using platform = await startHooksPlatform({
       'projects/1': [],
@@ -144,7 +144,7 @@ describe('the command `pipespan hooks ensure`', () => {
     expect(platform.hooks['projects/4']).toMatchObject([whole])
   })
 
-  it('sets only the signing token of a hook if only that is configured', async () => {
+  it("sets only a hook's signing token if only that is configured", async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [], 'projects/4': [good] })
     const env = { PIPESPAN_WEBHOOK_TOKEN: '', PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken }
     expect((await ensure(platform, ['--project', '2', '--project', '4'], env)).code).toBe(0)
@@ -153,7 +153,7 @@ describe('the command `pipespan hooks ensure`', () => {
     expect(platform.hooks['projects/4']).toMatchObject([{ ...good, signing_token: signingToken }])
   })
 
-  it('prints its changes and makes none with --dry-run', async () => {
+  it('prints its changes without making them with --dry-run', async () => {
     await using platform = await startHooksPlatform({
       'projects/2': [],
       'projects/4': [{ ...good, job_events: false }],
@@ -191,13 +191,13 @@ describe('the command `pipespan hooks ensure`', () => {
     expect(err).toContain('2: ')
   })
 
-  it('does not repeat the creation of a hook if its outcome is unknown: the next run finds the hook', async () => {
+  it('does not retry creating a hook if the outcome is unknown: the next run finds the hook', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [] })
     let posts = 0
     platform.interrupt = ({ method }, response) => {
       if (method !== 'POST') return false
       posts++
-      // The platform created the hook, but its answer was lost.
+      // The platform created the hook, but its response was lost.
       platform.hooks['projects/2']?.push({ ...good, id: 1, push_events: false, alert_status: 'executable' })
       response.destroy()
       return true
@@ -208,7 +208,7 @@ describe('the command `pipespan hooks ensure`', () => {
     expect((await ensure(platform, ['--project', '2'])).out).toContain('fine 1')
   })
 
-  it('does not print a secret that the platform repeats in its error message', async () => {
+  it('does not print a secret that the platform echoes in its error message', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [] })
     platform.interrupt = ({ method }, response) => {
       if (method !== 'POST') return false
@@ -228,7 +228,7 @@ describe('the command `pipespan hooks ensure`', () => {
     expect(err).toContain('remove 32')
   })
 
-  it('names missing settings before it sends a request', async () => {
+  it('names missing settings before it sends any request', async () => {
     await using platform = await startHooksPlatform({})
     expect(await ensure(platform, [])).toMatchObject({
       code: 2,

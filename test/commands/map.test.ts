@@ -1,4 +1,4 @@
-// Tests from where `pipespan map` reads a payload, and what it prints.
+// Tests where `pipespan map` reads a payload from, and what it prints.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Readable } from 'node:stream'
@@ -32,7 +32,7 @@ it('maps standard input like a file, however slowly it arrives', async () => {
   expect(await map('-', Readable.from(slow()))).toEqual(fromFile)
 })
 
-it('shows the export of an event that is not about a pipeline, or that the event is not selected', async () => {
+it('shows how an event that is not about a pipeline is exported, or that the event is not selected', async () => {
   const { code, out } = await map(
     path.join(import.meta.dirname, '..', 'fixtures', 'events', 'deployment.json'),
     Readable.from([]),
@@ -67,7 +67,7 @@ it('prints only JSON for scripts, even if nothing is exported', async () => {
   }
 })
 
-it('reports errors of the standard input', async () => {
+it('reports errors when reading standard input', async () => {
   expect(await map('-', Readable.from(['{']))).toEqual({
     code: 1,
     out: '',

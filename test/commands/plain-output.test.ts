@@ -1,4 +1,4 @@
-// Tests how commands print foreign text: it cannot control the terminal, change the direction of text, hide text, or begin a new line.
+// Tests how commands print untrusted text: it cannot control the terminal, change the direction of text, hide text, or begin a new line.
 import { execFileSync } from 'node:child_process'
 import { createServer, type RequestListener } from 'node:http'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { openSqlite } from '../support/stores.ts'
 import { complain, print, printJson, table } from '../../src/lib/terminal.ts'
 import { runCommand } from '../e2e/run-command.ts'
 
-/** A hostile text with colours, a link, a cleared screen, various line ends, reversed and invisible text, and a shell command. */
+/** A hostile text with colours, a link, a clear-screen sequence, various line endings, reversed and invisible text, and a shell command. */
 const hostile =
   'a\u001b[31mb\u001b]8;;https://evil.example\u0007c\u001b]8;;\u0007\u001b[2J\u009b1Ad\r\n✓ all: is fine\u2028\u202ecod\u2066\u200b\ufeff\u00ad$(touch x)\'"`id`'
 const controls = /[\p{Cf}\p{Cs}\u2028\u2029]|[^\P{Cc}\n\t]/u
@@ -29,8 +29,8 @@ async function server(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listen(createServer(answer))}`
 }
 
-describe("foreign text in a command's output", () => {
-  it('prints foreign text without control characters in lines, errors, tables and JSON', async () => {
+describe("untrusted text in a command's output", () => {
+  it('prints untrusted text without control characters in lines, errors, tables and JSON', async () => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
     const terminal = { stdout, stderr, env: {} }
     print(terminal, `x ${hostile.replace('✓', 'o')}`)
@@ -121,7 +121,7 @@ describe('the commands that `pipespan try` prints for copying', () => {
   })
 
   it.each(['team/$(touch x)', "team/'; touch x; '", 'team/`touch x`', 'team/!!x', '-rf'])(
-    'prints commands that are safe in a shell for a group with the name %j',
+    'prints commands that are safe in a shell for a group named %j',
     name => {
       const [stdout, folder] = [new PassThrough(), temporaryFolder()]
       mkdirSync(path.join(folder, 'store'))

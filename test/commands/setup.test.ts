@@ -23,7 +23,7 @@ let platform: HooksPlatform
 let instance: ObservabilityInstance
 let folder: string
 let accounts: { id: number; username: string }[]
-/** The status that the platform answers for the service account's token. */
+/** The status with which the platform responds to the service account's token. */
 let seen: number
 
 beforeEach(async () => {
@@ -67,7 +67,7 @@ async function setup(args: readonly string[], env: Record<string, string> = {}, 
 const owner = () => ({ PIPESPAN_SETUP_TOKEN: platformToken, PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey })
 
 describe('the command `pipespan setup`', () => {
-  it('prints the plan with its irreversible steps, and does nothing in a dry run', async () => {
+  it('prints the plan with its irreversible steps, and changes nothing in a dry run', async () => {
     const { code, out } = await setup(['--dry-run'], owner())
     expect(code).toBe(0)
     expect(out).toContain('Creates the service account service_account_pipespan of the group team')
@@ -76,12 +76,12 @@ describe('the command `pipespan setup`', () => {
     expect([existsSync(folder), accounts, platform.changes, instance.tokens]).toEqual([false, [], [], []])
   })
 
-  it('changes nothing if there is neither a terminal nor the option --yes', async () => {
+  it('changes nothing if there is neither an interactive terminal nor the option --yes', async () => {
     expect(await setup([], owner())).toMatchObject({ code: 2, out: expect.stringContaining('Use --yes') as string })
     expect(existsSync(folder)).toBe(false)
   })
 
-  it('completes every possible step, lists the rest, and finishes once that is done; a second run creates nothing twice', async () => {
+  it('completes every possible step, lists the rest, and finishes once those are done; a second run creates nothing twice', async () => {
     const first = await setup(['--yes', '--kubernetes', 'ci'], owner())
     expect(first.code).toBe(1)
     expect(first.out).toMatch(/Left for you:\n {2}- Make service_account_pipespan a member of team \(Reporter\)/)
@@ -122,7 +122,7 @@ describe('the command `pipespan setup`', () => {
     expect(loaded.config.poll.groups).toEqual(['team'])
   })
 
-  it("writes the possible files without an owner's token, and lists what a person must do", async () => {
+  it("writes the files that it can without an owner's token, and lists what a person must do", async () => {
     const { code, out } = await setup(['--yes'])
     expect(code).toBe(1)
     expect(out).toContain('Create a webhook of team to https://pipespan.example.com/webhooks')
@@ -131,7 +131,7 @@ describe('the command `pipespan setup`', () => {
     expect(existsSync(file('pipespan.yaml'))).toBe(true)
   })
 
-  it('creates another ingest token if an answer is lost, and revokes the unknown one', async () => {
+  it('creates another ingest token if a response is lost, and revokes the one with the unknown value', async () => {
     instance.add('pipespan')
     instance.misbehaveOnce('POST', '/tokens', 'lost')
     expect((await setup(['--yes'], owner())).out).toContain('ingest-token:')
@@ -139,15 +139,15 @@ describe('the command `pipespan setup`', () => {
     // Another setup created this token in the meantime.
     const other = instance.add('pipespan-0badcafe')
     await setup(['--yes'], owner())
-    // The three tokens are one that existed before, the other setup's, and the one whose value is in the file.
+    // The three tokens are one that already existed, the other setup's, and the one whose value is in the file.
     expect(instance.tokens).toHaveLength(3)
     expect(instance.tokens).toContainEqual(other)
     expect(instance.tokens.at(-1)?.value).toBe(read('ingest-token'))
   })
 
-  // In the long form the setup is killed at every step, until none is left at which it could be killed.
+  // In the long form the setup is killed at every step, until there is no step left at which it could be killed.
   it(
-    'completes the setup in the next run after a kill between any two steps, without duplicates',
+    'completes the setup in the next run after being killed between any two steps, without duplicates',
     { timeout: 600_000 },
     async () => {
       const some = [14, 28]
@@ -204,7 +204,7 @@ describe('the command `pipespan setup`', () => {
     [401, 'does not accept the token'],
     [403, 'may not read this'],
     [404, 'does not have this'],
-  ])('asks for another token if the platform answers the given one with %i', async (status, words) => {
+  ])('asks for another token if the platform responds to the given one with %i', async (status, words) => {
     await setup(['--yes'], owner())
     writeFileSync(file('platform-token'), 'pat-of-the-account\n', { mode: 0o644 })
     seen = status
@@ -224,7 +224,7 @@ describe('the command `pipespan setup`', () => {
     expect(accounts).toHaveLength(1)
   })
 
-  it('does not overwrite a configuration that a person changed or that existed before', async () => {
+  it('does not overwrite a configuration that a person edited or that already existed', async () => {
     await setup(['--yes', '--kubernetes', 'ci'], owner())
     await setup(['--yes', '--kubernetes', 'ci', '--otlp-endpoint', 'https://other.example.com'], owner())
     expect(read('pipespan.yaml')).toContain('https://other.example.com')
@@ -244,7 +244,7 @@ describe('the command `pipespan setup`', () => {
     expect(platform.hooks['groups/team']?.[0]?.token).toBe('a-new-secret-of-24-letters')
   })
 
-  it('refuses a folder that others can write to, a path that is a file, and a folder that another setup is using', async () => {
+  it('rejects a folder that others can write to, a path that is a file, and a folder that another setup is using', async () => {
     mkdirSync(folder, { mode: 0o777 })
     chmodSync(folder, 0o777)
     writeFileSync(file('webhook-token'), 'planted\n')
@@ -263,7 +263,7 @@ describe('the command `pipespan setup`', () => {
   })
 
   it.each([401, 403, 404, 409, 500, 503])(
-    'lists every step and completes the possible ones if every answer is %i',
+    'lists every step and completes the possible ones if every response is %i',
     async status => {
       platform.interrupt = (_, response) => {
         response.writeHead(status, { 'content-type': 'application/json' }).end('{"message":"no"}')
@@ -301,7 +301,7 @@ describe('the command `pipespan setup`', () => {
     expect([existsSync(folder), platform.changes, instance.tokens]).toEqual([false, [], []])
   })
 
-  it('asks no question if standard input is a pipe', async () => {
+  it('asks no questions if standard input is a pipe', async () => {
     const stdin = new PassThrough()
     stdin.end('yes\n')
     expect(await setup([], owner(), stdin)).toMatchObject({
@@ -311,7 +311,7 @@ describe('the command `pipespan setup`', () => {
     expect(existsSync(folder)).toBe(false)
   })
 
-  it('reports refused hooks, and completes the other steps', async () => {
+  it('reports hooks that the platform rejects, and completes the other steps', async () => {
     platform.forbidden.add('groups/team')
     const { code, out } = await setup(['--yes'], owner())
     expect(code).toBe(1)
@@ -319,7 +319,7 @@ describe('the command `pipespan setup`', () => {
     expect(existsSync(file('ingest-token'))).toBe(true)
   })
 
-  it('refuses a folder with a journal of another program', async () => {
+  it("rejects a folder that contains another program's journal", async () => {
     await setup(['--yes'], owner())
     writeFileSync(file('setup-journal.json'), '{ "version": 9 }')
     expect(await setup(['--yes'], owner())).toMatchObject({

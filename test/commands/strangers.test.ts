@@ -1,4 +1,4 @@
-// Tests every command that sends requests if another service, or none, is at the address.
+// Tests every command that sends requests while another service, or none, is at the configured address.
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
@@ -58,7 +58,7 @@ const noPage = /web page|the answer is not from the token API|does not come from
 const noPostgres = /the server closes the connection before a PostgreSQL handshake/
 
 it.each([
-  // The platform's error does not describe the kind of page, because the configured address is wrong in either case.
+  // The platform error does not describe what kind of page it is, because the configured address is wrong in either case.
   ['hooks', 'page', noPage],
   ['hooks', 'words', noPage],
   ['tokens', 'mail', /did not answer \(its answer is not HTTP/],

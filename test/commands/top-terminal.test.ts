@@ -95,7 +95,7 @@ describe.skipIf(!hasPseudoTerminals)('`pipespan top` on a terminal (needs python
     for (const line of terminal.lines) expect(widthOf(line)).toBeLessThanOrEqual(60)
   })
 
-  it('selects a pipeline by arrow keys, opens its waterfall by Enter, and returns by Esc', async () => {
+  it('selects a pipeline with the arrow keys, opens its waterfall with Enter, and returns with Esc', async () => {
     const terminal = opened()
     await shows(terminal, 'Nightly')
     terminal.press(down + down + up)
@@ -114,7 +114,7 @@ describe.skipIf(!hasPseudoTerminals)('`pipespan top` on a terminal (needs python
     expect(await terminal.ended).toBe(0)
   })
 
-  it('filters pipelines while the user types, also by job, and shows all again after Esc', async () => {
+  it('filters pipelines as the user types, also by job, and shows all of them again after Esc', async () => {
     const terminal = opened()
     await shows(terminal, 'Nightly')
     terminal.press('/unit')

@@ -1,4 +1,4 @@
-// Tests `pipespan top` with a whole daemon that has pages, and with other services at its address.
+// Tests `pipespan top` with a complete daemon that serves pages, and with other services at its address.
 import { createServer, type RequestListener } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -34,12 +34,12 @@ it('prints active, waiting and failing pipelines once if there is no terminal', 
   expect(out).not.toContain('\x1b')
 })
 
-it('prints the answer of the JSON API for scripts', async () => {
+it('prints the JSON API response for scripts', async () => {
   const { out } = await top(['--url', `${house.url}/`, '--json'])
   expect(JSON.parse(out)).toMatchObject({ quarantined: 0, queues: [{ state: 'closed' }] })
 })
 
-it('names the missing token', async () => {
+it('names the token that is missing', async () => {
   const { code, complaint } = await top(['--url', house.url], 'another-token-that-is-long-enough')
   expect(code).toBe(1)
   expect(complaint).toBe(

@@ -1,4 +1,4 @@
-// Tests the data that a job can compute about its own span. It is compared with the exported spans and with the shell lines in the documentation.
+// Tests the data that a job can compute about its own span. It is compared with the exported spans and with the shell snippets in the documentation.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -30,7 +30,7 @@ function traceparentOf(env: Record<string, string>, options: TraceparentOptions 
   return result.ok ? result.traceparent : `fault: ${result.faults.join(' ')}`
 }
 
-/** The shell block in the documentation after the marker of a scheme. */
+/** The shell snippet in the documentation after a scheme's marker. */
 function shellLines(scheme: string): string {
   const page = readFileSync(path.join(repository, 'docs/ci-usage.md'), 'utf8')
   const [, lines] = page.split(`test/commands/traceparent.test.ts (${scheme}) -->\n\`\`\`sh\n`)
@@ -62,7 +62,7 @@ describe('the command `pipespan traceparent`', () => {
     expect(status).toBe(0)
   })
 
-  it.each(['instance', 'platform'])('prints the same as the shell lines in the documentation (%s)', ids => {
+  it.each(['instance', 'platform'])('prints the same as the shell snippet in the documentation (%s)', ids => {
     const id = fc.integer({ min: 1, max: 2 ** 40 }).map(String)
     fc.assert(
       fc.property(id, id, fc.option(id), (pipelineId, jobId, root) => {
@@ -103,7 +103,7 @@ describe('the command `pipespan traceparent`', () => {
     )
   })
 
-  it("keeps the trace ID of a configured TRACEPARENT, with the job's own span ID", () => {
+  it("keeps the trace ID from a configured TRACEPARENT, with the job's own span ID", () => {
     const outer = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const own = traceparentOf(job).split('-')[2]
     expect(traceparentOf({ ...job, PIPESPAN_TRACEPARENT: 'true', TRACEPARENT: outer })).toBe(

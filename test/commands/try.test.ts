@@ -25,7 +25,7 @@ const hour = 3_600_000
 const token = 'a-token-that-only-this-test-knows'
 const storefront = 'brightwater/shop/storefront'
 
-/** A platform with three pipelines of different projects: two ended an hour ago, and one has been running for two days. */
+/** A platform with three pipelines in different projects: two ended an hour ago, and one has been running for two days. */
 async function platform() {
   const state = new PlatformState()
   const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token }))
@@ -65,7 +65,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Tried {
   return { process, temporary, printed }
 }
 
-/** The YAML in the output, which people copy. */
+/** The YAML in the output, which people are meant to copy. */
 function yamlIn(stdout: string): string {
   const [, block = ''] = /serve`\):\n\n((?: {2}.*\n)+)/.exec(stdout) ?? []
   return block.replaceAll(/^ {2}/gm, '')
@@ -95,7 +95,7 @@ describe('the command `pipespan try`', () => {
     await expect(fetch(pages)).rejects.toThrow()
   })
 
-  it('prints at the end the configuration that would keep the data, without the token', async () => {
+  it('prints, at the end, the configuration that would keep the data, without the token', async () => {
     const { api, branch } = await platform()
     const { process, printed } = start([api.url, branch.project.path], { PIPESPAN_PLATFORM_PROFILE: 'gitlab' })
     await printed(/^Found 2/m)
@@ -124,7 +124,7 @@ describe('the command `pipespan try`', () => {
     expect(readdirSync(temporary)).toEqual([])
   })
 
-  it('leaves no files when a second Ctrl-C ends it at once', async () => {
+  it('leaves no files when a second Ctrl-C ends it immediately', async () => {
     const { api } = await platform()
     const { process, temporary, printed } = start([api.url, storefront])
     const [, pages = ''] = await printed(/browser: (\S+)/)
@@ -160,7 +160,7 @@ describe('the command `pipespan try`', () => {
     expect(process.stdout).not.toContain('OBSERVABILITY_EXPORT')
   })
 
-  it('keeps the store with --keep, continues with it, and names it in the configuration', async () => {
+  it('keeps the store with --keep, resumes from it, and names it in the configuration', async () => {
     const { api, branch } = await platform()
     const kept = path.join(temporaryFolder(), 'new', 'folder')
     const first = start([api.url, branch.project.path, '--keep', kept])
@@ -174,7 +174,7 @@ describe('the command `pipespan try`', () => {
     await second.printed(/^Found 2 pipelines/m)
   })
 
-  it('shows pipelines without jobs, and reports this, if the token may not read jobs', async () => {
+  it('shows pipelines without jobs, and says so, if the token may not read jobs', async () => {
     const { api, branch } = await platform()
     const body = '{"message":"403 Forbidden"}'
     const headers = { 'content-type': 'application/json' }
@@ -184,7 +184,7 @@ describe('the command `pipespan try`', () => {
     await printed(/^Found 2 pipelines/m)
   })
 
-  it('asks for the token on a terminal without showing it', async () => {
+  it('prompts for the token on a terminal without echoing it', async () => {
     const { api, branch } = await platform()
     const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
     const stdout = Object.assign(new PassThrough(), { isTTY: true })
@@ -208,7 +208,7 @@ describe('the command `pipespan try`', () => {
   })
 })
 
-describe('`pipespan try` if it cannot show anything', () => {
+describe('`pipespan try` when it cannot show anything', () => {
   const asJson = { 'content-type': 'application/json' }
 
   it.each([
@@ -237,7 +237,7 @@ describe('`pipespan try` if it cannot show anything', () => {
       /[Ww]eb page.*Check PIPESPAN_PLATFORM_URL/,
     ],
     ['a platform that is down', storefront, { status: 503, body: '' }, /cannot answer at the moment/],
-  ])('reports a remedy at once for %s', async (_, target, reply, message) => {
+  ])('prints a remedy at once for %s', async (_, target, reply, message) => {
     const { api } = await platform()
     api.misbehave = () => reply
     const { code, stderr } = await runCommand(['try', api.url, target], { PIPESPAN_PLATFORM_TOKEN: token })
@@ -246,7 +246,7 @@ describe('`pipespan try` if it cannot show anything', () => {
     expect(code).toBe(1)
   })
 
-  it('reports a remedy if nothing listens at the address', async () => {
+  it('prints a remedy if nothing listens at the address', async () => {
     const [port = 0] = await freePorts(1)
     const url = `http://127.0.0.1:${port}`
     const { code, stderr } = await runCommand(['try', url, storefront], { PIPESPAN_PLATFORM_TOKEN: token })
@@ -267,17 +267,17 @@ describe('`pipespan try` if it cannot show anything', () => {
       { PIPESPAN_PLATFORM_TOKEN: token, PIPESPAN_PLATFORM_BUDGET: 'x' },
       'PIPESPAN_PLATFORM_BUDGET',
     ],
-  ])('reports a remedy at once if it is started with %s', async (_, args, env, message) => {
+  ])('prints a remedy at once if it is started with %s', async (_, args, env, message) => {
     const { code, stderr } = await runCommand(['try', ...args], env)
     expect(stderr).toContain(message)
     expect(code).toBe(2)
   })
 
-  it('reports a remedy if the folder for --keep cannot be created', async () => {
+  it('prints a remedy if the folder for --keep cannot be created', async () => {
     const { api } = await platform()
     const file = path.join(temporaryFolder(), 'file')
     writeFileSync(file, '')
-    // Nobody can create a folder in /proc, where Node's recursive creation never ends.
+    // Nobody can create a folder in /proc, where Node's recursive mkdir never returns.
     for (const folder of [path.join(file, 'below'), '/proc/pipespan-test/below']) {
       const args = ['try', api.url, storefront, '--keep', folder]
       const { code, stderr } = await runCommand(args, { PIPESPAN_PLATFORM_TOKEN: token })

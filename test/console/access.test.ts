@@ -25,7 +25,7 @@ describe('the console without an admin token', () => {
   afterAll(async () => house.close())
 
   it.each(['localhost', 'LOCALHOST:9', '127.0.0.1:8081', '127.1.2.3', '[::1]:8081'])(
-    'opens the pages under the host name %s',
+    'serves the pages under the host name %s',
     async host => {
       expect(await ask(house.url, { headers: { host } })).toMatchObject({ status: 200 })
     },
@@ -84,7 +84,7 @@ describe('the console without an admin token', () => {
     })
   })
 
-  it('accepts actions from its own pages and from scripts, but not from pages of other sites', async () => {
+  it('accepts actions from its own pages and from scripts, but not from pages on other sites', async () => {
     const actions = [
       async (headers: Record<string, string>) => post(`${house.url}/exports/do`, { do: 'drop', which: 'all' }, headers),
       async (headers: Record<string, string>) =>
@@ -106,7 +106,7 @@ describe('the console without an admin token', () => {
     }
   })
 
-  it('answers an unknown path with a 404 page', async () => {
+  it('responds to an unknown path with a 404 page', async () => {
     expect(await ask(`${house.url}/pipelines/3/99`)).toMatchObject({
       status: 404,
       body: expect.stringContaining('Not found') as string,
@@ -138,7 +138,7 @@ describe('the console with an admin token', () => {
     return { whole, cookie: whole.split(';')[0] ?? '' }
   }
 
-  it('redirects unknown clients to the login, and back to the requested page afterwards', async () => {
+  it('redirects unauthenticated clients to the login, and back to the requested page afterwards', async () => {
     const answer = await ask(`${house.url}/pipelines?ref=main`)
     expect(answer).toMatchObject({ status: 303, headers: { location: '/spans/login?next=%2Fpipelines%3Fref%3Dmain' } })
     const page = await ask(`${house.url}/login?next=%2Fpipelines%3Fref%3Dmain`)
@@ -160,7 +160,7 @@ describe('the console with an admin token', () => {
     expect(answer).toMatchObject({ status: 303, headers: { location: '/spans/' } })
   })
 
-  it('ignores redirect targets if the login request has several', async () => {
+  it('ignores the redirect target if the login request has more than one', async () => {
     expect((await ask(`${house.url}/login?next=/a&next=/b`)).body).toContain('name="next" value="/"')
   })
 
@@ -183,7 +183,7 @@ describe('the console with an admin token', () => {
     }
   })
 
-  it('rejects a session cookie after its logout, and still accepts others', async () => {
+  it('rejects a session cookie after the session was logged out, and still accepts others', async () => {
     const [{ cookie }, other] = [await login(), await login()]
     expect((await post(`${house.url}/logout`, {}, { cookie, origin: 'https://evil.example' })).status).toBe(403)
     const out = await post(`${house.url}/logout`, {}, { cookie })
@@ -200,7 +200,7 @@ describe('the console with an admin token', () => {
     expect((await ask(`${house.url}/`, { headers: { cookie: other.cookie } })).status).toBe(200)
   })
 
-  it('accepts the admin token as a bearer token from scripts, also for actions', async () => {
+  it('accepts the admin token as a bearer token from scripts, even for actions', async () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     expect((await ask(`${house.url}/api/overview`, { headers })).status).toBe(200)
     const answer = await ask(`${house.url}/api/dead-letters/retry`, { method: 'POST', headers, body: '{"ids":"all"}' })
@@ -250,7 +250,7 @@ describe('the console with an admin token', () => {
     ])
   })
 
-  it('does not count a wrong token that is repeated', async () => {
+  it('does not count a wrong token again when it is repeated', async () => {
     for (let count = 0; count < 8; count += 1) expect(await guess(1, '192.0.2.8')).toBe(401)
     expect(await guess(2, '192.0.2.8')).toBe(401)
   })
@@ -261,7 +261,7 @@ describe('the console with an admin token', () => {
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
   })
 
-  it('compares only one token at a time on a connection that sent too many wrong ones', async () => {
+  it('compares only one token at a time on a connection from an address that has sent too many wrong ones', async () => {
     const address = '192.0.2.10'
     for (let count = 0; count < 5; count += 1) await guess(count, address)
     const asked = (bearer: string): string =>
@@ -291,7 +291,7 @@ describe('the console with an admin token', () => {
   })
 })
 
-it('shows everybody only the metrics if that is configured', async () => {
+it('shows everybody the metrics, but nothing else, if so configured', async () => {
   const open = { PIPESPAN_ADMIN_LISTEN: '0.0.0.0:0', PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_METRICS_OPEN: 'true' }
   const house = await openHouse(open)
   try {
@@ -305,7 +305,7 @@ it('shows everybody only the metrics if that is configured', async () => {
 })
 
 describe('the page after a login', () => {
-  it('returns to a local path after the login that is valid in a header, whatever path was requested', () => {
+  it('redirects after the login to a local path that is valid in a header, whatever path was requested', () => {
     fc.assert(
       fc.property(fc.oneof(binaryText(), fc.webUrl(), fc.webPath({ size: isFull ? 'large' : 'small' })), tail => {
         for (const next of [tail, `/${tail}`, `//${tail}`, `/\\${tail}`, `/x?y=${tail}`]) {
@@ -320,7 +320,7 @@ describe('the page after a login', () => {
   })
 
   it.each([undefined, null, ['/a', '/b'], { a: '/' }, 7])(
-    'opens the overview after a login if %j was requested',
+    'opens the overview after the login if %j was requested',
     next => {
       expect(ownAddress(next)).toBe('/')
     },

@@ -1,4 +1,4 @@
-// Tests what the sources page shows about the platform's API, from the stored state of the sources.
+// Tests what the sources page shows about the platform's API, based on the stored state of the sources.
 import { describe, expect, it } from 'vitest'
 import { apiFacts, apiTables, type DiscoveryView } from '../../src/console/sources/api-clients.ts'
 import { html } from '../../src/console/layout/html.ts'
@@ -25,7 +25,7 @@ function reported(
 }
 
 describe('the sources page', () => {
-  it('shows for each hook whether it is enabled, when it last delivered, and how its deliveries were answered', () => {
+  it('shows for each hook whether it is enabled, when it last delivered, and what responses its deliveries got', () => {
     const answers = { 200: 1_402, 503: 2, 'no answer': 1 }
     const text = reported(
       { redelivery: { found: 3, accepted: 2, oversize: 0 } },
@@ -44,12 +44,12 @@ describe('the sources page', () => {
     expect(text).toContain('3 failed deliveries, 2 of them new')
   })
 
-  it('explains how to enable reading hooks if it is off, and shows no hooks without a token', () => {
+  it('explains how to enable reading hooks if it is turned off, and shows no hooks without a token', () => {
     expect(reported({ details: { completed: 1, gone: 0, failed: 0 } })).toContain('PIPESPAN_REDELIVERY')
     expect(reported({}, {}, false)).not.toContain('s hooks')
   })
 
-  it('shows the pipelines that the poller found, its progress, and the remaining budget', () => {
+  it('shows the pipelines found by the poller, its progress, and the remaining budget', () => {
     const text = reported(
       { poller: { rounds: 41, requests: 304, discovered: 86 } },
       {

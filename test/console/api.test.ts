@@ -11,7 +11,7 @@ beforeAll(async () => {
   const accepted = house.receiver.counts.requests
   await house.live(['family', 'retried', 'nightly', 'blocked', 'canceled', 'mergeRequest'])
   expect(house.receiver.counts.requests).toBeGreaterThan(accepted)
-  // The backend permanently refuses two pipelines.
+  // The backend permanently rejects two pipelines.
   const { outbox } = house.daemon.store
   house.receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'span name is too long' } })
   for (const nth of [1, 2]) {
@@ -29,7 +29,7 @@ async function get(path: string): Promise<unknown> {
   return answer.json()
 }
 
-/** A schema that rejects fields which the OpenAPI description lacks. */
+/** A schema that rejects fields that are missing from the OpenAPI description. */
 function strict(shape: z.ZodType): z.ZodType {
   if (!(shape instanceof z.ZodObject)) return shape
   return z.strictObject(shape.shape)
@@ -45,12 +45,12 @@ interface Card {
 }
 
 const routes = allRoutes.filter(
-  // Some routes have their own tests: audit events and logs need an admin token, and undeployed changes need a platform.
+  // Some routes are tested elsewhere: audit events and logs need an admin token, and undeployed changes need a platform.
   ({ method, path }) => method === 'GET' && !/^\/audit$|\/log$|\/behind\//.test(path),
 )
 
 it.each(routes.map(route => [route.path, route] as const))(
-  'answers %s as the OpenAPI description says',
+  'responds to %s as described by the OpenAPI description',
   async (path, route) => {
     const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
     expect(pipelines.length).toBeGreaterThan(4)
@@ -94,7 +94,7 @@ it('returns the data of every page as JSON', () => {
   expect(twins.length).toBeGreaterThan(15)
 })
 
-it('returns the content of a dead letter as JSON, and sorts dead letters like their page', async () => {
+it('returns the content of a dead letter as JSON, and sorts dead letters as their page does', async () => {
   const { outbox } = house.daemon.store
   const [newest, oldest] = (await outbox.deadLetters(2)).map(({ id }) => id)
   const detail = (await get(`/exports/dead-letters/${oldest}`)) as {
@@ -119,7 +119,7 @@ it('returns the content of a dead letter as JSON, and sorts dead letters like th
   expect(await letters('?sort=of')).toEqual([oldest, newest])
 })
 
-it('names the setting that enables data if the JSON API lacks it', async () => {
+it('names the setting that enables the data if the JSON API has none', async () => {
   const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
   const { projectId, pipelineId, jobs } = pipelines[0]!
   for (const [address, needs] of [
@@ -195,7 +195,7 @@ it('returns a complete pipeline as JSON: family, spans with attributes, exports,
   expect(root?.firstSeenBy).toMatchObject([{ source: 'webhook' }])
   const sent = house.receiver.spans.find(span => span.attributes['pipeline.id'] === root?.pipeline.pipelineId)
   expect(root?.spans[0]?.traceId).toBe(sent?.traceId)
-  // A time in nanoseconds is too large to be exact as a JSON number.
+  // A time in nanoseconds is too large to be represented exactly as a JSON number.
   const asNumbers = Object.entries(sent!.attributes).map(([key, value]) => [
     key,
     typeof value === 'bigint' ? Number(value) : value,
@@ -203,7 +203,7 @@ it('returns a complete pipeline as JSON: family, spans with attributes, exports,
   expect(root?.spans[0]?.attributes).toEqual(Object.fromEntries(asNumbers))
 })
 
-it('supports the filters and the paging of the lists', async () => {
+it('supports filtering and paging in lists', async () => {
   const first = (await get('/pipelines?limit=2')) as { pipelines: Card[]; next: string }
   const second = (await get(`/pipelines?limit=2&after=${first.next}`)) as { pipelines: Card[] }
   const ids = [...first.pipelines, ...second.pipelines].map(one => one.pipelineId)
@@ -256,7 +256,7 @@ it.each([
   ['/pipelines?until=yesterday', 'query.until: Write '],
   ['/pipelines?after=7', 'query.after: Pass '],
   ['/exports?sort=nothing', 'query.sort: '],
-])('refuses %s, and says which values are valid', async (path, message) => {
+])('rejects %s, and states which values are valid', async (path, message) => {
   const answer = await fetch(`${house.url}/api${path}`)
   expect(answer.status).toBe(400)
   expect(((await answer.json()) as { message: string }).message).toContain(message)
@@ -266,7 +266,7 @@ it.each(['2026-06-01', '2026-06-01T12:00', '2025-02-29'])('accepts %s as a time'
   expect((await fetch(`${house.url}/api/pipelines?since=${since}`)).status).toBe(200)
 })
 
-it.each(['PUT', 'QUERY', 'PROPFIND'])('answers the method %s with 405 and the allowed methods', async method => {
+it.each(['PUT', 'QUERY', 'PROPFIND'])('responds to the method %s with 405 and the allowed methods', async method => {
   const answer = await fetch(`${house.url}/api/trends`, { method })
   expect(answer.status).toBe(405)
   expect(answer.headers.get('allow')).toBe('GET, HEAD')
@@ -281,7 +281,7 @@ it('has an OpenAPI description without broken references', async () => {
   expect(named.filter(name => !known.includes(name))).toEqual([])
 })
 
-it('answers an unknown path with a page for people and JSON for programs', async () => {
+it('responds to an unknown path with a page for browsers and with JSON for programs', async () => {
   const page = await fetch(`${house.url}/nope`, { headers: { accept: 'text/html' } })
   expect(page.status).toBe(404)
   expect(await page.text()).toContain('Not found.')

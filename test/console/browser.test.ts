@@ -19,7 +19,7 @@ import { allPages } from '../support/console-parts.ts'
 import type { Browser, Page } from 'playwright-core'
 
 const day = 24 * 3_600_000
-/** Removes the shadows at the edges of tables. They are images, in front of which contrast cannot be measured. */
+/** Removes the shadows at the edges of tables. They are background images, on which contrast cannot be measured. */
 const withoutShadows = `for (const table of document.querySelectorAll('.scroll')) table.style.background = 'none'`
 const ground = 'getComputedStyle(document.body).backgroundColor'
 
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
   let house: House
-  /** All tests use the same page, because each new one would be another process. */
+  /** All tests share one page, because each new page would need another process. */
   let page: Page
   let complaints: string[]
   let pipeline: string
@@ -55,7 +55,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
       start,
       pause: 1_800,
     })
-    // One pipeline is running, and the backend permanently refuses another one.
+    // One pipeline is running, and the backend permanently rejects another one.
     const { deliveries } = generatePipeline(5, 'release', { firstIds: { pipeline: 90_000_001, job: 900_000_001 } })
     await house.deliver(deliveries.slice(0, 12))
     house.receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'span name is too long' }, times: 8 })
@@ -113,7 +113,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     async ({ address, shows }) => {
       complaints.length = 0
       for (const look of [wide, narrow]) {
-        // A page that is switched to dark and narrow looks the same as one that was loaded so. Only the long form loads each page twice.
+        // A page that is switched to dark and narrow looks the same as one that was loaded that way. Only the long form loads each page twice.
         if (look === wide || isFull) await open(address(), look)
         else await showAs(page, look)
         await page.getByText(shows).first().waitFor()
@@ -126,8 +126,8 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     },
   )
 
-  it('tests the appearance of every page of the site, here or in another test', () => {
-    // Pages that need a platform or the figures of several weeks are tested in other files.
+  it('tests the appearance of every page of the console, here or in another test', () => {
+    // Pages that need a platform or several weeks of figures are tested in other files.
     const elsewhere: Readonly<Record<string, string>> = {
       '/pipelines/:projectId/:pipelineId/jobs/:jobId/log': '../features/job-insides/job-log',
       '/trends/regressions': '../features/regressions/pages',
@@ -303,7 +303,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await page.locator('#dead', { hasText: 'No backend has permanently refused' }).waitFor()
   })
 
-  it('can be operated using only the keyboard', async () => {
+  it('can be operated by keyboard alone', async () => {
     await open('/')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
@@ -329,7 +329,7 @@ describe.skipIf(chromiumPath === undefined)('the console with an admin token in 
       await page.getByLabel('Admin token').fill('not-the-admin-token')
       await page.getByRole('button', { name: 'Log in' }).click()
       await page.getByRole('alert').waitFor()
-      // The browser itself logs the refused request in its console.
+      // The browser itself logs the rejected request in its console.
       expect(complaints.splice(0).filter(text => !text.includes('401'))).toEqual([])
       expect(await barriersOf(page)).toEqual([])
       await page.getByLabel('Admin token').fill(token)

@@ -1,4 +1,4 @@
-// Starts Debian's Chromium, which is controlled by Playwright, so that nothing is downloaded. If Chromium is missing, the tests report it.
+// Starts Debian's Chromium, controlled by Playwright, so that nothing is downloaded. If Chromium is not installed, the tests report this.
 import { existsSync } from 'node:fs'
 import axe, { type AxeResults, type RunOptions } from 'axe-core'
 import { expect } from 'vitest'
@@ -29,14 +29,14 @@ export async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath!, headless: true, args, timeout: 180_000 })
 }
 
-/** Opens a separate set of pages. Its timeouts are long, because a busy machine may be slow. */
+/** Opens a separate browser context. Its timeouts are long, because a busy machine may be slow. */
 export async function openContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await browser.newContext(options)
   context.setDefaultTimeout(180_000)
   return context
 }
 
-/** By how many pixels a page is wider than its window. */
+/** How many pixels a page is wider than its window. */
 export const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
 export interface Look {
@@ -45,13 +45,13 @@ export interface Look {
   readonly height?: number
 }
 
-/** Changes the colour scheme and the size of an open page. A new page for each look would need another process. */
+/** Changes the colour scheme and size of an open page. A new page for each look would need another process. */
 export async function showAs(page: Page, { colorScheme = 'light', width, height = 900 }: Look): Promise<void> {
   await page.setViewportSize({ width, height })
   await page.emulateMedia({ colorScheme })
 }
 
-/** Collects the errors and warnings of a page's console, of its scripts and of its content security policy. */
+/** Collects the errors and warnings from a page's console, scripts and content security policy. */
 export function complaintsOf(page: Page): string[] {
   const complaints: string[] = []
   page.on('console', message => {
@@ -59,7 +59,7 @@ export function complaintsOf(page: Page): string[] {
   })
   page.on('pageerror', error => complaints.push(error.message))
   page.on('requestfailed', request => {
-    // When a page is left, the browser itself aborts unfinished requests, such as the connection for live updates or the icon.
+    // When the user leaves a page, the browser itself aborts pending requests, such as the live update connection or the icon.
     const reason = request.failure()?.errorText
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`)
   })
@@ -69,11 +69,11 @@ export function complaintsOf(page: Page): string[] {
 /** The accessibility rules whose result depends on the colour scheme or the width. */
 const ofLooks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size']
 
-/** The accessibility violations that axe finds. `looks`: only rules whose result depends on the colour scheme or the width. */
+/** The accessibility violations found by axe. `looks`: only rules whose result depends on the colour scheme or the width. */
 export async function barriersOf(page: Page, what: 'all' | 'looks' = 'all'): Promise<string[]> {
-  // Loading axe takes longer than checking most pages, so it is loaded only once for each loaded page.
+  // Loading axe takes longer than checking most pages, so it is loaded only once per page load.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe.source)
-  // This rule requires that links and buttons are large enough to be clicked. By default axe does not check it.
+  // This rule requires links and buttons to be large enough to be clicked. By default axe does not check it.
   const rules = { 'target-size': { enabled: true } }
   const options: RunOptions = { resultTypes: ['violations'], ...(what === 'looks' ? { runOnly: ofLooks } : { rules }) }
   const look = `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`
@@ -95,13 +95,13 @@ export const defaultLooks: readonly Look[] = [
   { colorScheme: 'dark', width: 400 },
 ]
 
-/** Expects that the page, as it is shown now, has no accessibility violations and is not wider than its window. */
+/** Expects that the page, as currently shown, has no accessibility violations and is not wider than its window. */
 export async function expectReadable(page: Page, { colorScheme }: Look): Promise<void> {
   expect(await barriersOf(page, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
   await expect.poll(async () => page.evaluate(beyond)).toBe(0)
 }
 
-/** Expects that a page is accessible in each of these looks. `content`: an element that is awaited on the page. */
+/** Expects a page to be accessible in each of these looks. `content`: the element to wait for on the page. */
 export async function expectReadableAt(
   page: Page,
   address: string,

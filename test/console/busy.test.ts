@@ -1,5 +1,5 @@
-// Tests many requests for pages and the JSON API at the same time, with the whole daemon: which requests are answered first, and which are refused
-// for now.
+// Tests many concurrent requests for pages and the JSON API with a complete daemon: which requests get a response first, and which are rejected for
+// now.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { manyRuns } from '../core/store/many-runs.ts'
 import { openHouse, pipelineWebhook, type House } from './house.ts'
@@ -19,8 +19,8 @@ async function webhook(): Promise<void> {
   await house.post(pipelineWebhook({ id }))
 }
 
-describe('200 simultaneous requests', () => {
-  it('answers calls of the JSON API or refuses them with 429, and meanwhile answers health checks and webhooks', async () => {
+describe('200 concurrent requests', () => {
+  it('serves JSON API calls or rejects them with 429, and meanwhile responds to health checks and webhooks', async () => {
     let [answered, isOver] = [0, false]
     const asked = Array.from({ length: 200 }, async () => {
       const answer = await fetch(`${house.url}/api/pipelines?limit=200`)
@@ -43,17 +43,17 @@ describe('200 simultaneous requests', () => {
     expect(done.length + refused.length).toBe(200)
     expect(done.length).toBeGreaterThanOrEqual(maxRequests)
     for (const { again, text } of refused) expect([again, text]).toEqual(['2', expect.stringContaining('Ask again')])
-    // Health checks were answered before the last call, not only after it. How many depends on the machine.
+    // Some health checks got a response before the last call did, and not all of them after it. How many depends on the machine.
     expect(seen.some(count => count < done.length)).toBe(true)
   })
 
-  it('answers people while programs send many requests', async () => {
+  it('serves people while programs send many requests', async () => {
     const programs = Array.from({ length: 200 }, async () => (await fetch(`${house.url}/api/cost`)).status)
     expect((await fetch(`${house.url}/exports`)).status).toBe(200)
     expect(await Promise.all(programs)).toContain(429)
   })
 
-  it('answers people who click while many open pages are updated', async () => {
+  it('serves people who click while many open pages are being updated', async () => {
     const headers = { 'if-none-match': '"none"' }
     const open = Array.from({ length: 200 }, async () => (await fetch(`${house.url}/pipelines`, { headers })).status)
     expect((await fetch(`${house.url}/exports`)).status).toBe(200)

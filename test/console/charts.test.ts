@@ -33,7 +33,7 @@ function numbersOf(svg: string, name: string): number[] {
 }
 
 describe('stacked bars', () => {
-  it('draws stacked bars with the height of their values, within the drawing', () => {
+  it('draws stacked bars whose heights match their values, within the drawing', () => {
     const counts = fc.record({ passed: fc.nat(5_000), failed: fc.nat(5_000) })
     fc.assert(
       fc.property(fc.array(counts, { minLength: 1, maxLength: 30 }), some => {
@@ -63,7 +63,7 @@ describe('stacked bars', () => {
 })
 
 describe('a chart', () => {
-  it("marks the events within a chart's period, and failures with a cross", () => {
+  it("marks the events in a chart's period, and failures with a cross", () => {
     const svg = lineChart({
       ...{ label: 'Duration', frame, points: [], lines: [] },
       moments: [
@@ -78,7 +78,7 @@ describe('a chart', () => {
     expect(svg).not.toContain('before')
   })
 
-  it("names hours on a chart's axis by their time, which the script converts to the browser's time zone", () => {
+  it("labels hours on a chart's axis with their time, which the script converts to the browser's time zone", () => {
     const hours = { since, until: since + day, step: hour }
     const svg = lineChart({
       label: 'Duration',
@@ -90,7 +90,7 @@ describe('a chart', () => {
     expect(svg).toContain('data-at="2026-06-01T00:00:00.000Z" data-form="hour"')
   })
 
-  it("ends a chart's axis at a round value that is not below any other value", () => {
+  it("ends a chart's axis at a round value that is not below any of the values", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 * day }), value => {
         expect(niceMax(value)).toBeGreaterThanOrEqual(value)
@@ -100,8 +100,8 @@ describe('a chart', () => {
   })
 })
 
-describe('the link of a step in a chart', () => {
-  it("ends a link at the last minute of an hour, because the end of the list's period is inclusive", () => {
+describe('the link for a step in a chart', () => {
+  it("ends the linked period at the last minute of an hour, because the end of the list's period is inclusive", () => {
     const link = runsLink('', since + 5 * hour, { step: hour }, { job: 'unit tests' })
     expect(link).toBe('/pipelines?job=unit+tests&since=2026-06-01T05%3A00&until=2026-06-01T05%3A59')
   })

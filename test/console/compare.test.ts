@@ -16,7 +16,7 @@ interface Job {
 
 interface Run {
   readonly id: number
-  /** Minutes after the first run. */
+  /** Number of minutes after the first run. */
   readonly after: number
   readonly ref?: string
   readonly status?: string
@@ -89,7 +89,7 @@ describe('the comparison of a pipeline', () => {
     expect((await compared(101, 'green')).other).toBeUndefined()
   })
 
-  it('compares a pipeline with one that is given by its number, if it exists', async () => {
+  it('compares a pipeline with one given by its number, if it exists', async () => {
     expect((await compared(105, '104')).other?.pipelineId).toBe(104)
     expect((await compared(105, '999')).comparison).toBeUndefined()
     expect(await read('/pipelines/3/105/compare?with=999')).toContain('Its project has no pipeline #999')
@@ -122,7 +122,7 @@ it('shows which jobs are new, removed, now failing, now passing or retried, and 
   )
 })
 
-it('explains the whole difference between two runs by their critical paths, the largest part first', async () => {
+it('explains the whole difference between two runs by their critical paths, largest contribution first', async () => {
   const { comparison } = await compared(105, 'green')
   const { deltaMs, parts } = comparison!
   expect(deltaMs).toBe(120_000)
@@ -137,7 +137,7 @@ it('explains the whole difference between two runs by their critical paths, the 
   ])
 })
 
-it('explains the whole difference from the usual by job, failed attempts and the wait for a retry', async () => {
+it('explains the whole difference from the usual duration by job, failed attempts and the wait for a retry', async () => {
   const { comparison } = await compared(105, 'usual')
   const { deltaMs, parts } = comparison!
   expect(deltaMs).toBeGreaterThan(0)

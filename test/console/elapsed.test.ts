@@ -1,4 +1,4 @@
-// Tests the elapsed time of running pipelines and jobs: it is the same on all pages, and increases with the clock.
+// Tests the elapsed time of running pipelines and jobs: it is the same on all pages, and advances with the clock.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, pipelineWebhook, type House } from './house.ts'
 import { runCommand } from '../e2e/run-command.ts'
@@ -30,7 +30,7 @@ afterAll(async () => house.close())
 const read = async (path: string): Promise<string> => (await fetch(`${house.url}${path}`)).text()
 
 describe('the elapsed time of a running pipeline', () => {
-  it("shows the same elapsed time on the overview, the pipeline's page, its waterfall, in JSON and in `top`, whatever event arrived last", async () => {
+  it("shows the same elapsed time on the overview, the pipeline's page, its waterfall, in JSON and in `top`, whichever event arrived last", async () => {
     const { running } = JSON.parse(await read('/api/overview')) as { running: { spentMs: number }[] }
     expect(running[0]?.spentMs).toBeGreaterThanOrEqual(11 * minute)
     expect(running[0]?.spentMs).toBeLessThan(12 * minute)

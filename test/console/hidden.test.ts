@@ -1,4 +1,4 @@
-// Tests projects that the configuration hides: no page or answer names them, except in texts that people of other projects wrote.
+// Tests projects that the configuration hides: no page or response names them, except in texts written by people in other projects.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { namesAny } from '../../src/lib/named-paths.ts'
@@ -8,7 +8,7 @@ import { openHouse, pipelineWebhook, until, type House } from './house.ts'
 
 const instance = 'https://git.example.com'
 const other = 'acme/vault/keys'
-/** A hidden project that people of another project mention in their texts. */
+/** A hidden project that people in another project mention in their texts. */
 const written = 'acme/cellar/wine'
 
 const pipeline = (
@@ -22,7 +22,7 @@ const pipeline = (
     jobs: [{ name: 'build', from: 1, to: 50 }],
   })
 
-/** An event about a project, as the platform sends it now. Its texts mention a hidden project. */
+/** An event about a project, as the platform would send it now. Its texts mention a hidden project. */
 function eventOf(kind: string, project: { id: number; path: string }): string {
   const body = JSON.parse(readFileSync(new URL(`../fixtures/events/${kind}.json`, import.meta.url), 'utf8')) as Wire
   const web = `${instance}/${project.path}`
@@ -95,7 +95,7 @@ beforeAll(async () => {
   const refuse = {
     fault: { kind: 'status', status: 400, message: `too much of ${other} at /projects/acme%2Fvault%2Fkeys` },
   } as const
-  // A backend is only trusted to refuse data permanently once it has accepted something.
+  // A backend's permanent rejection of data is trusted only once the backend has accepted something.
   await house.post(pipeline(5_000, shown))
   await until(async () => house.receiver.spans.length > 0)
   house.receiver.misbehave({ ...refuse, when: ({ signal }) => signal === 'traces' })
@@ -141,7 +141,7 @@ describe('a hidden project', () => {
     },
   )
 
-  it('leaves texts that people of other projects wrote unchanged, and hides texts that belong to no project', async () => {
+  it('leaves texts by people in other projects unchanged, and hides texts that belong to no project', async () => {
     expect(await read('/pipelines/3/5001')).toContain(`See ${written}!3.`)
     expect(await read('/exports')).toContain('Not shown, because it may name projects that you do not see')
     expect(await read('/')).toContain('#20 of project 3')
@@ -166,7 +166,7 @@ describe('a hidden project', () => {
     expect(retained).toMatchObject({ pipelines: 2, total: sum, branches: [{ project: 'acme/shop' }], runners: [sum] })
   })
 
-  it('does not show dead letters of a hidden project, and does not let anyone retry them', async () => {
+  it("does not show a hidden project's dead letters, and does not let anyone retry them", async () => {
     expect(hiddenLetter).toBeGreaterThan(0)
     expect((await fetch(`${house.url}/exports/${hiddenLetter}`)).status).toBe(404)
     for (const ids of [[hiddenLetter], 'all']) {

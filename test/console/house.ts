@@ -1,4 +1,4 @@
-// Starts the whole daemon with its pages in this process, on its own ports, between a simulated platform and an OTLP receiver.
+// Starts a complete daemon with its pages in this process, on its own ports, between a simulated platform and an OTLP receiver.
 import { countFigures } from '../support/counted-figures.ts'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
@@ -27,7 +27,7 @@ export interface House {
   deliver(deliveries: readonly Delivery[]): Promise<void>
   /** Sends one webhook, which must be accepted. */
   post(body: string, event?: string): Promise<void>
-  /** Sends the webhooks of whole families of pipelines, and waits until they are exported. */
+  /** Sends the webhooks of whole pipeline families, and waits until they are exported. */
   live(scenarios: readonly [ScenarioName, ...ScenarioName[]], options?: LiveOptions): Promise<void>
   close(): Promise<void>
 }
@@ -126,7 +126,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** Sends a request with any headers. `fetch` does not allow a test to set the Host header. */
+/** Sends a request with arbitrary headers. `fetch` does not allow a test to set the Host header. */
 export async function ask(
   url: string,
   { body, method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string>; body?: string } = {},
@@ -145,7 +145,7 @@ interface WebhookJob {
   readonly name: string
   readonly stage?: string
   readonly status?: string
-  /** When the job started, in seconds after the beginning of its pipeline. `to`: when it ended; undefined while it runs. */
+  /** When the job started, in seconds after its pipeline began. `to`: when it ended; undefined while it is running. */
   readonly from?: number
   readonly to?: number | undefined
   readonly queued?: number
@@ -153,19 +153,19 @@ interface WebhookJob {
 
 export interface WebhookOptions {
   readonly id: number
-  /** When the pipeline was created, ms. */
+  /** When the pipeline was created, Unix time in ms. */
   readonly begun?: number
   /** Duration of the pipeline in seconds; undefined if it has not ended. */
   readonly took?: number | undefined
   readonly project?: { readonly id: number; readonly path: string }
   readonly jobs?: readonly WebhookJob[]
-  /** Attributes of the pipeline that are added to the default ones or replace them. */
+  /** Pipeline attributes that are added to the default ones or override them. */
   readonly attributes?: object
-  /** Further fields of the webhook's body. */
+  /** Additional fields for the webhook body. */
   readonly more?: object
 }
 
-/** The body of a webhook about a pipeline. By default it ran for `main` and passed. */
+/** The body of a webhook about a pipeline. By default it ran on `main` and passed. */
 export function pipelineWebhook({
   id,
   begun = Date.now() - 3_600_000,

@@ -21,7 +21,7 @@ describe('an HTML template', () => {
     expect(list.toString().replace(/\s/g, '')).toBe('<ul><li>1</li><li>2</li></ul>')
   })
 
-  it('shows control characters visibly, and replaces lone surrogates', () => {
+  it('makes control characters visible, and replaces lone surrogates', () => {
     expect(html`${'a\u0000b\ud800'}`.toString()).toBe('a\ufffdb\ufffd')
   })
 
@@ -53,7 +53,7 @@ it.each([
   expect(duration(ms)).toBe(text)
 })
 
-it('formats times in UTC and sizes in powers of two', () => {
+it('formats times in UTC, and sizes with powers of two', () => {
   expect(utc(Date.UTC(2026, 5, 1, 12, 0, 5))).toBe('2026-06-01 12:00:05')
   expect([size(512), size(1_536), size(300 * 2 ** 20)]).toEqual(['512 B', '1.5 KiB', '300 MiB'])
 })

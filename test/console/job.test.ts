@@ -16,7 +16,7 @@ const usual = {
   p95: 100_000,
 } as const
 
-describe('a run compared with the usual figures of its job', () => {
+describe("a run compared with its job's usual figures", () => {
   it.each([
     [
       62_000,
@@ -33,7 +33,7 @@ describe('a run compared with the usual figures of its job', () => {
     expect(againstUsual(usual, took, isOver)).toContain(description)
   })
 
-  it('says that there are too few runs of the job to compare with', () => {
+  it('reports that there are too few runs of the job for a comparison', () => {
     expect(againstUsual({ ...usual, runs: 3 }, 180_000, true)).toContain('Too few runs')
     expect(againstUsual(undefined, 180_000, true)).toContain('is not known')
   })
@@ -77,7 +77,7 @@ describe('the sections of a job', () => {
     expect(rows.map(({ label }) => label).sort()).toEqual(['s1', 's2', 's3', 's4'])
   })
 
-  it('shows how many sections of a job were omitted or moved', () => {
+  it('shows how many sections of a job were omitted, and how far their times were moved', () => {
     const sections = [section(1, { clockShift: 4_000, clock: 'marker' })]
     expect(aboutSections({ jobId: 1, start: 0, end: 100, sections, left: 1_200 })).toEqual([
       'At least 1,200 more sections are left out: at most 200 are kept for a job, and 170 of its scripts.',
@@ -88,7 +88,7 @@ describe('the sections of a job', () => {
   })
 })
 
-describe('the page of a job', () => {
+describe("a job's page", () => {
   const at = Date.parse('2026-06-01T12:00:00Z')
   const job: JobCard = {
     ...{ id: 70, kind: 'job', name: 'unit', stage: 'test', status: 'failed', allowFailure: false, retried: false },

@@ -1,4 +1,4 @@
-// Tests the waterfall of a family of pipelines: the largest pipelines that are read, and the jobs that remain with a filter.
+// Tests the waterfall of a pipeline family, with the largest pipelines that are read and with filtered jobs.
 import { expect, it } from 'vitest'
 import { observedRun } from '../../src/model/run.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
@@ -7,7 +7,7 @@ import { profiles } from '../../src/daemon/profile.ts'
 import { runCard, type RunCard } from '../../src/console/pipelines/run-card.ts'
 import { waterfallOf } from '../../src/console/waterfall/waterfall-rows.ts'
 
-/** The card of a pipeline with this number of jobs in one stage. The IDs of the jobs are consecutive, starting after 10 times the pipeline's ID. */
+/** The card of a pipeline with this number of jobs in one stage. The job IDs are consecutive, starting after 10 times the pipeline's ID. */
 function cardOf(id: number, jobs: number, stage: string): RunCard {
   const body = Buffer.from(pipelineEvent({ id, jobs }))
   const delivery = { event: 'Pipeline Hook', instance: 'https://git.example.com', body }
@@ -25,7 +25,7 @@ it('draws a family of three pipelines with 50,000 jobs each', () => {
   expect(drawn.to).toBeGreaterThan(drawn.from)
 })
 
-it('filters jobs by stage, also those that follow a job which triggered a pipeline', () => {
+it('filters jobs by stage, including those after a job that triggered a pipeline', () => {
   const child = { card: cardOf(2, 2, 'deploy'), children: [], left: 0, triggeredBy: 10 }
   const family = { card: cardOf(1, 3, 'build'), children: [child], left: 0 }
   const kept = (find: string): string[] =>

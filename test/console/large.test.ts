@@ -1,4 +1,4 @@
-// Tests pages about pipelines and names of unusual size: nothing is omitted without a notice, and every link leads to its target.
+// Tests pages about unusually large pipelines and unusually long names: nothing is omitted without a notice, and every link leads to its target.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { barriersOf, beyond, boxOf, chromiumPath, launch, openContext, showAs } from './browser.ts'
@@ -50,9 +50,9 @@ const namesIn = (page: string): Set<string> =>
   new Set([...page.matchAll(/>(job \d+)<\/a>/g)].map(([, name]) => name ?? ''))
 
 describe('the page of a pipeline with 2,000 jobs', () => {
-  it('lists all jobs of a large pipeline on the pages of its table', async () => {
+  it('lists all jobs of a large pipeline in a paginated table', async () => {
     const pages: string[] = []
-    // The pages are requested one after another, because a request that waits for seconds while others are answered is closed.
+    // The pages are requested one after another, because a request that has to wait for seconds behind others is closed.
     for (const page of [1, 2, 3, 4]) pages.push(await text(`/pipelines/3/5001?jobs=${page}`))
     expect(new Set(pages.flatMap(page => [...namesIn(page)])).size).toBe(jobs)
     for (const page of pages) expect(page).toMatch(/href="\/pipelines\/3\/5001\?jobs=4#jobs"[^>]*>1,501–2,000</)
@@ -70,12 +70,12 @@ describe('the page of a pipeline with 2,000 jobs', () => {
   })
 })
 
-describe('the jobs of a pipeline', () => {
+describe("a pipeline's jobs", () => {
   const jobsIn = (page: string): Set<string> =>
     new Set([...page.matchAll(/>((?:lint|unit) \d+)<\/a>/g)].map(([, name]) => name ?? ''))
   const shown = async (query: string): Promise<string[]> => [...jobsIn(await text(`/pipelines/3/5004?${query}`))]
 
-  it('filters jobs by a part of their name or stage, in the waterfall and in the table', async () => {
+  it('filters jobs by part of their name or stage, in the waterfall and in the table', async () => {
     expect((await shown('find=LINT%201')).sort()).toEqual(
       ['lint 1', ...Array.from({ length: 10 }, (_, at) => `lint 1${at}`)].sort(),
     )
@@ -93,7 +93,7 @@ describe('the jobs of a pipeline', () => {
     expect((await shown('show=critical')).length).toBeLessThan(20)
   })
 
-  it('keeps the filter of jobs when they are sorted', async () => {
+  it('keeps the job filter when jobs are sorted', async () => {
     expect(await text('/pipelines/3/5004?find=lint&show=slowest')).toMatch(
       /href="\/pipelines\/3\/5004\?find=lint&amp;show=slowest&amp;sort=name#jobs"/,
     )
@@ -120,16 +120,19 @@ describe.skipIf(chromiumPath === undefined)('large pipelines in a browser', () =
     await page.goto(house.url + path)
   }
 
-  it.each([1_440, 1_024])('keeps every column visible beside a long job name on a page %i pixels wide', async width => {
-    await open('/pipelines/3/5002', width)
-    const hidden = await page.evaluate(
-      `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#jobs .scroll'))`,
-    )
-    expect(hidden).toBe(0)
-    expect(await page.locator('#jobs', { hasText: longName }).count()).toBe(1)
-  })
+  it.each([1_440, 1_024])(
+    'keeps every column visible next to a long job name on a page %i pixels wide',
+    async width => {
+      await open('/pipelines/3/5002', width)
+      const hidden = await page.evaluate(
+        `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#jobs .scroll'))`,
+      )
+      expect(hidden).toBe(0)
+      expect(await page.locator('#jobs', { hasText: longName }).count()).toBe(1)
+    },
+  )
 
-  it('keeps every label of a chart within its drawing', async () => {
+  it('keeps every chart label within its drawing', async () => {
     await open('/trends?span=24h', 1_440)
     const clipped = await page.evaluate<string[]>(`[...document.querySelectorAll('.chart svg')].flatMap(svg => {
       const frame = svg.getBoundingClientRect()
@@ -145,7 +148,7 @@ describe.skipIf(chromiumPath === undefined)('large pipelines in a browser', () =
   it.each([
     [1_440, 'beside'],
     [400, 'above'],
-  ] as const)('places the labels of a waterfall on a page %i pixels wide %s its bars', async (width, where) => {
+  ] as const)('places waterfall labels on a page %i pixels wide %s the bars', async (width, where) => {
     await open('/pipelines/3/5002', width)
     interface Box {
       readonly left: number
@@ -170,7 +173,7 @@ describe.skipIf(chromiumPath === undefined)('large pipelines in a browser', () =
     expect(await page.evaluate(beyond)).toBe(0)
   })
 
-  it('shows a pipeline of 500 jobs, with its failed job, on at most five screens', async () => {
+  it('shows a pipeline of 500 jobs, including its failed job, on at most five screens', async () => {
     await open('/pipelines/3/5004', 1_440)
     expect(await page.evaluate('document.documentElement.scrollHeight / innerHeight')).toBeLessThanOrEqual(5)
     expect(await page.locator('.waterfall .row.job.warn', { hasText: 'lint 77' }).isVisible()).toBe(true)
@@ -181,7 +184,7 @@ describe.skipIf(chromiumPath === undefined)('large pipelines in a browser', () =
     expect(await barriersOf(page)).toEqual([])
   })
 
-  it('folds the passed stages of a large pipeline, and keeps the time axis visible', async () => {
+  it('collapses the passed stages of a large pipeline, and keeps the time axis visible', async () => {
     await open('/pipelines/3/5001', 1_440)
     const isOpen = await page.evaluate<boolean[]>(`[...document.querySelectorAll('.stage-rows')].map(one => one.open)`)
     expect(isOpen).toHaveLength(8)

@@ -1,4 +1,4 @@
-// Tests the declaration of a list: its rows, schema, sorting and table follow from its columns.
+// Tests the declaration of a list: its rows, schema, sorting and table are all derived from its columns.
 import { z } from 'zod'
 import { describe, expect, it } from 'vitest'
 import { drawn, listOf } from '../../src/console/layout/list.ts'
@@ -33,13 +33,13 @@ const context = { base: '/under', may: true, address: '/list?sort=age', query: n
 const names = (some: readonly { readonly name: string }[]): string => some.map(({ name }) => name).join('')
 
 describe('a list', () => {
-  it("has the fields of a list's columns in rows and in the schema, except for columns that are only drawn", () => {
+  it("includes a list's columns in rows and in the schema, except for columns that are only drawn", () => {
     expect(rows[1]).toEqual({ name: 'a', nick: undefined, at: 30, hidden: true })
     expect(Object.keys(list.shape.shape)).toEqual(['name', 'nick', 'at', 'hidden'])
     expect(list.shape.safeParse(rows[1]).success).toBe(true)
   })
 
-  it('sorts a list by its columns that have a heading, under the names of the sort parameter', () => {
+  it('sorts a list by the columns that have a heading, under their names in the sort parameter', () => {
     expect(sortBy(list.keys).unwrap().options).toEqual(['name', '-name', 'nick', '-nick', 'age', '-age'])
     expect(names(list.sorted(rows, 'age'))).toBe('acb')
     expect(names(list.sorted(rows, '-name'))).toBe('cba')

@@ -1,4 +1,4 @@
-// Tests the list of pipelines sorted by values that are not stored with the pipeline: its duration, and the ratio of its duration to the usual one.
+// Tests sorting the list of pipelines by values that are not stored with the pipeline: its duration, and the ratio of its duration to the usual one.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
@@ -27,7 +27,7 @@ const list = async (query: string): Promise<List> =>
   (await (await fetch(`${house.url}/api/pipelines?${query}`)).json()) as List
 
 describe('the sorted list of pipelines', () => {
-  it('lists the pipelines that took longest first, whatever their age', async () => {
+  it('lists the pipelines that took longest first, regardless of age', async () => {
     const all = await list('limit=200')
     const { pipelines, total, next } = await list('sort=duration&limit=200')
     const took = pipelines.map(({ spentMs = 0 }) => spentMs)
@@ -36,7 +36,7 @@ describe('the sorted list of pipelines', () => {
     expect([total, next]).toEqual([all.total, undefined])
   })
 
-  it('lists the pipelines with the highest ratio to their usual duration first, and omits those without one', async () => {
+  it('lists the pipelines with the highest ratio to their usual duration first, and omits those that have no usual duration', async () => {
     const { pipelines } = await list('sort=usual&limit=200')
     expect(pipelines.length).toBeGreaterThan(5)
     const ratios = pipelines.map(({ spentMs = 0, usual }) => spentMs / (usual?.p50 ?? NaN))
@@ -53,7 +53,7 @@ describe('the sorted list of pipelines', () => {
     expect(page).toContain('href="/pipelines?source=schedule&amp;sort=usual"')
   })
 
-  it('reports that an unknown order was ignored', async () => {
+  it('reports that an unknown sort order was ignored', async () => {
     expect(await (await fetch(`${house.url}/pipelines?sort=age`)).text()).toContain(
       '“age” is no order and was ignored.',
     )

@@ -56,7 +56,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('shows UTC if the user selects it, and also on the next page', async () => {
+  it('shows UTC if the user selects it, including on the next page', async () => {
     const page = await inZone('Asia/Kolkata', '/')
     await page.getByRole('button', { name: 'Show UTC' }).click()
     await page.goto(house.url + pageOf(listed))
@@ -70,7 +70,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it("keeps the focused, selected and opened elements when a page's content changes", async () => {
+  it("keeps elements focused, selected and open when a page's content changes", async () => {
     const family = running(92_000_001)
     const { deliveries } = family
     await house.deliver(deliveries.slice(0, 12))
@@ -87,7 +87,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
       details.open = true
       window.details = details
     }`)
-    // The pipeline's row moves down, and up again.
+    // The pipeline's row moves down, and then up again.
     for (const [from, to, job] of [
       [12, 14, 'integration tests'],
       [14, 15, 'image'],
@@ -116,7 +116,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('shows the end of a job, and requests no further updates', async () => {
+  it('shows the end of a job, and then requests no further updates', async () => {
     const family = running(96_000_001)
     await house.deliver(family.deliveries.slice(0, 12))
     const page = await inZone('UTC', pageOf(family))
@@ -133,7 +133,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('requests updates again after the time that a busy daemon names, and shows a message about it', async () => {
+  it('requests updates again after the delay that a busy daemon specifies, and shows a message about it', async () => {
     const page = await inZone('UTC', '/')
     const at: number[] = []
     await page.route(house.url + '/', async route => {
@@ -146,7 +146,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('keeps the focus on a pipeline when a newer one is inserted before it', async () => {
+  it('keeps the focus on a pipeline when a newer one is inserted above it', async () => {
     const page = await inZone('UTC', '/')
     const link = page.locator('.run a').first()
     const name = await link.getAttribute('href')
@@ -157,7 +157,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('keeps the scroll position of a page when rows are inserted above, and the scroll position of a table', async () => {
+  it("keeps the page's scroll position when rows are inserted above, and the scroll position of a table", async () => {
     const page = await inZone('UTC', '/pipelines')
     await page.setViewportSize({ width: 400, height: 400 })
     const seen = page.locator('.run a').last()
@@ -185,7 +185,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
-  it('navigates through the groups of pages by keyboard, also on narrow screens', async () => {
+  it('lets users navigate the page groups by keyboard, even on narrow screens', async () => {
     for (const width of [1_280, 400]) {
       const page = await inZone('UTC', '/')
       await page.setViewportSize({ width, height: 900 })
@@ -210,7 +210,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
       }
       expect(reached).toEqual(links)
       expect(links.length).toBeGreaterThan(10)
-      // Each group in the navigation begins below the previous one or beside it.
+      // Each navigation group begins below the previous one or next to it.
       const groups = await Promise.all([0, 1, 2, 3].map(async at => boxOf(page.locator('.nav-group').nth(at))))
       for (const [at, box] of groups.slice(1).entries()) {
         const before = groups[at]!

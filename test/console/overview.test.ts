@@ -1,4 +1,4 @@
-// Tests the counts on the overview: each says what it counts, and they do not contradict each other.
+// Tests the counts on the overview: each states what it counts, and they do not contradict each other.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { createHourWatch } from '../../src/console/overview/last-hour.ts'
@@ -7,7 +7,7 @@ import { openHouse } from './house.ts'
 import type { ExportQueueStatus } from '../../src/console/exports/columns.ts'
 import type { Flow } from '../../src/console/overview/flow.ts'
 
-it('shows on the overview that the backend refuses everything, and what is quarantined', async () => {
+it('shows on the overview that the backend rejects everything, and what is quarantined', async () => {
   const house = closeAfterTest(await openHouse())
   const post = async (token: string, event: string, body: string): Promise<number> => {
     const headers = { 'content-type': 'application/json', 'x-service-event': event, 'x-service-token': token }
@@ -32,7 +32,7 @@ it('shows on the overview that the backend refuses everything, and what is quara
   expect(later).toMatch(/Backend 0 exports delivered since the start/)
 })
 
-it('counts the deliveries of the last hour, but only those since the start', async () => {
+it('counts the deliveries of the last hour, but only those since the daemon started', async () => {
   const minute = 60_000
   const startedAt = 1_000_000 * minute
   let now = startedAt

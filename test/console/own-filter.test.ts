@@ -1,4 +1,4 @@
-// Tests the filter by the operator's own attribute, on the pages and in the JSON API: what it shows, how it is kept, and what it hides.
+// Tests filtering by the operator's own attribute, on the pages and in the JSON API: what the filter shows, how it is kept, and what it hides.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
 
@@ -19,7 +19,7 @@ afterAll(async () => house.close())
 
 const text = async (address: string): Promise<string> => (await fetch(house.url + address)).text()
 const json = async <T>(address: string): Promise<T> => JSON.parse(await text(`/api${address}`), timeless) as T
-/** Removes the time at which the answer was made. */
+/** Removes the time at which the response was created. */
 const timeless = (name: string, value: unknown): unknown => (name === 'platformNow' ? 0 : value)
 const team = 'own=shop+%26+co'
 const shop = 'brightwater/shop/'
@@ -28,7 +28,7 @@ const reason = 'No known project has the team “none”. Choose one of: data, s
 const routes = [...pages, '/tests/costly', '/trends/regressions'] as const
 
 describe("the filter by the operator's own attribute", () => {
-  it('shows the pipelines of all projects with the value, or of one of them', async () => {
+  it('shows the pipelines of all projects that have the attribute value, or of one of them', async () => {
     const own = await json<{ pipelines: unknown[] }>(`/pipelines?${team}`)
     expect(own.pipelines.length).toBeGreaterThan(1)
     expect(own).toEqual(await json(`/pipelines?project=${shop}`))
@@ -40,12 +40,12 @@ describe("the filter by the operator's own attribute", () => {
   it.each([
     ...['/cost', '/trends', '/trends?ref=main', '/trends?source=push'].map(path => [path, 'group'] as const),
     ...['/environments', '/tests', '/tests/costly', '/changes', '/timeline'].map(path => [path, 'project'] as const),
-  ])("returns the same answer from %s as the filter by the projects' %s", async (path, scope) => {
+  ])("returns the same response from %s as the filter by the projects' %s", async (path, scope) => {
     const at = async (filter: string): Promise<Record<string, unknown>> =>
       json(`${path}${path.includes('?') ? '&' : '?'}${filter}`)
     const [answer, grouped] = [await at(team), await at(`${scope}=${shop}`)]
     expect(answer.own).toBe('shop & co')
-    // Fields that only a group's answer has, or that depend on the time of the answer.
+    // Fields that only a group's response has, or that depend on the time of the response.
     const others = ['own', 'group', 'since', 'until', 'overTime', 'subgroups', 'groups', 'span', 'previous']
     const same = Object.keys(answer).filter(name => !others.includes(name))
     expect(same.map(name => [name, answer[name]])).toEqual(same.map(name => [name, grouped[name]]))
@@ -64,11 +64,11 @@ describe("the filter by the operator's own attribute", () => {
     expect(await text(`/cost?${team}`)).toContain('<h1>Cost of team shop &amp; co</h1>')
   })
 
-  it('ignores rules with branches, because the filter is about whole projects', async () => {
+  it('ignores rules for branches, because the filter is about whole projects', async () => {
     expect(await text('/pipelines')).not.toContain('<option value="platform"')
   })
 
-  it('reports that no project has a value, and lists the possible values', async () => {
+  it('reports that no project has the given value, and lists the possible values', async () => {
     for (const page of pages) expect(await text(`${page}?own=none`), page).toContain(reason.replace('&', '&amp;'))
     for (const route of routes) {
       const answer = await fetch(`${house.url}/api${route}?own=none`)
@@ -77,7 +77,7 @@ describe("the filter by the operator's own attribute", () => {
     expect(await text('/pipelines?own=')).not.toContain('No known project')
   })
 
-  it("shows no hidden project that has the filter's value", async () => {
+  it("shows no hidden project, even if it has the filter's value", async () => {
     for (const route of routes) expect(await text(`/api${route}?${team}`), route).not.toContain('brightwater/mobile')
     for (const page of pages) expect(await text(`${page}?${team}`), page).not.toContain('brightwater/mobile')
   })

@@ -69,7 +69,7 @@ async function post(who: string, form: Record<string, string>): Promise<Response
 }
 
 describe('access through a proxy that logs people in', () => {
-  it('lets in the people whom an entry names, and shows their role on every page', async () => {
+  it('lets in people who are named in an entry, and shows their role on every page', async () => {
     for (const [who, role] of [
       [operator, 'operator'],
       [viewer, 'viewer'],
@@ -80,7 +80,7 @@ describe('access through a proxy that logs people in', () => {
     }
   })
 
-  it('sends several people who open the same page each their own version of it', async () => {
+  it('sends each of several people who open the same page their own version of it', async () => {
     const headers = { 'if-none-match': '"none"' }
     const all = [operator, viewer, shopViewer, shopOperator]
     const pages = await Promise.all(all.map(async who => (await ask(who, '/pipelines', { headers })).text()))
@@ -105,7 +105,7 @@ describe('access through a proxy that logs people in', () => {
     expect((await fetch(`${house.url}/api/overview`)).status).toBe(401)
   })
 
-  it('lets in clients with the admin token, even with a header that names an unknown person', async () => {
+  it('lets in clients with the admin token, even if a header names an unknown person', async () => {
     const authorization = `Bearer ${token}`
     expect((await fetch(`${house.url}/api/overview`, { headers: { authorization } })).status).toBe(200)
     expect((await ask('nobody@other.example', '/api/overview', { headers: { authorization } })).status).toBe(200)
@@ -114,7 +114,7 @@ describe('access through a proxy that logs people in', () => {
     ).toBe(401)
   })
 
-  it('rejects a request that has the user header twice', async () => {
+  it('rejects a request that contains the user header twice', async () => {
     const { port, hostname } = new URL(house.url)
     const answer = await new Promise<string>(resolve => {
       const socket = connect(Number(port), hostname)
@@ -128,7 +128,7 @@ describe('access through a proxy that logs people in', () => {
     expect(answer).toMatch(/^HTTP\/1.1 403/)
   })
 
-  it('trusts the user header by the address of the connection, not by other headers', () => {
+  it("trusts the user header based on the connection's address, not on other headers", () => {
     const people: PeopleEntry[] = [{ who: ['*'], role: 'viewer' }]
     const identify = identifier({ header: 'x-user', proxies: ['10.1.0.0/16', 'fd00::/8', '192.0.2.7'], people })
     const from = (remoteAddress: string, ...rawHeaders: string[]): unknown =>
@@ -152,7 +152,7 @@ describe('access through a proxy that logs people in', () => {
     const open = closeAfterTest(await openHouse({}, peopleOf(`hosts: [Pipespan.example.com]`)))
     expect(await askAt(`${open.url}/login`)).toMatchObject({ status: 303, headers: { location: '/' } })
     expect((await askAt(open.url)).status).toBe(403)
-    // The hosts are the configured names of the daemon and others.
+    // The hosts are the daemon's configured names and others.
     for (const [host, status] of [
       ['pipespan.example.com:443', 200],
       ['localhost', 200],
@@ -165,9 +165,9 @@ describe('access through a proxy that logs people in', () => {
   })
 })
 
-describe('the host name of a request', () => {
+describe("a request's host name", () => {
   it.each(['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:8081', '10.0.0.1', 'x@localhost'])(
-    'refuses the host name of a web site that resolves to this machine: %j',
+    'rejects the host name of a website that resolves to this machine: %j',
     async host => {
       const headers = { host, [header]: operator, 'content-type': 'application/json' }
       for (const address of ['/', '/api/overview', '/metrics', '/exports/confirm?do=drop&which=all']) {
@@ -181,7 +181,7 @@ describe('the host name of a request', () => {
     },
   )
 
-  it('accepts loopback host names, and any host name from clients with the admin token', async () => {
+  it('accepts loopback host names from anyone, and any host name from clients with the admin token', async () => {
     for (const host of ['localhost', 'LOCALHOST:9', '127.1.2.3:80', '[::1]:8081'])
       expect((await askAt(house.url, { headers: { host, [header]: operator } })).status, host).toBe(200)
     const headers = { host: 'evil.example', [header]: operator, authorization: `Bearer ${token}` }
@@ -214,7 +214,7 @@ describe('the host name of a request', () => {
   })
 })
 
-describe('a person who may only see some projects', () => {
+describe('a person who may see only some projects', () => {
   const others = /brightwater\/(?!shop\b)\w|warehouse/
   it.each([...pageAddresses, ...answerAddresses.map(one => `/api${one}`)].filter(one => !one.endsWith('/audit')))(
     'shows a person nothing about projects that they may not see on %s',
@@ -226,7 +226,7 @@ describe('a person who may only see some projects', () => {
     },
   )
 
-  it('shows neither the state of destinations nor the errors of backends to a person who may only see some projects', async () => {
+  it('shows neither the state of destinations nor backend errors to a person who may see only some projects', async () => {
     for (const address of ['/', '/exports', '/tokens']) {
       const page = await text(shopViewer, address)
       expect(page).toContain('The state of destinations is shown to people who may see all projects.')
@@ -236,7 +236,7 @@ describe('a person who may only see some projects', () => {
     expect(await text(viewer, '/exports')).toContain('too much of brightwater/data/warehouse')
   })
 
-  it('does not let a person open a pipeline of a project that they may not see, by any address', async () => {
+  it('does not let a person open a pipeline of a project that they may not see, under any URL', async () => {
     expect((await ask(shopViewer, '/pipelines/71/901')).status).toBe(200)
     for (const address of ['/pipelines/72/902', '/api/pipelines/72/902', `/exports/${letterOf(902)}`]) {
       expect((await ask(shopViewer, address)).status, address).toBe(404)
@@ -245,7 +245,7 @@ describe('a person who may only see some projects', () => {
     expect((await ask(viewer, '/metrics')).status).toBe(200)
   })
 
-  it("lists a person's visible pipelines among many newer ones of other projects, without a cursor that reveals those", async () => {
+  it('lists the pipelines that a person may see among many newer ones of other projects, without a cursor that reveals those', async () => {
     interface List {
       pipelines: { project: string }[]
       next?: unknown
@@ -276,8 +276,8 @@ describe('a person who may only see some projects', () => {
   })
 })
 
-describe('a person with the role viewer', () => {
-  it('shows a viewer no button or form for an action on any page', async () => {
+describe('a person with the viewer role', () => {
+  it('shows a viewer no buttons or forms for actions on any page', async () => {
     const letter = String(letterOf(901))
     for (const { path } of allPages) {
       const address = path
@@ -293,7 +293,7 @@ describe('a person with the role viewer', () => {
     expect(await text(operator, '/exports')).toContain('Send all again')
   })
 
-  it('answers a viewer who tries an action with 403, without a confirmation page', async () => {
+  it('responds with 403 to a viewer who tries an action, without a confirmation page', async () => {
     for (const query of ['do=drop&which=all', 'do=retry&which=all', `do=drop&which=${letterOf(901)}`, 'do=burn']) {
       const answer = await ask(viewer, `/exports/confirm?${query}`)
       expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('Your role does not allow')])
@@ -306,8 +306,8 @@ describe('a person with the role viewer', () => {
   })
 })
 
-describe('a person with the role operator', () => {
-  it('lets an operator confirm only actions that concern projects that they may see', async () => {
+describe('a person with the operator role', () => {
+  it('lets an operator confirm only actions on projects that they may see', async () => {
     const confirm = async (who: string, which: string | number): Promise<number> =>
       (await ask(who, `/exports/confirm?do=drop&which=${which}`)).status
     for (const [who, which, status] of [
@@ -321,7 +321,7 @@ describe('a person with the role operator', () => {
     expect((await post(shopOperator, { do: 'now' })).status).toBe(403)
   })
 
-  it('lets an operator who may only see some projects act only on these, not on all projects together', async () => {
+  it('lets an operator who may see only some projects act only on these, not on all projects together', async () => {
     expect((await act(shopOperator, '/api/exports/try', {})).status).toBe(403)
     expect(await (await act(shopOperator, '/api/dead-letters/drop', { ids: [letterOf(902)] })).json()).toEqual({
       count: 0,
@@ -330,7 +330,7 @@ describe('a person with the role operator', () => {
     expect((await house.daemon.store.outbox.deadLetters(5)).map(({ pipelineId }) => pipelineId)).toEqual([902])
   })
 
-  it('exports an event for each action of an operator', async () => {
+  it('exports an event for each operator action', async () => {
     expect(await (await act(operator, '/api/dead-letters/retry', { ids: 'all' })).json()).toEqual({ count: 1 })
     const actions = (): object[] =>
       house.receiver.logs

@@ -1,4 +1,4 @@
-// Tests the whole daemon with a platform that fails: the overview shows the problem while it lasts.
+// Tests a complete daemon with a platform that fails: the overview shows the problem for as long as it lasts.
 import { hooksOf } from '../support/rest-hooks.ts'
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -30,7 +30,7 @@ async function open(): Promise<void> {
 
 const overview = async (): Promise<string> => (await fetch(`${house.url}/`)).text()
 
-it('shows the platform as connected only after it has answered, and not while it fails', async () => {
+it('shows the platform as connected only once it has responded, and not while it is failing', async () => {
   const badge = async (): Promise<string> =>
     ((await overview()).split('<strong>Platform API</strong>')[1] ?? '').replace(/<[^>]+>/g, ' ').slice(0, 200)
   platform.misbehave = () => restFaults.wrongToken()

@@ -1,4 +1,4 @@
-// Stores sections and tests of a job as if its log and its report had been read, for tests of the pages that show them.
+// Stores a job's sections and tests as if its log and its report had been read, for tests of the pages that show them.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { insideChunks } from '../../src/model/inside-chunks.ts'
@@ -6,7 +6,7 @@ import type { InsideJob, JobInside, Section } from '../../src/model/inside.ts'
 import type { JobTests } from '../../src/model/job-tests.ts'
 import type { Store } from '../../src/core/store/ports/store.ts'
 
-/** A section of a job. Its start and end are shares of the job's duration. */
+/** A section of a job. Its start and end are fractions of the job's duration. */
 export type SectionPlan = Pick<Section, 'ordinal' | 'parent' | 'name' | 'title' | 'kind' | 'failed'> & {
   readonly from: number
   readonly to: number
@@ -19,7 +19,7 @@ export const sampleSections: readonly SectionPlan[] = [
   { ordinal: 7, parent: 2, name: 'unit', kind: 'custom', from: 0.4, to: 0.9, failed: true },
 ]
 
-/** Stores sections of the first failed job that ran. Returns the path of the job's page. */
+/** Stores sections for the first failed job that ran. Returns the path of the job's page. */
 export async function withSections(store: Store, plans: readonly SectionPlan[]): Promise<string> {
   return withInside(store, job => {
     const at = (share: number): number => job.start + share * (job.end - job.start)
@@ -32,7 +32,7 @@ export async function withSections(store: Store, plans: readonly SectionPlan[]):
 }
 
 /**
- * Stores a test report of that job in two parts, and the test history of this report and of another one that passed. Returns the path of the job's
+ * Stores a test report for that job in two parts, and the test history of this report and of another one that passed. Returns the path of the job's
  * page.
  */
 export async function withTests(store: Store): Promise<string> {

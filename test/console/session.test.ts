@@ -1,4 +1,4 @@
-// Tests sessions in real stores: any replica can end the session of a cookie.
+// Tests sessions in real stores: any replica can end the session for a cookie.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { createSessions, sessionLife, type Sessions } from '../../src/console/access/session.ts'
@@ -20,9 +20,9 @@ beforeEach(() => {
   store = closeAfterTest(openSqlite(':memory:', { now: () => now, maxSize: 1e9 }))
 })
 
-describe('a session of the console', () => {
+describe('a console session', () => {
   it.each(['sqlite', 'postgres'])(
-    'accepts a session on every replica, and on none after its logout, on %s',
+    'accepts a session on every replica, and on none after it was logged out, on %s',
     async kind => {
       const url = kind === 'sqlite' ? undefined : await newDatabase()
       const open = async (): Promise<Store> =>
@@ -49,7 +49,7 @@ describe('a session of the console', () => {
     expect(await replica().find(token, cookie)).toBeUndefined()
   })
 
-  it('does not extend a session if the clock was ahead at its start, or if its cookie is changed', async () => {
+  it('rejects a session that began while the clock was ahead, and a cookie whose expiry was changed', async () => {
     const cookie = replica().begin(token)
     now -= 90 * 24 * 3_600_000
     expect(await replica().find(token, cookie)).toBeUndefined()
@@ -57,7 +57,7 @@ describe('a session of the console', () => {
     expect(await replica().find(token, [id, Number(until) + 1, signature].join('.'))).toBeUndefined()
   })
 
-  it('stores nothing about a session with which a page could be opened, and deletes what it stores after a while', async () => {
+  it('stores nothing about a session that would grant access, and deletes what it stores after a while', async () => {
     const end = async (): Promise<string> => {
       const cookie = replica().begin(token)
       await replica().end(token, (await replica().find(token, cookie))!)
@@ -71,7 +71,7 @@ describe('a session of the console', () => {
     expect(await store.repositories.sessions.all()).toHaveLength(1)
   })
 
-  it('begins a session while the store refuses writes', async () => {
+  it('starts a session even while the store rejects writes', async () => {
     const refuse = async (): Promise<never> => Promise.reject(new StoreError('The disk is full.', 'Free some.'))
     const full = replica({ ...store.repositories.sessions, put: refuse, prune: refuse })
     const found = await full.find(token, full.begin(token))
@@ -79,7 +79,7 @@ describe('a session of the console', () => {
     await full.end(token, found!)
   })
 
-  it('keeps a session ended on the replica of its logout while the store refuses writes', async () => {
+  it('keeps a session ended on the replica where it was logged out while the store rejects writes', async () => {
     const refuse = async (): Promise<never> => Promise.reject(new StoreError('The disk is full.', 'Free some.'))
     const full = replica({ ...store.repositories.sessions, put: refuse, prune: refuse })
     const cookie = full.begin(token)
@@ -87,7 +87,7 @@ describe('a session of the console', () => {
     expect(await full.find(token, cookie)).toBeUndefined()
   })
 
-  it('keeps a session ended if other users log out while the clock is 13 hours ahead', async () => {
+  it('keeps a session ended even if other users log out while the clock is 13 hours ahead', async () => {
     const cookie = replica().begin(token)
     await replica().end(token, (await replica().find(token, cookie))!)
     now += 13 * 3_600_000

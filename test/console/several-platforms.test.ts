@@ -1,5 +1,5 @@
-// Tests the whole daemon with two platforms, one of which refuses a token. The pages show which token it is, what it is used for, and that the others
-// work.
+// Tests a complete daemon with two platforms, one of which rejects a token. The pages show which token it is, what it is used for, and that the
+// others work.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext } from './browser.ts'
 import { openHouse, type House } from './house.ts'
@@ -35,7 +35,7 @@ afterAll(async () => {
   await Promise.all(platforms.map(async one => one.close()))
 })
 
-it('names the refused token on the overview and as JSON', async () => {
+it('names the rejected token on the overview and in JSON', async () => {
   const overview = async (): Promise<string> => (await fetch(`${house.url}/`)).text()
   await expect.poll(overview).toContain('cloud/brightwater/shop: The platform does not accept the token')
   const { flow } = (await (await fetch(`${house.url}/api/sources`)).json()) as {

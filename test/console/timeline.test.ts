@@ -1,4 +1,4 @@
-// Tests the timeline and its JSON: changes in their order, by kind and project, and without anything hidden.
+// Tests the timeline and its JSON: changes in order, by kind and project, with nothing hidden being revealed.
 import { z } from 'zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext, showAs, defaultLooks } from './browser.ts'
@@ -110,7 +110,7 @@ describe('the timeline', () => {
     await open.close()
   })
 
-  it('links other pages to the timeline, and states how long changes are stored', async () => {
+  it('links to the timeline from other pages, and states how long changes are kept', async () => {
     const page = await (await fetch(`${house.url}/timeline?kind=flag`, bearer)).text()
     expect(page).toContain('PIPESPAN_RETENTION')
     expect(page).toMatch(/value="flag"\s+checked/)

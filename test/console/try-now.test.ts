@@ -1,4 +1,4 @@
-// Tests the action "Try now": when a backend works again, pending exports are sent at once. The action works on the pages and in the API, but not
+// Tests the "Try now" action: when a backend works again, pending exports are sent at once. The action works on the pages and in the API, but not
 // from another site.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { generatePipeline } from '../support/generate.ts'
@@ -13,7 +13,7 @@ afterAll(async () => house.close())
 const read = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
 const queueOf = async () => (await house.daemon.exporter.status())[0]
 
-/** Makes the backend refuse a pipeline with a Retry-After of an hour. */
+/** Makes the backend reject a pipeline with a Retry-After of an hour. */
 async function goesDown(seed: number, id: number): Promise<void> {
   const headers = { 'retry-after': '3600' }
   house.receiver.misbehave({ fault: { kind: 'status', status: 503, headers, message: 'out of service' } })
@@ -56,7 +56,7 @@ it('sends pending exports at once when the user clicks "Try now" and the backend
   expect(said).not.toContain('Try now</button>')
 })
 
-it('retries one destination by the API, and trips the circuit breaker again if the backend is still down', async () => {
+it('retries one destination via the API, and trips the circuit breaker again if the backend is still down', async () => {
   await goesDown(6, 93_000_001)
   const ask = async (body: object): Promise<unknown> => {
     const headers = { 'content-type': 'application/json' }

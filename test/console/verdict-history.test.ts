@@ -1,4 +1,5 @@
-// Tests verdicts over a history of pipelines with random durations: the parts in each sentence add up to the difference, on every page and in JSON.
+// Tests verdicts over a history of pipelines with random durations: the parts named in each sentence add up to the difference, on every page and in
+// JSON.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse, pipelineWebhook, until, type House } from './house.ts'
@@ -49,7 +50,7 @@ interface Detail {
   }
 }
 
-it('explains every difference from the usual duration to within a tenth, by comparison with a run that the page names', async () => {
+it('explains every deviation from the usual duration to within a tenth, by comparison with a run that the page names', async () => {
   const details = new Map<number, Detail>()
   for (let id = 1; id <= count; id += 1) {
     details.set(id, (await (await fetch(`${house.url}/api/pipelines/3/${id}`)).json()) as Detail)

@@ -7,7 +7,7 @@ import { minRuns } from '../../src/console/pipelines/usual.ts'
 interface Job {
   readonly name: string
   readonly status?: string
-  /** When the job started, in seconds after the beginning of its pipeline. */
+  /** When the job started, in seconds after its pipeline began. */
   readonly from: number
   readonly to: number
 }
@@ -76,7 +76,7 @@ it('reports that a pipeline and its jobs took as long as usual', async () => {
   expect(await page('3/jobs/300')).toContain('<p class="verdict">As usual.</p>')
 })
 
-it('names the job in which a pipeline failed, and gives no verdict for a running pipeline', async () => {
+it('names the job that made a pipeline fail, and gives no verdict for a running pipeline', async () => {
   expect((await detail(String(last + 2))).verdict).toBeUndefined()
   expect(await page(String(last + 2))).not.toContain('class="verdict"')
   expect((await detail(String(last + 1))).verdict?.sentence).toBe('failed in unit tests after 1 m 45 s')

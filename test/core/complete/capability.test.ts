@@ -1,4 +1,4 @@
-// Tests how an endpoint is remembered that the platform refuses in one project after another, on both databases.
+// Tests how the store records that the platform refuses an endpoint for one project after another, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createCapabilities, type Asked } from '../../../src/core/complete/capability.ts'
@@ -20,7 +20,7 @@ describe.each(bothDatabases())('an endpoint that the platform refuses, on %s', (
     store = await here.open()
   })
 
-  it('still requests a refused endpoint for other projects after four refusals, and for no project for a day after five', async () => {
+  it('still requests a refused endpoint for other projects after four refusals, and for no project for a day after the fifth', async () => {
     const capabilities = createCapabilities(store.repositories.refusedEndpoints, instance)
     const of = (project: number): Asked => ({ what: 'log', project, path: `acme/p${project}` })
     /** The projects for which the endpoint is still requested. */

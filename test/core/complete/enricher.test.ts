@@ -16,7 +16,7 @@ function asked(world: PolledWorld): string[] {
 const jobsAndBridges = ['/projects/:id/pipelines/:id/jobs', '/projects/:id/pipelines/:id/bridges']
 
 describe('a pipeline observed by webhook', () => {
-  it('sends one request for the jobs and one for the bridges of a pipeline, which include retried attempts', async () => {
+  it("sends one request for a pipeline's jobs and one for its bridges, both including retried attempts", async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     const pipeline = begin(world, 'flakyRunner')
     await world.pass(hour)
@@ -29,14 +29,14 @@ describe('a pipeline observed by webhook', () => {
     )
   })
 
-  it('requests only the jobs of a pipeline if the payload contains its bridges', async () => {
+  it("requests only a pipeline's jobs if the payload contains its bridges", async () => {
     await using world = await openPolledWorld({ hook: () => true, newest: true })
     begin(world, 'branch')
     await world.pass(hour)
     expect(asked(world)).toEqual(jobsAndBridges.slice(0, 1))
   })
 
-  it('takes the kind of a merge request pipeline from its jobs, without another request', async () => {
+  it('derives the kind of a merge request pipeline from its jobs, without another request', async () => {
     await using world = await openPolledWorld({ hook: () => true, newest: true })
     begin(world, 'mergeRequest')
     await world.pass(hour)
@@ -55,7 +55,7 @@ describe('a pipeline observed by webhook', () => {
     expect(chunk?.pipeline.facts.yamlErrors).toBe('jobs:unit tests config contains unknown keys: scrpt')
   })
 
-  it('exports a pipeline after the settle delay, which requests do not lengthen', async () => {
+  it('exports a pipeline after the settle delay, which requests do not extend', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     const pipeline = begin(world, 'branch')
     while (pipeline.finishedAt === undefined) await world.pass(second, second)
@@ -63,7 +63,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toHaveLength(1)
   })
 
-  it('sends no request about a pipeline if no token is configured', async () => {
+  it('sends no requests about a pipeline if no token is configured', async () => {
     await using world = await openPolledWorld({ hook: () => true, enrich: false })
     begin(world, 'branch')
     await world.pass(hour)
@@ -71,7 +71,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toHaveLength(1)
   })
 
-  it('exports a pipeline with the known facts if the platform does not answer by the deadline; the rest is a supplement', async () => {
+  it('exports a pipeline with the known facts if the platform does not respond by the deadline, and the rest as a supplement', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     world.api.misbehave = () => restFaults.broken()
     const pipeline = begin(world, 'flakyRunner')
@@ -89,7 +89,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('exports a deleted pipeline with the known facts, after one request for its jobs and one for itself', async () => {
+  it('exports a deleted pipeline with the known facts, after one request for its jobs and one for the pipeline itself', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = ({ path }) => (path.includes('/pipelines/') ? restFaults.notFound('Pipeline') : undefined)
     const pipeline = begin(world, 'branch')
@@ -113,7 +113,7 @@ describe('a pipeline observed by webhook', () => {
 })
 
 describe('a pipeline known only from its jobs', () => {
-  it('completes a pipeline that is known only from its jobs by REST requests, and observes it until its end', async () => {
+  it('completes a pipeline that is known only from its jobs via REST, and observes it until it ends', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'job' })
     const pipeline = begin(world, 'branch')
     await world.pass(hour)
@@ -125,7 +125,7 @@ describe('a pipeline known only from its jobs', () => {
 
 describe('a family of pipelines', () => {
   it.each([[false], [true]])(
-    'exports a family of three levels as one trace if it is observed by webhook (newest platform: %s)',
+    'exports a family of three levels observed by webhook as one trace (newest platform: %s)',
     async newest => {
       await using world = await openPolledWorld({ hook: () => true, newest })
       const root = begin(world, 'family')

@@ -91,22 +91,22 @@ it('starts other items in place of slow ones, up to a limit', async () => {
   }
 })
 
-it('starts an item again at once if it becomes due during its turn, without waiting for its lease', async () => {
+it('restarts an item at once if it becomes due during its turn, without waiting for its lease to expire', async () => {
   expect(await turnsOf(true)).toEqual(['first', 'first', 'next'])
 })
 
-it('does not start an item again that its turn removed from the queue, even if it was leased again meanwhile', async () => {
+it('does not restart an item that its turn removed from the queue, even if it was leased again meanwhile', async () => {
   expect(await turnsOf(false)).toEqual(['first', 'next'])
 })
 
-describe('the work lanes of tokens', () => {
+describe("the tokens' work lanes", () => {
   const instance = 'https://git.example.com'
   const tokens = [[], ['team']].map((groups, index) => ({
     name: groups[0] ?? 'rest',
     territory: territoriesOf(instance, [[], ['team']])[index]!,
   }))
 
-  it("leaves places for the items of other tokens, and pauses each token's lane independently", async () => {
+  it("reserves places for the items of other tokens, and pauses each token's lane independently", async () => {
     let now = 0
     const clock = { now: () => now, sleep: async (ms: number) => systemClock.sleep(ms) }
     const lanes = tokenLanes(tokens, (path: string) => ({ instance, path }), clock)
@@ -141,7 +141,7 @@ describe('the work lanes of tokens', () => {
     work.start()
     try {
       await expect.poll(() => begun).toEqual(['team/1', 'team/2', 'other/1', 'other/2'])
-      // After a lease without items the queue is read again after a second. The lane's pause begins just before that and lasts longer.
+      // After a lease attempt that finds no items, the queue is read again after a second. The lane's pause begins just before that and lasts longer.
       now = 999
       ends.resolve(undefined)
       await expect

@@ -1,4 +1,4 @@
-// Tests a token that may read pipelines but not their jobs or bridges, and a platform that fails only for these.
+// Tests a token that may read pipelines but not their jobs or bridges, and a platform that fails only for those.
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { restFaults, restJson } from '../../support/rest-faults.ts'
@@ -31,7 +31,7 @@ function warnings(world: PolledWorld): string[] {
 describe.each([
   [403, () => restFaults.missingRole(), 2],
   [404, () => restFaults.notFound('Not Found'), 4],
-] as const)('a polled pipeline whose jobs and bridges are answered with %s', (status, refusal, requests) => {
+] as const)('a polled pipeline whose jobs and bridges get a %s response', (status, refusal, requests) => {
   it('exports a pipeline with its final status, without jobs and marked as incomplete, and logs the missing permission once', async () => {
     await using world = await openPolledWorld(polled)
     world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? refusal() : undefined)
@@ -62,7 +62,7 @@ describe('a project whose details are refused', () => {
     expect(await world.sent()).toHaveLength(40)
     const { itself, jobs, bridges } = asked(world)
     expect(itself).toBe(40)
-    // Eight pipelines are requested at the same time, so requests that are in progress at the third refusal are refused too.
+    // Eight pipelines are requested concurrently, so requests that are in flight at the third refusal are refused, too.
     expect(jobs).toBeLessThanOrEqual(10)
     expect(bridges).toBeLessThanOrEqual(10)
     expect(warnings(world)).toHaveLength(2)
@@ -96,7 +96,7 @@ describe('a project whose details are refused', () => {
     expect(detailsIn(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
   })
 
-  it('exports the pipelines and jobs that webhooks reported at once, marked as incomplete', async () => {
+  it('exports at once, marked as incomplete, the pipelines and jobs that webhooks reported', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? restFaults.missingRole() : undefined)
     const [pipeline] = begin(world)
@@ -118,15 +118,15 @@ describe('a project whose details are refused', () => {
   })
 })
 
-describe('a platform that fails only for the details of pipelines', () => {
-  it('still reads the traceparent if the platform answers for the variables after a failure', async () => {
+describe('a platform that fails only for pipeline details', () => {
+  it('still reads the traceparent if the platform serves the variables after a failure', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     const variables = [{ key: 'TRACEPARENT', value: `00-${traceId}-b7ad6b7169203331-01` }]
     await using world = await openPolledWorld({ ...polled, traceparent: true })
     let failures = 0
     world.api.misbehave = ({ path }) => {
       if (!path.endsWith('/variables')) return undefined
-      // The first request and its repetition both fail.
+      // The first request and its retry both fail.
       if (failures++ < 2) return restFaults.broken()
       return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(variables) }
     }
@@ -142,7 +142,7 @@ describe('a platform that fails only for the details of pipelines', () => {
     while (pipeline?.finishedAt === undefined) await world.pass(second, second)
     await world.pass(100 * second)
     expect(await world.sent()).toEqual([])
-    // The next round of the poller may begin a minute later.
+    // The poller's next round may begin a minute later.
     await world.pass(2 * minute)
     expect(detailsIn(await world.sent())).toEqual([{ hasJobs: false, isMarked: true }])
     world.api.misbehave = () => undefined
@@ -160,10 +160,10 @@ const refusals = [
   ['an answer without a status', () => restJson({ id: 7 })],
 ] as const
 
-describe.each(refusals)('a listed pipeline whose own endpoint is answered with %s', (_, refusal) => {
+describe.each(refusals)('a listed pipeline whose own endpoint responds with %s', (_, refusal) => {
   const itself = /pipelines\/\d+/
 
-  it('exports a listed pipeline completely if its endpoint answers by the deadline', async () => {
+  it('exports a listed pipeline completely if its endpoint responds by the deadline', async () => {
     await using world = await openPolledWorld(polled)
     let refused = 0
     world.api.misbehave = ({ path }) => (itself.test(path) && refused++ === 0 ? refusal() : undefined)
@@ -174,12 +174,12 @@ describe.each(refusals)('a listed pipeline whose own endpoint is answered with %
     expect(detailsIn(sent)).toEqual([{ hasJobs: true, isMarked: false }])
   })
 
-  it('exports a listed pipeline with the facts of the list by the deadline, marked as incomplete, and its jobs as a supplement', async () => {
+  it('exports a listed pipeline with the facts from the list by the deadline, marked as incomplete, and its jobs as a supplement', async () => {
     await using world = await openPolledWorld(polled)
     world.api.misbehave = ({ path }) => (itself.test(path) ? refusal() : undefined)
     const [pipeline] = begin(world)
     while (pipeline?.finishedAt === undefined) await world.pass(5 * second)
-    // The time of one round of the poller and two more minutes.
+    // One poller round plus two minutes.
     await world.pass(4 * minute)
     const sent = await world.sent()
     const { status, ref, sha, createdAt } = pipeline
@@ -205,7 +205,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint is answered with %
     expect((await world.sent()).map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
   })
 
-  it('exports a listed pipeline with its final status if webhooks only reported its start', async () => {
+  it('exports a listed pipeline with its final status if webhooks reported only its start', async () => {
     const isStart = /"status":"(created|pending|running)"/
     await using world = await openPolledWorld({
       ...polled,
@@ -219,7 +219,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint is answered with %
 })
 
 describe('a listed pipeline whose own endpoint fails', () => {
-  it('exports a listed pipeline with the facts of the list after a while if only its own endpoint fails', async () => {
+  it('exports a listed pipeline with the facts from the list after a while if only its own endpoint fails', async () => {
     await using world = await openPolledWorld(polled)
     const [bad, good] = begin(world, 2)
     world.api.misbehave = ({ path }) => (path.endsWith(`/${bad?.id}`) ? restFaults.broken() : undefined)
@@ -232,7 +232,7 @@ describe('a listed pipeline whose own endpoint fails', () => {
     ])
   })
 
-  it('exports a listed pipeline completely after an outage of all endpoints for an hour', async () => {
+  it('exports a listed pipeline completely after all endpoints were down for an hour', async () => {
     await using world = await openPolledWorld(polled)
     const [pipeline] = begin(world)
     while (pipeline?.finishedAt === undefined) await world.pass(5 * second)

@@ -1,4 +1,4 @@
-// Tests facts of a pipeline that rules for attributes use and no webhook reported: the labels of its merge request, and its variables.
+// Tests facts about a pipeline that attribute rules use and no webhook reported: the labels of its merge request, and its variables.
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
@@ -37,7 +37,7 @@ describe("a merge request's labels", () => {
     expect(askedFor(world)).toBe(0)
   })
 
-  it("also requests a merge request's labels after a webhook reported the end of the pipeline", async () => {
+  it("requests a merge request's labels even after a webhook reported the end of the pipeline", async () => {
     await using world = await openPolledWorld({ hook: () => true, newest: true, wanted })
     world.lifecycle.create(scenarios.mergeRequest(new Random(3)))
     await world.pass(hour)
@@ -54,7 +54,7 @@ describe("a merge request's labels", () => {
   })
 })
 
-describe('the variables of a pipeline', () => {
+describe("a pipeline's variables", () => {
   const variables = [
     { key: 'DEPLOY_KEY', value: 'planted-value' },
     { key: 'TEAM', value: 'payments' },
@@ -69,7 +69,7 @@ describe('the variables of a pipeline', () => {
     const sent = await world.sent()
     expect(sent.map(({ pipeline }) => pipeline.facts.variables)).toEqual([{ TEAM: 'payments' }])
     expect(JSON.stringify(sent)).not.toContain('planted')
-    // The variables are requested once, also for the traceparent.
+    // The variables are requested only once, although the traceparent needs them, too.
     expect(asked(world)).toBe(1)
   })
 

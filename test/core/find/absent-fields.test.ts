@@ -1,4 +1,5 @@
-// Tests fields that the platform's lists may lack, because the platform is older or newer than its documentation. Each field is removed in turn.
+// Tests fields that may be missing from the platform's lists, because the platform is older or newer than its documentation. Each field is removed in
+// turn.
 import { describe, expect, it } from 'vitest'
 import { minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
@@ -6,7 +7,7 @@ import { restJson } from '../../support/rest-faults.ts'
 import { scenarios } from '../../../src/simulator/platform/scenarios.ts'
 import type { RestReply } from '../../../src/simulator/platform/rest-replies.ts'
 
-/** Removes fields from the answers for these paths. */
+/** Removes fields from the responses for these paths. */
 function without(world: PolledWorld, paths: RegExp, ...fields: readonly string[]): void {
   world.api.misbehave = ({ path }, real) => {
     const reply = real()
@@ -41,8 +42,8 @@ const polls = {
   "the token's own pipelines": { poll: { ownPipelines: true } },
 }
 
-describe.each(Object.entries(polls))('a list of pipelines of %s', (_, options) => {
-  it.each(listFields)("exports the pipelines of a list without the field %s, or logs the field's name", async field => {
+describe.each(Object.entries(polls))('a pipeline list polled for %s', (_, options) => {
+  it.each(listFields)("exports the pipelines in a list without the field %s, or logs the field's name", async field => {
     await using world = await openPolledWorld(options)
     without(world, /\/pipelines$/, field)
     const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
@@ -51,14 +52,14 @@ describe.each(Object.entries(polls))('a list of pipelines of %s', (_, options) =
     const sent = await world.sent()
     if (sent.length === 0) expect(logs(world)).toMatch(new RegExp(`no usable ${field} .*/pipelines`))
     else expect(sent.map(({ pipeline: { facts } }) => facts.status)).toEqual([pipeline.status])
-    // A pipeline is dropped only if it lacks a field that cannot be replaced by other data.
+    // A pipeline is dropped only if it lacks a field that other data cannot replace.
     const needed = 'ownPipelines' in options.poll ? [] : ['id', 'status']
     if (!('ownPipelines' in options.poll)) expect(sent.length === 0).toBe(needed.includes(field))
   })
 })
 
-describe('a list of pipelines from a platform before 13.6', () => {
-  it('takes the project from the request, also for pipelines that were found while they were running', async () => {
+describe('a pipeline list from a platform before 13.6', () => {
+  it('takes the project from the request, even for pipelines that were found while they were running', async () => {
     await using world = await openPolledWorld({ poll: { ...byPath.poll, running: true } })
     without(world, /\/pipelines(\/\d+)?$/, 'project_id', 'updated_at')
     const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
@@ -72,7 +73,7 @@ describe('a list of pipelines from a platform before 13.6', () => {
     expect(logs(world)).toContain('have no updated_at (GET /projects/brightwater%2Fdata%2Freports/pipelines)')
   })
 
-  it('finds child pipelines from a list without project IDs', async () => {
+  it('finds child pipelines in a list without project IDs', async () => {
     await using world = await openPolledWorld({ poll: { projects: ['320', '301', '310', '311'] } })
     without(world, /\/pipelines$/, 'project_id', 'updated_at')
     world.lifecycle.create(scenarios.family(new Random(3)))
@@ -90,18 +91,15 @@ describe.each([
   ['a pipeline', /\/pipelines\/\d+$/, pipelineFields],
   ['jobs', /\/jobs$/, jobFields],
   ['bridges', /\/bridges$/, jobFields],
-] as const)('an answer about %s that lacks a field', (_, paths, fields) => {
-  it.each(fields)(
-    'exports a pipeline from an answer without the field %s, and logs the data that it lacks',
-    async field => {
-      await using world = await openPolledWorld(byPath)
-      without(world, paths, field)
-      const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
-      await world.pass(15 * minute, 30_000)
-      const [chunk] = await world.sent()
-      expect(chunk?.pipeline.facts.status).toBe(pipeline.status)
-      const lacks = chunk?.jobs.length !== pipeline.jobs.length || chunk.pipeline.lacksDetails === true
-      if (lacks) expect(logs(world)).toContain(field)
-    },
-  )
+] as const)('a response about %s that lacks a field', (_, paths, fields) => {
+  it.each(fields)('exports a pipeline from a response without the field %s, and logs what is missing', async field => {
+    await using world = await openPolledWorld(byPath)
+    without(world, paths, field)
+    const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(15 * minute, 30_000)
+    const [chunk] = await world.sent()
+    expect(chunk?.pipeline.facts.status).toBe(pipeline.status)
+    const lacks = chunk?.jobs.length !== pipeline.jobs.length || chunk.pipeline.lacksDetails === true
+    if (lacks) expect(logs(world)).toContain(field)
+  })
 })

@@ -1,4 +1,4 @@
-// Tests whether a pipeline in a list has news if its status is the known one.
+// Tests whether a listed pipeline counts as changed although its status is already known.
 import { describe, expect, it } from 'vitest'
 import { observedRun, mergeRun, type Run } from '../../../src/model/run.ts'
 import { isNew } from '../../../src/core/find/discovered-run.ts'
@@ -34,20 +34,20 @@ function isNewsAfter(known: Run, updatedAt: number, endedAt?: number): boolean {
   return isNew({ run: known, timing: { changedAt: 0, endedAt }, firstSeenBy: {} }, item)
 }
 
-describe('a pipeline with the known status in a list', () => {
-  it('reports news of a listed pipeline if the platform changed it after the last answer about it, even by a millisecond', () => {
+describe('a listed pipeline with a known status', () => {
+  it('counts a listed pipeline as changed if the platform changed it after the last response about it, even by a millisecond', () => {
     const known = mergeRun(observedRun(byWebhook), observedRun(byRest(ended + 30)))
     expect(isNewsAfter(known, ended + 30)).toBe(false)
     expect(isNewsAfter(known, ended + 31)).toBe(true)
     expect(isNewsAfter(known, ended + 3_000)).toBe(true)
   })
 
-  it('also reports news of a listed pipeline while its known end waits for its export', () => {
+  it('also counts a listed pipeline as changed while its known end waits to be exported', () => {
     expect(isNewsAfter(observedRun(byRest(ended)), ended + 3_000, 1)).toBe(true)
     expect(isNewsAfter(observedRun(byRest(ended)), ended, 1)).toBe(false)
   })
 
-  it('reports no news of a listed pipeline if a webhook reported the same end, truncated to its second', () => {
+  it('counts a listed pipeline as unchanged if a webhook reported the same end, truncated to the second', () => {
     const known = observedRun(byWebhook)
     expect(isNewsAfter(known, ended)).toBe(false)
     expect(isNewsAfter(known, ended + 1_000)).toBe(false)

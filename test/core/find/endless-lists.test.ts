@@ -27,11 +27,11 @@ const warnings = ({ logged }: Pick<PolledWorld, 'logged'>): string[] =>
 
 const isoAt = (at: number): string => new Date(at).toISOString()
 
-describe('a pipeline whose list of jobs or bridges is endless', () => {
+describe('a pipeline with an endless list of jobs or bridges', () => {
   const project = 'brightwater/data/reports'
 
   it.each(['jobs', 'bridges'] as const)(
-    'exports a pipeline with the %s that were read of an endless list, marked as incomplete',
+    'exports a pipeline with the %s that were read from an endless list, marked as incomplete',
     async list => {
       await using world = await openPolledWorld({ poll: { projects: [project] } })
       const item = (id: number) => ({
@@ -54,7 +54,7 @@ describe('a pipeline whose list of jobs or bridges is endless', () => {
     },
   )
 
-  it('also marks a pipeline with an endless list as incomplete if its parent is found later', async () => {
+  it('marks a pipeline with an endless list as incomplete even if its parent is found later', async () => {
     await using world = await openPolledWorld({ poll: { groups: ['brightwater'] } })
     world.lifecycle.create(scenarios.family(new Random(1)))
     for (const { project: one } of world.lifecycle.state.pipelines.values()) world.api.activity.set(one.id, world.now())
@@ -70,7 +70,7 @@ describe('a pipeline whose list of jobs or bridges is endless', () => {
 })
 
 describe('the poller', () => {
-  it('reads 500 pages of a project with endless changes, then other projects, and continues in the next round', async () => {
+  it('reads 500 pages of a project with endless changes, then other projects, and resumes it in the next round', async () => {
     await using world = await openPolledWorld({
       poll: { projects: ['brightwater/data/reports', 'brightwater/shop/storefront'], lookback: hour },
       perMinute: 100_000,

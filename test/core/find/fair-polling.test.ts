@@ -29,7 +29,7 @@ interface Delays {
   readonly ended: number[]
 }
 
-/** Starts a pipeline of three minutes in each of ten quiet groups in every round, and returns how long they took to be found. */
+/** In every round, starts a three-minute pipeline in each of ten quiet groups. Returns how long it took to find them. */
 async function delaysOf(world: PolledWorld, quietOnes: readonly SimProject[], rounds: number): Promise<Delays> {
   const waiting = new Map<number, { project: number; since: number }>()
   const running = new Map<number, { project: number; since?: number }>()
@@ -58,23 +58,23 @@ async function delaysOf(world: PolledWorld, quietOnes: readonly SimProject[], ro
   return { ...delays, ended: [...delays.ended, ...left] }
 }
 
-/** The pipelines of a project that the poller has stored as active; undefined if it has found no pipeline in the project. */
+/** The pipelines in a project that the poller has stored as active; undefined if it has found none. */
 async function activeIn(world: PolledWorld, project: number): Promise<readonly number[] | undefined> {
   const known = await world.store.repositories.polledProjects.get({ instance: world.api.url, project })
   return known?.active.map(([id]) => id)
 }
 
-describe('one busy group beside 499 quiet groups', () => {
+describe('one busy group among 499 quiet groups', () => {
   it.each([
     ['the projects of a token', { memberProjects: true }, '', 0],
     ['a group with subgroups', { groups: ['org'] }, 'org/', 0],
-    // In each round 90 lists of active projects are read, with one request each.
+    // Each round reads 90 lists of active projects, with one request each.
     ['500 named groups', { groups: ['busy', ...quiet.map((_, index) => `quiet-${index}`)] }, '', 10],
-  ])('delays the ends of pipelines in quiet groups by at most one round, in %s', async (_, poll, root, maxFound) => {
+  ])('finds the ends of pipelines in quiet groups at most one round late, in %s', async (_, poll, root, maxFound) => {
     const projects = [...busy, ...quiet].map(one => ({ ...one, path: root + one.path }))
     await using world = await openPolledWorld({ projects, poll, enrich: false })
     for (const project of projects.slice(0, busy.length)) start(world, project, 36_000)
-    // In each round the busy group alone needs the requests of four rounds.
+    // In each round, the busy group alone needs four rounds' worth of requests.
     await world.pass(10 * minute, minute)
     const delays = await delaysOf(world, projects.slice(busy.length), 30)
     expect(Math.max(...delays.ended)).toBeLessThanOrEqual(1)
@@ -83,10 +83,10 @@ describe('one busy group beside 499 quiet groups', () => {
   })
 })
 
-describe('the turns of groups in the poller', () => {
+describe('how the poller takes turns among groups', () => {
   const begin = createFairTurns<string>(item => item.slice(0, 1))
 
-  it("polls the projects of each group in turn, whatever the number of the group's projects", () => {
+  it('polls a few projects of each group in turn, however many projects the group has', () => {
     const queue = begin(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3', 'c1'])
     const taken = Array.from({ length: 10 }, () => queue.take())
     expect(taken).toEqual(['a1', 'a2', 'b1', 'b2', 'c1', 'a3', 'a4', 'b3', 'a5', undefined])
@@ -106,7 +106,7 @@ describe('the turns of groups in the poller', () => {
   })
 })
 
-describe('the group that a project is assigned to for polling', () => {
+describe('the group to which a project is assigned for polling', () => {
   it.each([
     ['the first group of its path', [], 'team/sub/app', 'team'],
     ['itself, if it is named by its ID', [], '4711', '4711'],

@@ -1,4 +1,4 @@
-// A simulated platform with its REST API, and everything between it and the exports, with one clock that the test moves.
+// A simulated platform with its REST API, and everything between it and the exports, on one clock that the test moves.
 import { noDurations, type PastDurations, type LineStep } from '../../../src/core/store/ports/reporter.ts'
 import { createEnricher, type Enricher } from '../../../src/core/complete/enricher.ts'
 import { createPlatformClient, type RestClient } from '../../../src/platform/rest/client.ts'
@@ -34,9 +34,9 @@ export const start = Date.UTC(2026, 5, 1, 12, 0, 0)
 export interface WorldOptions {
   readonly pastDurations?: PastDurations | undefined
   readonly projects?: readonly SimProject[]
-  /** Selects the webhooks that arrive. Default: none. */
+  /** Selects the webhooks that arrive. By default none do. */
   readonly hook?: (delivery: Delivery, at: number) => boolean
-  /** True for the newest platforms, whose payloads name bridges and root pipelines. Default: false. */
+  /** True for the newest platforms, whose payloads name bridges and root pipelines. The default is false. */
   readonly newest?: boolean
   readonly poll?:
     | Partial<
@@ -50,10 +50,10 @@ export interface WorldOptions {
   /** How far the platform's clock is ahead of the daemon's, ms. */
   readonly skew?: number
   readonly enrich?: boolean
-  /** The steps that read the inside of jobs; default: none. */
+  /** The steps that read details of jobs. The default is none. */
   readonly steps?: readonly LineStep[]
   readonly traceparent?: boolean
-  /** The facts that rules for attributes use. */
+  /** The facts that attribute rules use. */
   readonly wanted?: WantedFacts | undefined
   readonly me?: number
 }
@@ -67,11 +67,11 @@ export interface PolledWorld extends AsyncDisposable {
   enricher: Enricher
   readonly logged: { readonly level: number; readonly msg: string }[]
   now(): number
-  /** Moves the clock in steps. In each step pipelines run, webhooks arrive, the poller runs its rounds, and runs settle. */
+  /** Moves the clock in steps. In each step, pipelines run, webhooks arrive, the poller runs its rounds, and runs settle. */
   pass(ms: number, step?: number): Promise<void>
-  /** Replaces the daemon by a new one on the same store, as after a crash. */
+  /** Replaces the daemon with a new one on the same store, as after a crash. */
   restart(): Promise<void>
-  /** The chunks of all snapshots that were taken since the last call. */
+  /** The chunks of all snapshots taken since the last call. */
   sent(): Promise<Chunk[]>
 }
 

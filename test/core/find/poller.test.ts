@@ -16,7 +16,7 @@ function startAll(world: PolledWorld): void {
   for (const name of allScenarios) world.lifecycle.create(scenarios[name](random))
 }
 
-/** The attempts of ended pipelines that were exported. An attempt that was exported twice occurs twice. */
+/** The exported attempts of ended pipelines. An attempt that was exported twice is listed twice. */
 function attempts(chunks: readonly Chunk[]): string[] {
   return chunks
     .filter(({ kind }) => kind === 'attempt')
@@ -29,7 +29,7 @@ function once(chunks: readonly Chunk[]): boolean {
   return new Set(all).size === all.length && new Set(jobs).size === jobs.length
 }
 
-/** The status of each pipeline's last attempt. Attempts must be sorted, because exports are sent in no fixed order. */
+/** The status of each pipeline's last attempt. Attempts must be sorted, because exports are sent in no particular order. */
 function lastStatus(chunks: readonly Chunk[]): Map<number, string> {
   const inOrder = chunks.toSorted((a, b) => a.attempt - b.attempt)
   return new Map(inOrder.map(({ key, pipeline }) => [key.pipelineId, pipeline.facts.status]))
@@ -96,7 +96,7 @@ describe('the poller without webhooks', () => {
     const chunks = await world.sent()
     expect(chunks).toHaveLength(world.lifecycle.state.pipelines.size)
     expect(new Set(chunks.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
-    // Each pipeline is completed once, because a parent counts as found with the first answer that names it.
+    // Each pipeline is completed once, because a parent counts as found with the first response that names it.
     expect(world.enricher.counters.completed).toBe(chunks.length)
     const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
     expect(chunks.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
@@ -132,7 +132,7 @@ describe('the poller without webhooks', () => {
     },
   )
 
-  it.each([-3 * hour, 3 * hour])("finds all pipelines if the platform's clock is wrong by %s ms", async skew => {
+  it.each([-3 * hour, 3 * hour])("finds all pipelines if the platform's clock is off by %s ms", async skew => {
     await using world = await openPolledWorld({ poll: whole, skew })
     world.lifecycle.create(scenarios.nightly(new Random(3)))
     await world.pass(hour, 30 * second)
@@ -141,7 +141,7 @@ describe('the poller without webhooks', () => {
     expect(lastStatus(await world.sent()).get(again.id)).toBe(again.status)
   })
 
-  it("finds the user's own pipelines in all projects, and all pipelines in projects that the user is a member of", async () => {
+  it("finds the user's own pipelines in all projects, and all pipelines in projects of which the user is a member", async () => {
     await using world = await openPolledWorld({ poll: { ownPipelines: true, memberProjects: true }, me: 40 })
     world.api.isMember = ({ path }) => path === 'brightwater/mobile/app'
     const mine = world.lifecycle.create(scenarios.nightly(new Random(3)))
@@ -155,7 +155,7 @@ describe('the poller without webhooks', () => {
     expect(world.api.asked.filter(({ path }) => path.startsWith('/groups'))).toEqual([])
   })
 
-  it('uses the merge request title of the cross-project list, also after a restart', async () => {
+  it('uses the merge request title from the cross-project list, even after a restart', async () => {
     await using world = await openPolledWorld({ poll: { ownPipelines: true } })
     const { id, mergeRequest } = world.lifecycle.create(scenarios.mergeRequest(new Random(3)))
     await world.poller.round()
@@ -208,7 +208,7 @@ describe('a family of pipelines observed in any order', () => {
   })
 
   it.each(isFull ? [3, 18, 22, 31] : [3, 18])(
-    'exports a family as one trace, whichever of its webhooks are lost (seed %i)',
+    'exports a family as one trace, whichever webhooks are lost (seed %i)',
     async seed => {
       const random = new Random(seed)
       await using world = await openPolledWorld({ poll: whole, newest: true, hook: () => !random.chance(0.4) })
@@ -221,7 +221,7 @@ describe('a family of pipelines observed in any order', () => {
     },
   )
 
-  it('connects a child pipeline by a link if the token may not read the parent', async () => {
+  it('connects a child pipeline with a link if the token may not read the parent', async () => {
     await using world = await openPolledWorld({ hook: ({ pipelineId }) => pipelineId !== 48_210_001 })
     world.api.misbehave = ({ path }) => (path.includes('48210001') ? restFaults.notFound('Pipeline') : undefined)
     world.lifecycle.create(scenarios.family(new Random(3)))
@@ -263,7 +263,7 @@ describe('the poller with webhooks', () => {
     const random = new Random(11)
     const until = Date.UTC(2026, 5, 1, 13, 30)
     const hook: WorldOptions['hook'] = (_, at) => at < until && !random.chance(0.3)
-    // The same webhooks are lost in both forms, but the long form has twice as many rounds between them.
+    // The same webhooks are lost in both forms, but the long form has twice as many rounds in between.
     const interval = isFull ? minute : 2 * minute
     await using world = await openPolledWorld({ poll: { ...whole, interval }, hook })
     const chunks: Chunk[] = []
@@ -281,7 +281,7 @@ describe('the poller with webhooks', () => {
 })
 
 describe('a project that has never run a pipeline', () => {
-  it('sends one request per check of a project without pipelines, because it requests child pipelines only after the first pipeline', async () => {
+  it('sends one request per check of a project without pipelines: it requests child pipelines only once a pipeline was found', async () => {
     const only = project(1)
     await using world = await openPolledWorld({ projects: [only], poll: { projects: [only.path] } })
     await world.pass(20 * minute, minute)
@@ -307,8 +307,8 @@ describe('a project that a webhook names', () => {
   })
 })
 
-describe("scheduled pipelines and retries, which do not change the project's activity", () => {
-  it('finds schedules and retries within minutes in recently active projects', async () => {
+describe("scheduled and retried pipelines, which do not update the project's last activity", () => {
+  it('finds scheduled and retried pipelines within minutes in recently active projects', async () => {
     const projects = [project(1), project(2)]
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
     world.lifecycle.create(plan(projects[0]!))
@@ -319,7 +319,7 @@ describe("scheduled pipelines and retries, which do not change the project's act
     expect([...lastStatus(await world.sent()).keys()]).toEqual([id])
   })
 
-  it('finds schedules and retries within a day in projects that were not active recently', async () => {
+  it('finds scheduled and retried pipelines within a day in projects that were not active recently', async () => {
     const projects = Array.from({ length: 300 }, (_, index) => project(index + 1))
     const interval = 10 * minute
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'], interval }, perMinute: 600 })
@@ -328,7 +328,7 @@ describe("scheduled pipelines and retries, which do not change the project's act
     world.api.asked.length = 0
     await world.pass(25 * hour, interval)
     expect([...lastStatus(await world.sent()).keys()]).toEqual([id])
-    // The sweep sent about one request for each project, and one for each page of the list of projects.
+    // The sweep sent about one request per project, and one per page of the project list.
     expect(world.api.asked.length).toBeLessThan(300 * 1.2 + 25 * 6 * 1.5 + 350)
   })
 })
@@ -361,12 +361,12 @@ describe('a group of 10,000 projects', () => {
     const chunks = await world.sent()
     expect(lastStatus(chunks)).toEqual(truth(world))
     expect(world.api.asked.filter(aboutOne).length / chunks.length).toBe(3)
-    // Each active project costs one request for its list and one for the list of child pipelines, and the sweep continues. All other requests are
-    // about pipelines.
+    // Each active project costs one request for its pipelines and one for its child pipelines, and the sweep continues. All other requests are about
+    // single pipelines.
     expect((asked - about) / minutes).toBeLessThan(2 * 50 + 12)
   })
 
-  it('finds all pipelines of a large group within the budget, even if the platform answers with 429', async () => {
+  it('finds all pipelines of a large group within the budget, even if the platform responds with 429', async () => {
     const projects = Array.from({ length: 200 }, (_, index) => project(index + 1))
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] }, perMinute: 120 })
     let refused = 0
@@ -383,7 +383,7 @@ describe('a group of 10,000 projects', () => {
     }
     await world.pass(hour / 2, 20 * second)
     expect(lastStatus(await world.sent())).toEqual(truth(world))
-    // The times of the requests are in order.
+    // The requests are in chronological order.
     const most = Math.max(
       ...times.map((at, first) => times.findIndex((other, i) => i > first && other >= at + minute) - first),
     )
@@ -392,7 +392,7 @@ describe('a group of 10,000 projects', () => {
 })
 
 describe('a poller whose lease another replica holds', () => {
-  it('sends no request while another replica holds the lease, and checks every project as soon as it gets the lease', async () => {
+  it('sends no requests while another replica holds the lease, and checks every project as soon as it acquires the lease', async () => {
     const projects = Array.from({ length: 20 }, (_, n) => project(n + 1))
     await using world = await openPolledWorld({ projects, poll: { projects: projects.map(({ id }) => String(id)) } })
     await world.store.leases.take('poller', 'other', day)
@@ -404,7 +404,7 @@ describe('a poller whose lease another replica holds', () => {
   })
 })
 
-describe('error answers of the platform to the poller', () => {
+describe('error responses from the platform to the poller', () => {
   const cases = {
     'a wrong token': restFaults.wrongToken(),
     'a missing scope': restFaults.missingScope(),
@@ -414,7 +414,7 @@ describe('error answers of the platform to the poller', () => {
     'an outage': restFaults.broken(),
   }
   it.each(Object.entries(cases))(
-    'logs an error answer once, not in every round, and recovers by itself: %s',
+    'logs an error response once rather than in every round, and recovers by itself: %s',
     async (_, reply) => {
       await using world = await openPolledWorld({ poll: whole })
       world.lifecycle.create(scenarios.nightly(new Random(3)))
@@ -453,7 +453,7 @@ describe('error answers of the platform to the poller', () => {
     expect([...lastStatus(await world.sent()).keys()]).toContain(next.id)
   })
 
-  it("logs the settings to use instead if an older platform lacks the list of the token's pipelines", async () => {
+  it("logs which settings to use instead if an older platform lacks the list of the token's pipelines", async () => {
     await using world = await openPolledWorld({ poll: { ownPipelines: true, memberProjects: true } })
     world.api.misbehave = ({ path }) => (path === '/pipelines' ? restFaults.notFound('Not Found') : undefined)
     await world.pass(10 * minute, minute)
@@ -462,7 +462,7 @@ describe('error answers of the platform to the poller', () => {
     expect(warnings[0]).toMatch(/PIPESPAN_POLL_PROJECTS.*PIPESPAN_POLL_GROUPS/)
   })
 
-  it.each(['401', 'scope'])("still polls named projects if the list of a group's projects fails (%s)", async why => {
+  it.each(['401', 'scope'])("still polls named projects if listing a group's projects fails (%s)", async why => {
     await using world = await openPolledWorld({
       poll: { projects: ['333'], groups: ['brightwater/shop', 'brightwater'] },
     })
@@ -486,19 +486,22 @@ describe('error answers of the platform to the poller', () => {
     }
   })
 
-  it.each(['401', "a proxy's 403"])('still sweeps the other projects if one project is refused (%s)', async why => {
-    const projects = Array.from({ length: 12 }, (_, n) => project(n + 1))
-    await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
-    const page = { status: 403, headers: { 'content-type': 'text/html' }, body: '<html><title>Blocked</title>' }
-    const reply = why === '401' ? restFaults.wrongToken() : page
-    world.api.misbehave = ({ path }) => (path.startsWith('/projects/7/') ? reply : undefined)
-    for (const one of projects) world.lifecycle.create(plan(one))
-    await world.pass(hour, minute)
-    const found = new Set((await world.sent()).map(chunk => chunk.project.id))
-    expect([...found].sort((a, b) => a - b)).toEqual(projects.map(({ id }) => id).filter(id => id !== 7))
-  })
+  it.each(['401', "a proxy's 403"])(
+    'still sweeps the other projects if the platform refuses one project (%s)',
+    async why => {
+      const projects = Array.from({ length: 12 }, (_, n) => project(n + 1))
+      await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
+      const page = { status: 403, headers: { 'content-type': 'text/html' }, body: '<html><title>Blocked</title>' }
+      const reply = why === '401' ? restFaults.wrongToken() : page
+      world.api.misbehave = ({ path }) => (path.startsWith('/projects/7/') ? reply : undefined)
+      for (const one of projects) world.lifecycle.create(plan(one))
+      await world.pass(hour, minute)
+      const found = new Set((await world.sent()).map(chunk => chunk.project.id))
+      expect([...found].sort((a, b) => a - b)).toEqual(projects.map(({ id }) => id).filter(id => id !== 7))
+    },
+  )
 
-  it('delays the polling of a failing project until an operator retries it or all projects', async () => {
+  it('polls a failing project less often until an operator retries it or all projects', async () => {
     await using world = await openPolledWorld({ projects: [project(1), project(2)], poll: { projects: ['1', '2'] } })
     world.api.misbehave = () => restFaults.broken()
     await world.pass(20 * minute, minute)

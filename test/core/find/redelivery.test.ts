@@ -85,8 +85,8 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
   }
 }
 
-describe('the reading of failed deliveries', () => {
-  it('reads only the state of hooks if redelivery is off, and also failed deliveries once it is on', async () => {
+describe('reading failed deliveries', () => {
+  it('reads only the state of hooks while redelivery is off, and failed deliveries, too, once it is on', async () => {
     await using here = await open({ redelivers: false })
     for (const id of [1, 2, 3]) record(here.world, own, '503', delivery(id))
     await here.redelivery.round()
@@ -123,7 +123,7 @@ describe('the reading of failed deliveries', () => {
   })
 
   it.each(['id', 'trigger', 'request_headers', 'request_data', 'response_status', 'execution_duration'])(
-    "reads records of deliveries without the field %s, or logs the field's name",
+    "reads delivery records without the field %s, or logs the field's name",
     async field => {
       await using here = await open()
       record(here.world, own, '503', delivery(1))
@@ -139,7 +139,7 @@ describe('the reading of failed deliveries', () => {
     },
   )
 
-  it('reads refused and unanswered deliveries of its own hook, and of no other hook', async () => {
+  it('reads deliveries of its own hook that were rejected or got no response, and none of any other hook', async () => {
     await using here = await open()
     record(here.world, own, '200', delivery(1))
     record(here.world, own, '503', delivery(2))
@@ -265,7 +265,7 @@ describe('the reading of failed deliveries', () => {
     ])
   })
 
-  it('stores when each hook last delivered, and how its deliveries were answered', async () => {
+  it('stores when each hook last delivered, and what responses its deliveries got', async () => {
     await using here = await open()
     const remembered = async () => here.world.store.repositories.hooks.all()
     for (const [id, status] of ['200', '200', '503', 'internal error'].entries()) {
@@ -281,7 +281,7 @@ describe('the reading of failed deliveries', () => {
     await here.redelivery.round()
     const last = here.world.now()
     expect(await remembered()).toMatchObject([{ lastDeliveryAt: last, answers: { 200: 3 } }])
-    // The hook was disabled when it was last read. Now its state changes, but it has no new deliveries.
+    // The hook was disabled when it was last read. Now its state changes, but there are no new deliveries.
     const [hook] = await remembered()
     await here.world.store.repositories.hooks.put({ ...hook!, state: 'disabled' })
     await here.world.pass(minute)
@@ -289,7 +289,7 @@ describe('the reading of failed deliveries', () => {
     expect(await remembered()).toMatchObject([{ state: 'executable', lastDeliveryAt: last }])
   })
 
-  it('sends no request for a failed delivery that arrived later', async () => {
+  it('sends no request for a failed delivery that later arrived', async () => {
     await using here = await open()
     const body = Buffer.from(delivery(1).body)
     await here.takeIn.take({ key: 'key-1', event: 'Pipeline Hook', source: 'webhook', body })
@@ -307,7 +307,7 @@ describe('the reading of failed deliveries', () => {
     expect(here.keys()).toEqual([])
   })
 
-  it('reads deliveries again if the store could not store them', async () => {
+  it('rereads deliveries that could not be written to the store', async () => {
     await using here = await open()
     record(here.world, own, '503', delivery(1))
     here.failWith(new StoreError('It cannot be written.', 'See the disk.'))
@@ -317,7 +317,7 @@ describe('the reading of failed deliveries', () => {
     expect(here.keys()).toEqual(['key-1'])
   })
 
-  it('continues to read deliveries after a failure of the platform', async () => {
+  it('continues reading deliveries after a platform failure', async () => {
     await using here = await open()
     for (let id = 1; id <= 150; id++) record(here.world, own, '503', delivery(id))
     here.world.api.misbehave = ({ query }) => (query.get('page') === '2' ? restFaults.broken() : undefined)

@@ -1,4 +1,4 @@
-// Tests rounds of requests that only one of several replicas runs.
+// Tests polling rounds, which only one of several replicas runs.
 import { setImmediate as breathe } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
@@ -10,7 +10,7 @@ import type { Clock } from '../../../src/lib/clock.ts'
 const second = 1_000
 const minute = 60 * second
 
-it('runs rounds at the configured interval, even if that is shorter than the interval at which the lease is renewed', async () => {
+it('runs rounds at the configured interval, even if that is shorter than the lease renewal interval', async () => {
   const stopping = new AbortController()
   let now = Date.UTC(2026, 0, 1)
   const clock: Clock = {
@@ -35,7 +35,7 @@ it('runs rounds at the configured interval, even if that is shorter than the int
   expect(ran.slice(0, 4)).toEqual([0, 10_000, 20_000, 30_000])
 })
 
-it('begins a requested round at once, and the next one after the usual pause', async () => {
+it('starts a requested round at once, and the next one after the usual pause', async () => {
   let now = Date.UTC(2026, 0, 1)
   const begun = now
   const ran: number[] = []

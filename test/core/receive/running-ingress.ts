@@ -122,7 +122,7 @@ export async function runIngress(setting: IngressSetting = {}): Promise<RunningI
   }
 }
 
-/** The headers of a signed delivery. `at`: time of the signature, ms of Unix time. */
+/** The headers of a signed delivery. `at`: time of the signature, Unix time in ms. */
 export function signed(
   body: Buffer | string,
   { id = 'd1', at = Date.now(), secret = signingSecret }: { id?: string; at?: number; secret?: string } = {},

@@ -1,4 +1,4 @@
-// Tests which webhook deliveries are accepted: with a token, a signature, both or several, also wrong and old ones.
+// Tests which webhook deliveries are accepted: with a token, a signature, both, or several of them, including wrong and old ones.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../../src/lib/secret.ts'
@@ -21,7 +21,7 @@ const otherSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
 const withToken = { 'x-service-token': token }
 const minute = 60_000
 
-describe('the token of a webhook delivery', () => {
+describe("a webhook delivery's token", () => {
   test.each([
     ['missing', {}],
     ['blank', { 'x-service-token': ' ' }],
@@ -30,7 +30,7 @@ describe('the token of a webhook delivery', () => {
     ['longer', { 'x-service-token': `${token}x` }],
     ['in another case', { 'x-service-token': token.toUpperCase() }],
     ['in another header', { authorization: `Bearer ${token}` }],
-  ])('refuses a webhook token with 401: %s', async (_name, headers) => {
+  ])('rejects a webhook token with 401: %s', async (_name, headers) => {
     const { post, accepted, ingress } = await runIngress({ secrets: byToken })
     expect(await post(body, headers as Record<string, string>)).toMatchObject({
       status: 401,
@@ -40,7 +40,7 @@ describe('the token of a webhook delivery', () => {
     expect(accepted).toHaveLength(0)
   })
 
-  test('refuses a delivery with two tokens with 401, even if one of them is right', async () => {
+  test('rejects a delivery with two tokens with 401, even if one of them is right', async () => {
     const { port } = await runIngress({ secrets: byToken })
     const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 2\r\n`
     expect(await exchange(port, `${head}X-Service-Token: ${token}\r\nX-Service-Token: b\r\n\r\n{}`)).toMatch(
@@ -68,7 +68,7 @@ describe('the token of a webhook delivery', () => {
     }
   })
 
-  test('compares a webhook token as UTF-8 if it has characters beyond ASCII', async () => {
+  test('compares a webhook token as UTF-8 if it has non-ASCII characters', async () => {
     const { post } = await runIngress({ secrets: { tokens: [new Secret('geheim-für-ß')], signing: [] } })
     const onTheWire = Buffer.from('geheim-für-ß').toString('latin1')
     expect((await post(body, { 'x-service-token': onTheWire })).status).toBe(202)
@@ -83,7 +83,7 @@ describe('the token of a webhook delivery', () => {
   })
 })
 
-describe('the signature of a webhook delivery', () => {
+describe("a webhook delivery's signature", () => {
   test('accepts a signature over the raw body, and treats a second delivery with the same ID as a duplicate', async () => {
     const { post, accepted } = await runIngress({ secrets: bySignature })
     const spaced = Buffer.from(`${body.toString().replace('main', 'späte  Schicht ✓')}\n`)
@@ -107,14 +107,14 @@ describe('the signature of a webhook delivery', () => {
     ['cut off', { ...signed(body), 'webhook-signature': signed(body)['webhook-signature'].slice(0, -3) }],
     ['of nothing', { ...signed(body), 'webhook-signature': 'v1,' }],
     ['absent', {}],
-  ])('refuses a wrong signature with 401: %s', async (_name, headers) => {
+  ])('rejects a wrong signature with 401: %s', async (_name, headers) => {
     const { post, accepted, ingress } = await runIngress({ secrets: bySignature })
     expect(await post(body, headers)).toMatchObject({ status: 401, message: 'The signature is missing or wrong.' })
     expect(ingress.counts.refused.signature).toBe(1)
     expect(accepted).toHaveLength(0)
   })
 
-  // The delivery is signed when it is sent, because the test may begin minutes after its file was loaded.
+  // The delivery is signed just before it is sent, because the test may run minutes after its file was loaded.
   test.each([
     ['6 minutes old', () => signed(body, { at: Date.now() - 6 * minute })],
     ['6 minutes ahead', () => signed(body, { at: Date.now() + 6 * minute })],
@@ -123,7 +123,7 @@ describe('the signature of a webhook delivery', () => {
     ['a number and more', () => ({ ...signed(body), 'webhook-timestamp': `${signed(body)['webhook-timestamp']}x` })],
     ['in milliseconds', () => ({ ...signed(body), 'webhook-timestamp': String(Date.now()) })],
     ['negative', () => ({ ...signed(body), 'webhook-timestamp': '-1' })],
-  ])('refuses a signature with 401 if its timestamp is %s', async (_name, headers) => {
+  ])('rejects a signature with 401 if its timestamp is %s', async (_name, headers) => {
     const { post, ingress } = await runIngress({ secrets: bySignature })
     expect((await post(body, headers())).status).toBe(401)
     expect(ingress.counts.refused.timestamp).toBe(1)
@@ -152,7 +152,7 @@ describe('the signature of a webhook delivery', () => {
     expect((await post(body, signed(body, { secret: otherSecret }))).status).toBe(401)
   })
 
-  test('verifies the signature before an event is ignored because of its kind', async () => {
+  test('verifies the signature before it ignores an event because of its kind', async () => {
     const { post, ingress } = await runIngress({ secrets: bySignature })
     const push = { 'x-service-event': 'Push Hook' }
     const pushed = '{"object_kind":"push"}'
@@ -161,7 +161,7 @@ describe('the signature of a webhook delivery', () => {
     expect(ingress.counts.ignored).toEqual({ push: 1 })
   })
 
-  test('refuses a signed delivery if any byte of the body is changed, added or removed', async () => {
+  test('rejects a signed delivery if any byte of the body is changed, added or removed', async () => {
     const { post, accepted } = await runIngress({ secrets: bySignature, maxRefusals: Infinity })
     let sent = 0
     await fc.assert(
@@ -199,17 +199,20 @@ describe('a webhook token and a signing secret', () => {
     ['an old signature beside the right token', { ...signed(body, { at: 1e12 }), ...withToken }, 401],
     ['an empty signature beside the right token', { 'webhook-signature': '', ...withToken }, 401],
     ['neither', {}, 401],
-  ])('answers deliveries if a token and a signing secret are configured: %s → %s', async (_name, headers, status) => {
-    const { post } = await runIngress({ secrets: byBoth })
-    expect((await post(body, headers as Record<string, string>)).status).toBe(status)
-  })
+  ])(
+    'responds to deliveries if a token and a signing secret are configured: %s → %s',
+    async (_name, headers, status) => {
+      const { post } = await runIngress({ secrets: byBoth })
+      expect((await post(body, headers as Record<string, string>)).status).toBe(status)
+    },
+  )
 
   test.each([
     ['the token alone', withToken, 401],
     ['the signature alone', signed(body), 202],
     ['neither', {}, 401],
   ])(
-    'answers deliveries if both secrets are configured and the signature is required: %s → %s',
+    'responds to deliveries if both secrets are configured and the signature is required: %s → %s',
     async (_name, headers, status) => {
       const { post } = await runIngress({ secrets: byBoth, requireSignature: true })
       expect((await post(body, headers as Record<string, string>)).status).toBe(status)
@@ -249,7 +252,7 @@ describe('the webhook secrets of several platforms', () => {
     expect(accepted.map(one => one.instance)).toEqual([instance])
   })
 
-  test('refuses a delivery that matches none of the configured secrets, and every delivery if no sender is configured', async () => {
+  test('rejects a delivery that matches none of the configured secrets, and every delivery if no sender is configured', async () => {
     const { post } = await runIngress({ senders: () => senders })
     for (const headers of [{}, { 'x-service-token': 'guess' }, signed('{}')]) {
       expect((await post(body, headers as Record<string, string>)).status).toBe(401)

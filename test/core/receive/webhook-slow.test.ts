@@ -1,9 +1,9 @@
-// Tests that a delivery which arrives too slowly does not occupy resources for long.
+// Tests that a delivery that arrives too slowly does not tie up resources for long.
 import { expect, test } from 'vitest'
 import { openRaw } from '../../daemon/listeners/raw-exchange.ts'
 import { open, runIngress } from './running-ingress.ts'
 
-test('answers a body that is too slow with 408, stores nothing, and frees its share of the budget', async () => {
+test('responds with 408 to a body that is too slow, stores nothing, and frees its share of the budget', async () => {
   const { port, ingress, accepted, post } = await runIngress({
     secrets: open,
     maxBody: 1_000,
@@ -16,7 +16,7 @@ test('answers a body that is too slow with 408, stores nothing, and frees its sh
     expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 /)
     return ingress.counts.refused.incomplete
   }
-  // On a busy machine the request's time may be over before its headers were read. Then no body was read.
+  // On a busy machine the request may time out before its headers have been read. Then no body was read.
   await expect.poll(halfSent).toBeGreaterThan(0)
   expect(accepted).toHaveLength(0)
   await expect.poll(async () => (await post('{}')).status).toBe(202)

@@ -1,4 +1,4 @@
-// Tests the answers of the ingress, and the contents of the store after them.
+// Tests the ingress's responses, and the contents of the store afterwards.
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
@@ -13,7 +13,7 @@ import { byToken, open, pipelineBody, runIngress, token } from './running-ingres
 const withToken = { 'x-service-token': token }
 
 describe('an accepted delivery', () => {
-  test('answers a delivery once its run is in the store', async () => {
+  test('responds to a delivery once its run is in the store', async () => {
     const { post, store, accepted, ingress } = await runIngress()
     const answer = await post(pipelineBody, {
       ...withToken,
@@ -58,7 +58,7 @@ describe('a duplicate or irrelevant delivery', () => {
     expect(ingress.counts).toMatchObject({ accepted: 1, duplicate: 1 })
   })
 
-  test('recognises a duplicate by its Idempotency-Key or else by its webhook-id, and by nothing else', async () => {
+  test('deduplicates by the Idempotency-Key or else by the webhook-id, and by nothing else', async () => {
     const { post } = await runIngress()
     const statuses = async (headers: Record<string, string>): Promise<number[]> => [
       (await post(pipelineBody, { ...withToken, ...headers })).status,
@@ -69,7 +69,7 @@ describe('a duplicate or irrelevant delivery', () => {
     expect(await statuses({})).toEqual([202, 202])
   })
 
-  test('recognises a duplicate by the hash of its idempotency key if the key is long or has unusual characters', async () => {
+  test('deduplicates by the hash of the idempotency key if the key is long or has unusual characters', async () => {
     const { post, accepted } = await runIngress()
     for (const key of ['k'.repeat(8_000), 'two words', 'é']) {
       expect((await post(pipelineBody, { ...withToken, 'idempotency-key': key })).status).toBe(202)
@@ -78,7 +78,7 @@ describe('a duplicate or irrelevant delivery', () => {
     for (const { key } of accepted) expect(key).toMatch(/^sha256:[0-9a-f]{64}$/)
   })
 
-  test('answers an event of another kind with 200, counts it by kind, and never stores it', async () => {
+  test('responds to an event of another kind with 200, counts it by kind, and never stores it', async () => {
     const { post, accepted, ingress } = await runIngress()
     for (const event of [
       'Push Hook',
@@ -101,7 +101,7 @@ describe('a duplicate or irrelevant delivery', () => {
   })
 })
 
-describe('a refused delivery', () => {
+describe('a rejected delivery', () => {
   test.each([
     ['', 'empty'],
     ['   \n', 'blank'],
@@ -110,7 +110,7 @@ describe('a refused delivery', () => {
     ['{"cut":', 'cut off'],
     ['"{}"', 'a string'],
     ['}{', 'inside out'],
-  ])('answers 400 if the body %j is not a JSON document (%s)', async body => {
+  ])('responds with 400 if the body %j is not a JSON document (%s)', async body => {
     const { post, accepted, ingress } = await runIngress()
     expect(await post(body, withToken)).toMatchObject({ status: 400, message: 'The body is not a JSON object.' })
     expect(accepted).toHaveLength(0)
@@ -126,23 +126,23 @@ describe('a refused delivery', () => {
     ['application/jsonp', 415],
     ['text/json', 415],
     ['', 415],
-  ])('checks the content type of a delivery: %j is answered with %i', async (type, status) => {
+  ])('checks the content type of a delivery: the response to %j is %i', async (type, status) => {
     const { post, ingress } = await runIngress()
     expect((await post(pipelineBody, { ...withToken, 'content-type': type })).status).toBe(status)
     expect(ingress.counts.refused.type).toBe(status === 415 ? 1 : 0)
   })
 
-  test('answers a compressed body with 415', async () => {
+  test('responds to a compressed body with 415', async () => {
     const { post, ingress } = await runIngress()
     const answer = await post(gzipSync(pipelineBody), { ...withToken, 'content-encoding': 'gzip' })
     expect(answer).toMatchObject({ status: 415, message: 'The body must not be compressed.' })
     expect(ingress.counts.refused.encoding).toBe(1)
   })
 
-  test('answers a body of 30 MB with a 413 that ordinary clients can read, even if they send the whole body', async () => {
+  test('responds to a body of 30 MB with a 413 that ordinary clients can read, even if they send the whole body', async () => {
     const { port, url, post } = await runIngress()
     const refusal = /^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/
-    // This client reads nothing before it has sent the whole body. It is tested with and without the token.
+    // This client reads nothing until it has sent the whole body. It is tested with and without the token.
     expect(await pour(port, 30_000_000, withToken)).toMatch(refusal)
     expect(await pour(port, 30_000_000, {})).toMatch(/^HTTP\/1\.1 401 [^]*}$/)
     expect(await pour(port, 30_000_000, { connection: 'close' })).toMatch(/^HTTP\/1\.1 401 [^]*}$/)
@@ -151,7 +151,7 @@ describe('a refused delivery', () => {
     const fetched = await fetch(`${url}/webhooks`, { method: 'POST', headers, body })
     expect([fetched.status, await fetched.json()]).toEqual([413, { message: 'The body is too large.' }])
     const given = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`])
-    // Without an Expect header, curl sends the body without asking first.
+    // Without an Expect header, curl sends the body without waiting for permission.
     const curl = spawn('curl', ['--silent', '--header', 'Expect:', ...given, '--data-binary', '@-', `${url}/webhooks`])
     const failed = new Promise(resolve => curl.once('error', resolve))
     curl.stdin.on('error', () => undefined).end(body)
@@ -161,14 +161,14 @@ describe('a refused delivery', () => {
     expect((await post(pipelineBody, withToken)).status).toBe(202)
   })
 
-  test('answers 413 if a chunked body exceeds the maximum', async () => {
+  test('responds with 413 if a chunked body exceeds the maximum', async () => {
     const { port, ingress } = await runIngress({ secrets: open, maxBody: 100_000 })
     const answer = await exchange(port, chunkedRequest([`{${' '.repeat(99_999)}`, '}', '}']))
     expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/)
     expect(ingress.counts.refused.size).toBe(1)
   })
 
-  test('lets a sender with Expect: 100-continue continue only if its headers are valid', async () => {
+  test('lets a sender that uses Expect: 100-continue continue only if its headers are valid', async () => {
     const { port } = await runIngress()
     const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\n${eventHead}Content-Length: 2\r\nConnection: close\r\nExpect: 100-continue\r\n`
     const refused = await openRaw(port)
@@ -182,7 +182,7 @@ describe('a refused delivery', () => {
     expect(await admitted.closed()).toMatch(/HTTP\/1\.1 202 /)
   })
 
-  test('stores nothing of a delivery whose sender disconnects within the body, and frees its share of the budget', async () => {
+  test('stores nothing of a delivery whose sender disconnects in the middle of the body, and frees its share of the budget', async () => {
     const { port, ingress, accepted, post } = await runIngress({ maxBody: 1_000, waiting: waitingUpTo(1_000) })
     const connection = await openRaw(port)
     connection.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 1000\r\n\r\n{${' '.repeat(998)}`)
@@ -196,7 +196,7 @@ describe('a refused delivery', () => {
 })
 
 describe('a delivery for which there is no room', () => {
-  test('refuses a delivery beyond the budget with 503 and Retry-After, whether its length is announced or not, until another one ends', async () => {
+  test('rejects a delivery beyond the budget with 503 and Retry-After, whether its length is announced or not, until another one ends', async () => {
     const { port, post } = await runIngress({ maxBody: 60_000, waiting: waitingUpTo(100_000) })
     const slow = await openRaw(port)
     slow.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nConnection: close\r\nContent-Length: 60000\r\n\r\n{`)
@@ -216,7 +216,7 @@ describe('a delivery for which there is no room', () => {
     expect((await post(large, withToken)).status).toBe(202)
   })
 
-  test('answers 503 with Retry-After if the store is full, and does not treat the repeated delivery as a duplicate', async () => {
+  test('responds with 503 and Retry-After if the store is full, and does not treat the retried delivery as a duplicate', async () => {
     let full = true
     const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
     const takeIn = takeInOf({ ...store, isFull: async () => full })
@@ -228,7 +228,7 @@ describe('a delivery for which there is no room', () => {
     expect(ingress.counts.refused.full).toBe(1)
   })
 
-  test('answers 503 with Retry-After if the store fails, and reports the error only in the log', async () => {
+  test('responds with 503 and Retry-After if the store fails, and reports the error only in the log', async () => {
     const lines: string[] = []
     const log = pino({ level: 'warn' }, { write: line => lines.push(line) })
     const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
@@ -244,8 +244,8 @@ describe('a delivery for which there is no room', () => {
   })
 })
 
-describe('the answers and log lines of the ingress', () => {
-  test('never writes a secret or the body to an answer or the log, and logs each reason at most once a minute', async () => {
+describe("the ingress's responses and log lines", () => {
+  test('never writes a secret or the body to a response or the log, and logs each reason at most once a minute', async () => {
     const lines: string[] = []
     const log = pino({ level: 'trace' }, { write: line => lines.push(line) })
     let now = Date.now()
@@ -269,7 +269,7 @@ describe('the answers and log lines of the ingress', () => {
     for (const text of [...texts, ...lines]) expect(text).not.toMatch(/payload-word|guessed-word|horse/)
   })
 
-  test('uses changed webhook secrets at once', async () => {
+  test('picks up changed webhook secrets at once', async () => {
     let secrets = byToken
     const { post } = await runIngress({ secrets: () => secrets })
     expect((await post(pipelineBody, withToken)).status).toBe(202)

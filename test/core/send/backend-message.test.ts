@@ -6,7 +6,7 @@ import { messageOf } from '../../../src/core/send/backend-message.ts'
 
 const say = (body: string, contentType?: string): string | undefined => messageOf(Buffer.from(body), contentType)
 
-describe('the error message of a backend', () => {
+describe("a backend's error message", () => {
   it("takes the backend's message from a google.rpc.Status, even without a content type", () => {
     const { body } = rpcStatus('no such tenant')
     expect(messageOf(body as Uint8Array, 'application/x-protobuf')).toBe('no such tenant')
@@ -25,20 +25,20 @@ describe('the error message of a backend', () => {
     expect(say(body, 'application/json')).toBe(message)
   })
 
-  it("uses the title of a web page as the backend's message, or else the page's text", () => {
+  it("uses a web page's title as the backend's message, or else the page's text", () => {
     const page = '<html><head><title>413 Request Entity Too Large</title></head><body><hr>nginx</body></html>'
     expect(say(page, 'text/html')).toBe('413 Request Entity Too Large')
     expect(say('<!DOCTYPE html><body><style>p{}</style><p>Bad   <b>gateway</b></p>')).toBe('Bad gateway')
   })
 
-  it("shortens the backend's message to plain text on one line", () => {
+  it("shortens the backend's message to one line of plain text", () => {
     expect(say('out of\r\n  order\n', 'text/plain')).toBe('out of order')
     expect(say('x'.repeat(1_000))).toHaveLength(301)
     expect(say('')).toBeUndefined()
     expect(say(' \n ')).toBeUndefined()
   })
 
-  it("makes the backend's message one line without secrets and control characters, whatever the backend sends", () => {
+  it("reduces the backend's message to one line without secrets or control characters, whatever the backend sends", () => {
     fc.assert(
       fc.property(
         fc.oneof(

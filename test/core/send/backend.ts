@@ -1,4 +1,4 @@
-// A simulated backend that decodes what the tests' encoder wrote, and answers as each test chooses.
+// A simulated backend that decodes what the tests' encoder wrote, and responds as each test chooses.
 import { createServer as createHttp } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createHttps, type ServerOptions } from 'node:https'
@@ -18,7 +18,7 @@ export interface Received {
   /** The decompressed body of the request. */
   readonly body: Buffer
   readonly at: number
-  /** The status of the answer. Undefined if the request was not answered, or not yet. */
+  /** The response status. Undefined if there has been no response, or not yet. */
   status?: number
 }
 
@@ -29,14 +29,14 @@ export interface Reply {
 }
 
 /**
- * How the backend behaves after a request. `hang`: it does not answer. `cut`: it closes the connection without an answer. `drip headers`: it sends
- * endless headers, one byte at a time. `drip body`: it sends a 200 at once, and then an endless body in the same way.
+ * How the backend behaves after a request. `hang`: it does not respond. `cut`: it closes the connection without a response. `drip headers`: it sends
+ * endless headers, one byte at a time. `drip body`: it sends a 200 at once, and then an endless body, one byte at a time.
  */
 export type Behaviour = Reply | 'hang' | 'cut' | 'drip headers' | 'drip body'
 
 export const ok: Reply = { status: 200 }
 
-/** An encoder that writes a field 1 with the pipeline's ID, and adds the number of bytes that `padding` returns. */
+/** An encoder that writes a field 1 containing the pipeline's ID, plus as many bytes of padding as `padding` returns. */
 export function encoderWith(padding: (pipelineId: number) => number): Encode {
   return chunk => {
     const id = idOf(chunk)
@@ -97,7 +97,7 @@ export class Backend {
     }
     this.#scheme = tls === undefined ? 'http' : 'https'
     // How long the backend keeps idle connections open, ms. This is longer than any sender uses one, so that no request is sent on a connection that
-    // is being closed, whose outcome would be unknown.
+    // is being closed, which would leave its outcome unknown.
     const keepAliveTimeout = 300_000
     this.#server =
       tls === undefined ? createHttp({ keepAliveTimeout }, take) : createHttps({ ...tls, keepAliveTimeout }, take)
@@ -118,12 +118,12 @@ export class Backend {
     return `${this.#scheme}://127.0.0.1:${this.port}`
   }
 
-  /** The IDs of accepted pipelines, in the order in which they were accepted. */
+  /** The IDs of accepted pipelines, in order of acceptance. */
   get accepted(): number[] {
     return this.requests.filter(({ status }) => status !== undefined && status < 300).flatMap(({ ids }) => ids)
   }
 
-  /** Resolves when `holds` returns true, which is checked after every request. Rejects after two minutes. */
+  /** Resolves once `holds` returns true, which is checked after every request. Rejects after two minutes. */
   async until(holds: (backend: Backend) => boolean): Promise<void> {
     if (holds(this)) return
     await new Promise<void>((resolve, reject) => {
@@ -155,7 +155,7 @@ export class Backend {
       return
     }
     if (how === 'drip headers' || how === 'drip body') {
-      // The bytes are written directly to the connection, because endless headers cannot be written otherwise.
+      // The bytes are written directly to the socket, because there is no other way to write endless headers.
       const start = how === 'drip body' ? 'Content-Type: text/plain\r\n\r\n' : 'X-Slow: '
       response.socket?.write(`HTTP/1.1 200 OK\r\n${start}`)
       this.#drips.add(setInterval(() => response.socket?.write('x'), 10))
@@ -166,7 +166,7 @@ export class Backend {
   }
 }
 
-/** An error answer with a google.rpc.Status, as the OTLP specification requires. */
+/** An error response with a google.rpc.Status, as the OTLP specification requires. */
 export function rpcStatus(message: string): Pick<Reply, 'headers' | 'body'> {
   const body = protobuf.Writer.create().uint32(8).int32(3).uint32(18).string(message).finish()
   return { headers: { 'content-type': 'application/x-protobuf' }, body }

@@ -1,4 +1,4 @@
-// Sets up a store with pending exports and an exporter for tests, with functions that tests share.
+// Sets up a store with pending exports and an exporter for tests, with functions shared by several test files.
 import {
   createExporter,
   type Exporter,
@@ -24,15 +24,15 @@ export const quick = {
   probes: { first: 20, max: 80 },
 } satisfies Partial<ExporterOptions>
 
-/** Maximum time for a flush or a stop that is expected to complete, ms. This is longer than any machine takes. */
+/** Maximum time for a flush or a stop that is expected to complete, ms. No machine takes this long. */
 export const maxWaitMs = 300_000
 
-/** An address where nothing listens. A port that was free a moment ago cannot be used, because another process may listen on it by now. */
+/** An address on which nothing listens. A port that was free a moment ago cannot be used, because another process may be listening on it by now. */
 export const nowhere = 'http://127.0.0.1:1'
 
 export interface Bench {
   readonly store: Store
-  /** Sets the encoder for exports that are added from now on. */
+  /** Sets the encoder for exports that are enqueued from now on. */
   encode(encoder: Encode): void
   /** Adds one pending export for each pipeline ID. */
   enqueue(ids: readonly number[], to?: readonly ExportQueue[]): Promise<void>
@@ -118,7 +118,7 @@ export async function queueOf(
   return found
 }
 
-/** A log that stores its lines for the test. */
+/** A log that records its lines for the test. */
 export function listeningLog(): { log: Log; lines: { level: string; message: string }[] } {
   const lines: { level: string; message: string }[] = []
   const note = (level: string) => (_facts: unknown, message: string) => lines.push({ level, message })

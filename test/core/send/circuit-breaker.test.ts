@@ -40,7 +40,7 @@ describe('a circuit breaker', () => {
   })
 
   it.each(causes)(
-    'changes the circuit breaker from closed to open, half-open and, once a probe is accepted, closed: %s',
+    'moves the circuit breaker from closed to open, half-open and, once a probe is accepted, back to closed: %s',
     async cause => {
       const { breaker, trip, move, lines } = world()
       breaker.accepted()
@@ -63,13 +63,13 @@ describe('a circuit breaker', () => {
     },
   )
 
-  it.each(causes)('waits longer each time that a probe fails, up to a limit: %s', cause => {
+  it.each(causes)('waits longer after each failed probe, up to a limit: %s', cause => {
     const { breaker, trip, move, lines } = world()
     let before = 0
     for (let n = 0; n < 20; n += 1) {
       const pause = trip(cause)
       expect(pause).toBeLessThanOrEqual(longest[cause])
-      // The jitter shortens a pause to half of its length at most.
+      // Jitter shortens a pause by at most half.
       expect(pause).toBeGreaterThanOrEqual(Math.min(before, longest[cause]) / 2)
       before = pause
       move(pause)
@@ -79,7 +79,7 @@ describe('a circuit breaker', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('counts requests that fail at the same time as one failure', () => {
+  it('counts concurrent failed requests as one failure', () => {
     const { breaker, trip, move } = world()
     for (let n = 0; n < 10; n += 1) trip('unavailable')
     expect(breaker.pause).toBeLessThanOrEqual(1_000)
@@ -87,7 +87,7 @@ describe('a circuit breaker', () => {
     expect(trip('unavailable')).toBeLessThanOrEqual(2_000)
   })
 
-  it('keeps the circuit breaker open when an older request succeeds, and extends its pause by a later Retry-After', () => {
+  it('keeps the circuit breaker open when an older request succeeds, and extends its pause on a later Retry-After', () => {
     const { breaker, trip } = world()
     trip('unavailable')
     breaker.accepted()
@@ -96,7 +96,7 @@ describe('a circuit breaker', () => {
     expect(trip('unavailable', { ...away, retryAfterMs: 0 })).toBe(600_000)
   })
 
-  it('ends the pause after refused credentials only when the token changes', async () => {
+  it('ends the pause after rejected credentials only when the token changes', async () => {
     const { breaker, trip, move, rotate } = world()
     for (let n = 0; n < 5; n += 1) move(trip('unauthorized'))
     trip('unauthorized')
@@ -107,7 +107,7 @@ describe('a circuit breaker', () => {
     expect(await breaker.admit()).toBe(4)
   })
 
-  it('always sends a probe after some time, whatever happened before', () => {
+  it('always sends a probe eventually, whatever happened before', () => {
     const happening = fc.oneof(
       fc.constantFrom<TripCause | 'accepted' | 'asked'>(...causes, 'accepted', 'asked'),
       fc.integer({ min: 0, max: 10 * minute }),

@@ -5,7 +5,7 @@ import { destination, queueOf, listeningLog, openBench, maxWaitMs, range, sorted
 import { Secret } from '../../../src/lib/secret.ts'
 import type { Bearer } from '../../../src/core/send/destination.ts'
 
-/** A bearer token in a file. `current` returns a changed token only after the file is read again, as with a slow mount. */
+/** A bearer token in a file. `current` returns a changed token only after the file has been reloaded, as on a slow mount. */
 class TokenFile implements Bearer {
   reads = 0
   #file: string | undefined
@@ -32,7 +32,7 @@ class TokenFile implements Bearer {
   }
 }
 
-describe('the credentials of a destination', () => {
+describe("a destination's credentials", () => {
   let bench: Bench
   let backend: Backend
   let valid: string
@@ -50,7 +50,7 @@ describe('the credentials of a destination', () => {
     valid = 'token-one'
     backend.behave = refusing(401)
   })
-  it('reads changed credentials from the file again at once, and delivers the same batch without a pause', async () => {
+  it('reloads changed credentials from the file at once, and delivers the same batch without a pause', async () => {
     const bearer = new TokenFile('token-old')
     bearer.write('token-one')
     await bench.enqueue(range(1, 5))
@@ -84,7 +84,7 @@ describe('the credentials of a destination', () => {
   })
 
   it.each([401, 403])(
-    'opens the circuit breaker if credentials are refused with %i, probes with one small batch, and drops nothing',
+    'opens the circuit breaker if credentials are rejected with %i, probes with one small batch, and drops nothing',
     async status => {
       backend.behave = refusing(status)
       const bearer = new TokenFile('token-wrong')
@@ -112,7 +112,7 @@ describe('the credentials of a destination', () => {
     },
   )
 
-  it("redacts credentials in configured headers in the backend's messages", async () => {
+  it("redacts credentials from configured headers in the backend's messages", async () => {
     backend.behave = request => ({ status: 503, body: `bad key ${String(request.headers['x-api-key'])}` })
     await bench.enqueue([1])
     const headers = { 'X-Api-Key': new Secret('abcdefgh12345') }

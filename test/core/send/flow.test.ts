@@ -22,7 +22,7 @@ import {
   type Bench,
 } from './bench.ts'
 
-/** An outbox in which the encoded message of this pipeline is damaged. */
+/** An outbox in which this pipeline's encoded message is corrupt. */
 function damaging(outbox: Outbox, pipelineId: number): Outbox {
   return {
     ...outbox,
@@ -46,7 +46,7 @@ describe('pending exports', () => {
   })
   const allArrived = (count: number) => (of: Backend) => of.accepted.length >= count
 
-  it('delivers each export once, many in one request', async () => {
+  it('delivers each export once, batching many into one request', async () => {
     await bench.enqueue(range(1, 300))
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
@@ -74,7 +74,7 @@ describe('pending exports', () => {
     }
   })
 
-  it('batches exports up to the size limit of a request, and sends a larger export alone', async () => {
+  it('batches exports up to the maximum request size, and sends a larger export on its own', async () => {
     bench.encode(encoderWith(id => (id === 7 ? 50_000 : 900)))
     await bench.enqueue(range(1, 30))
     const exporter = bench.exporter([destination(backend.url)], {
@@ -87,7 +87,7 @@ describe('pending exports', () => {
     expect(large.map(({ ids }) => ids)).toEqual([[7]])
   })
 
-  it('makes exports whose stored bytes are damaged dead letters, and delivers the others', async () => {
+  it('turns exports with corrupt stored bytes into dead letters, and delivers the others', async () => {
     const { outbox } = bench.store
     await bench.enqueue(range(1, 9))
     const exporter = bench.exporter([destination(backend.url)], { outbox: damaging(outbox, 4) })
@@ -105,7 +105,7 @@ describe('pending exports', () => {
     ]),
     ['a cut connection', 'cut'],
   ]
-  it.each(passing)('waits for the end of %s, and then delivers all exports', async (_name, behaviour) => {
+  it.each(passing)('waits until %s is over, and then delivers all exports', async (_name, behaviour) => {
     await bench.enqueue(range(1, 20))
     backend.behave = (_request, index) => (index < 3 ? behaviour : ok)
     const exporter = bench.exporter([destination(backend.url)])
@@ -131,7 +131,7 @@ describe('pending exports', () => {
       },
     ],
   ] as [string, () => [string, number]][])(
-    "waits for the time in the backend's Retry-After header, in %s",
+    "waits as long as the backend's Retry-After header requires, given as %s",
     async (_form, retryAfter) => {
       await bench.enqueue(range(1, 3))
       let due = Infinity
@@ -152,7 +152,7 @@ describe('pending exports', () => {
     },
   )
 
-  it('delays exports that are already leased when another request is answered with Retry-After', async () => {
+  it('delays exports that are already leased when another request gets a Retry-After', async () => {
     await bench.enqueue([1])
     const limits = { batchItems: 20, batchBytes: 1, inFlight: 3, pauses: { first: 20, max: 80 } }
     const exporter = bench.exporter([destination(backend.url)], { limits })
@@ -161,14 +161,14 @@ describe('pending exports', () => {
     backend.behave = (_request, index) => (index === 6 ? { status: 429, headers: { 'retry-after': '600' } } : ok)
     await bench.enqueue(range(2, 60))
     await exporter.flush(maxWaitMs)
-    // There is one request for each export. Requests that are in progress at the first refusal are completed, and no further one is sent.
+    // There is one request per export. Requests that are in flight at the first rejection are completed, and no further ones are sent.
     expect(backend.requests.length).toBeGreaterThan(6)
     expect(backend.requests.length).toBeLessThanOrEqual(7 + 3)
     const due = await bench.store.outbox.lease(traces, 100, 1_000)
     expect(due.items.length).toBeGreaterThanOrEqual(60 - 7 - 3)
   })
 
-  it('sends exports again with identical bytes, and counts them, if the answer was lost', async () => {
+  it('resends exports with identical bytes, and counts them, if the response was lost', async () => {
     await bench.enqueue(range(1, 5))
     backend.behave = (_request, index) => (index === 0 ? 'cut' : ok)
     const exporter = bench.exporter([destination(backend.url)])
@@ -180,7 +180,7 @@ describe('pending exports', () => {
     expect((await queueOf(exporter)).counters).toMatchObject({ repeated: 5, delivered: 5 })
   })
 
-  it('counts, shows and logs partly accepted exports once, and does not send them again', async () => {
+  it('counts, shows and logs partially accepted exports once, and does not resend them', async () => {
     await bench.enqueue([1])
     const { log, lines } = listeningLog()
     backend.behave = () => partialSuccess(2, 'attribute too long')
@@ -209,7 +209,7 @@ describe('pending exports', () => {
       now += 1
       most = Math.max(most, now)
       if (now === 3) areThree()
-      // The first request is sent alone, because nothing was accepted yet. After that no request is answered until three are in flight.
+      // The first request is sent alone, because nothing has been accepted yet. After that, no request gets a response until three are in flight.
       if (index > 0) await three
       await new Promise(resolve => setTimeout(resolve, 20))
       now -= 1
@@ -255,7 +255,7 @@ describe('pending exports', () => {
     expect((await queueOf(exporter)).counters).toMatchObject({ lost: 1, delivered: 0 })
   })
 
-  it('does not make exports dead letters if they are refused after their lease was lost: another replica decides', async () => {
+  it('does not turn exports into dead letters if they are rejected after their lease was lost: another replica decides', async () => {
     await bench.enqueue([1])
     const { log, lines } = listeningLog()
     const stolen = { ...damaging(bench.store.outbox, 1), settle: async () => ({ lost: 1, at: 0 }) }
@@ -288,7 +288,7 @@ describe('pending exports', () => {
     expect(Math.min(...leases)).toBeGreaterThan(2 * 2 * 60_000)
   })
 
-  it('queues exports for each destination and signal, so that an unreachable destination does not delay others', async () => {
+  it('queues exports per destination and signal, so that an unreachable destination does not delay others', async () => {
     const down = await Backend.start()
     down.behave = () => 'hang'
     const signals = {
@@ -322,7 +322,7 @@ describe('pending exports', () => {
     expect(await queueOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', pending: 2 })
   })
 
-  it('counts exports, and measures the durations of their requests', async () => {
+  it('counts exports, and measures how long their requests take', async () => {
     await bench.enqueue(range(1, 3))
     const requested: unknown[] = []
     const exporter = bench.exporter([destination(backend.url)], {
@@ -342,7 +342,7 @@ describe('pending exports', () => {
     expect(() => bench.exporter(twice)).toThrow(/Two destinations are named "default"\. Give each a unique name/)
   })
 
-  it('counts all pipelines of a millisecond in one data point of delta metrics, and each pipeline once if the request is divided', async () => {
+  it('counts all pipelines of the same millisecond in one data point of delta metrics, and each pipeline once if the request is split', async () => {
     const settings = telemetrySettings({ profiles })
     bench.encode(chunk => encodeMetrics([chunk], settings))
     await bench.enqueue(range(1, 8), [{ destination: 'default', signal: 'metrics' }])
@@ -373,7 +373,7 @@ describe('pending exports', () => {
   })
 })
 
-/** One body is smaller, the other larger than the size that is compressed in one turn. */
+/** One body is smaller and the other larger than the amount that is compressed in one turn of the event loop. */
 it.each([40_000, 400_000])('delivers a compressed body of %i bytes unchanged, and releases its memory', async bytes => {
   const backend = closeAfterTest(await Backend.start())
   const settings = endpoint(`${backend.url}/v1/traces`)

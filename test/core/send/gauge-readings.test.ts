@@ -1,4 +1,4 @@
-// Tests gauges with the last readings from the platform. The metric flush sends them and a scrape shows them until they are too old.
+// Tests gauges based on the last readings from the platform. The metric flush sends them, and a scrape shows them, until they are too old.
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createMetricFlush } from '../../../src/core/send/metric-flush.ts'
@@ -57,7 +57,7 @@ async function flushOnce(settings = telemetrySettings({ profiles })): Promise<vo
 const sent = () =>
   receiver.metrics.map(({ name, points }) => [name, ...points.map(point => 'value' in point && point.value)])
 
-it("sends a gauge under the profile's names, with an age that is computed when it is sent", async () => {
+it("sends a gauge under the profile's names, with an age that is computed at send time", async () => {
   await store.repositories.gaugeReadings.put(agents('acme/infra', 7))
   now += 30_000
   await flushOnce()
@@ -70,7 +70,7 @@ it("sends a gauge under the profile's names, with an age that is computed when i
   expect(points[0]?.attributes).toEqual({ 'gitlab.agent.name': 'production' })
 })
 
-it("sends a group's gauge with the group's name, and counts down a gauge of a due time", async () => {
+it("sends a group's gauge with the group's name, and counts down a gauge for a due date", async () => {
   const due = { metric: 'platform.milestone.due', attributes: {}, value: { until: now - 60_000 } }
   const { project: _, ...reading } = agents('acme', 0)
   await store.repositories.gaugeReadings.put({ ...reading, group: 'acme', points: [due] })

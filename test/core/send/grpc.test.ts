@@ -58,7 +58,7 @@ it('does not report gRPC for every unknown endpoint', async () => {
   expect(await verdictAt(closing)).toMatchObject({ kind: 'unreachable', outcomeUnknown: true })
 })
 
-it('suspects gRPC by the port if the endpoint does not use HTTP, and keeps exports that it may have received', () => {
+it('suspects gRPC because of the port if the endpoint does not use HTTP, and keeps exports that it may have received', () => {
   const reason = 'it closes the connection: other side closed (UND_ERR_SOCKET)'
   const answer = { kind: 'failed', reason, outcomeUnknown: true, grpcBy: 'port' } as const
   expect(verdictOf(answer, 'traces', 0)).toEqual({

@@ -21,7 +21,7 @@ let now: number
 let store: Store
 let receiver: OtlpReceiver
 let flushes: MetricFlush[]
-/** How many times each flush has paused. When it pauses, it has processed all answers. */
+/** How many times each flush has paused. Once it pauses, it has processed all responses. */
 let rests: Map<MetricFlush, () => number>
 const clock: Clock = {
   now: () => now,
@@ -79,7 +79,7 @@ function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
   return flush
 }
 
-/** Observes pipelines, and takes the snapshots of those that have ended. */
+/** Observes pipelines, and takes snapshots of those that have ended. */
 async function run(...observations: Observation[]): Promise<void> {
   await store.runs.transact(observations.flatMap(one => mergeObservations([one], 'webhook', rules)))
   now += rules.settle
@@ -109,7 +109,7 @@ function latest(name: string): Record<string, unknown> {
   return found
 }
 
-/** Runs the next flush and waits until it has processed its answers. `requests`: the number of answers. */
+/** Runs the next flush and waits until it has processed its responses. `requests`: the expected number of responses. */
 async function flushed(flush: MetricFlush, requests = 1): Promise<void> {
   const answered = receiver.requests.length + requests
   const rested = rests.get(flush)?.() ?? 0
@@ -119,7 +119,7 @@ async function flushed(flush: MetricFlush, requests = 1): Promise<void> {
 }
 
 describe('the flush of cumulative metrics', () => {
-  it('sends one ResourceMetrics for each project, also for two projects with the same name', async () => {
+  it('sends one ResourceMetrics per project, even for two projects with the same name', async () => {
     await run(pipeline(1), pipeline(2, 'failed'), pipeline(3, 'success', { id: 4, path: 'other/shop' }))
     start()
     await receiver.until(() => receiver.metrics.length > 0)
@@ -138,7 +138,7 @@ describe('the flush of cumulative metrics', () => {
     expect(new Set(sums.map(metric => metric.temporality))).toEqual(new Set(['cumulative']))
   })
 
-  it('keeps the start time and the totals of a series across a restart', async () => {
+  it("keeps a series' start time and totals across a restart", async () => {
     await run(pipeline(1))
     const first = start()
     await receiver.until(() => receiver.metrics.length > 0)
@@ -160,7 +160,7 @@ describe('the flush of cumulative metrics', () => {
     expect(starts()).toEqual(before)
   })
 
-  it('runs the metric flush on one of two replicas, and on the other when the first stops', async () => {
+  it('runs the metric flush on one of two replicas, and on the other once the first stops', async () => {
     await run(pipeline(1))
     const first = start()
     await receiver.until(() => receiver.metrics.length > 0)
@@ -174,7 +174,7 @@ describe('the flush of cumulative metrics', () => {
     expect(receiver.requests).toHaveLength(sent + 1)
   })
 
-  it('replaces a refused metric flush by the next one, and shows the reason', async () => {
+  it('replaces a rejected metric flush with the next one, and shows the reason', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'no metrics today' } })
     const flush = start()
@@ -196,7 +196,7 @@ describe('the flush of cumulative metrics', () => {
     expect(latest('pipeline.status_total')).toEqual({ '3: main success': 2 })
   })
 
-  it('skips a refused project in the metric flush without delaying others', async () => {
+  it('skips a rejected project in the metric flush without delaying others', async () => {
     await run(...[1, 2, 3, 4, 5].map(id => pipeline(id, 'success', { id, path: `acme/p${id}` })))
     receiver.misbehave({
       when: ({ metrics }) => metrics.some(({ resource }) => resource.attributes['service.instance.id'] === '4'),
@@ -208,7 +208,7 @@ describe('the flush of cumulative metrics', () => {
     expect(owners()).toEqual(['1', '2', '3', '5'])
   })
 
-  it('does not try projects one by one if the destination has not accepted anything yet', async () => {
+  it('does not try projects one by one if the destination has never accepted anything', async () => {
     await run(...[1, 2, 3, 4, 5].map(id => pipeline(id, 'success', { id, path: `acme/p${id}` })))
     receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'no metrics here' } })
     const flush = start()
@@ -217,12 +217,12 @@ describe('the flush of cumulative metrics', () => {
     const projects = receiver.requests.map(
       ({ metrics }) => new Set(metrics.map(({ resource }) => resource.attributes['service.instance.id'])),
     )
-    // The first project alone is refused like all projects together, so no other project is tried.
+    // The first project is rejected on its own just as all projects together were, so no other project is tried.
     expect(projects).toContainEqual(new Set(['1']))
     expect(projects).not.toContainEqual(new Set(['2']))
   })
 
-  it('waits for the time in the Retry-After header before the next metric flush', async () => {
+  it('waits as long as the Retry-After header requires before the next metric flush', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 429, headers: { 'retry-after': '300' } }, times: 1 })
     const flush = start()
@@ -255,7 +255,7 @@ describe('the flush of cumulative metrics', () => {
   })
 })
 
-describe('the metrics of active runs', () => {
+describe('metrics of active runs', () => {
   it('counts active runs by name and state, in separate requests, with an explicit 0 when the last run ends', async () => {
     await run(
       event('running', {}, [], { name: 'Build' }, 1),
@@ -280,7 +280,7 @@ describe('the metrics of active runs', () => {
     expect(latest('cicd.pipeline.run.active')).toEqual({})
   })
 
-  it('counts active jobs, and measures the longest wait from the time at which the job was first observed waiting', async () => {
+  it('counts active jobs, and measures the longest wait from when the job was first observed waiting', async () => {
     const waiting = job(1, 'test', 'pending', {}, { tags: ['gpu'], queuedDuration: 30 })
     const other = (status: string) => job(2, 'lint', status, { started: 1 }, { tags: ['docker'] })
     await run(event('running', {}, [waiting, other('running')], {}, 1))
@@ -306,7 +306,7 @@ describe('the metrics of active runs', () => {
     expect(latest(active)).toMatchObject({ '3: running gpu': 1, '3: pending gpu': 0 })
   })
 
-  it('exports the metrics of active runs as cumulative, and flushes only these if the temporality is delta', async () => {
+  it('exports metrics of active runs as cumulative, and flushes only these if the temporality is delta', async () => {
     await run(event('running', {}, [], {}, 1), pipeline(9))
     start({ destinations: [destination('default', 'delta')] })
     await receiver.until(() => receiver.requests.length > 0)

@@ -15,7 +15,7 @@ const never = new AbortController().signal
 const pem = (name: string): string => fileURLToPath(new URL(`tls/${name}`, import.meta.url))
 const opened: OtlpHttp[] = []
 
-/** An endpoint. The posted bodies are empty, so they are not compressed. */
+/** An endpoint for these tests. The posted bodies are empty, so they are not compressed. */
 function endpoint(url: string, options: Partial<Endpoint> = {}): Endpoint {
   return compressed(url, { compression: 'none', ...options })
 }
@@ -31,8 +31,8 @@ async function post(settings: Endpoint, token?: string, proxies?: Proxies): Prom
 }
 
 /**
- * Returns the result of a round with a short deadline. On a slow machine the deadline may pass before the tested action has begun. Then the round is
- * repeated with a longer deadline.
+ * Returns the result of a round with a short deadline. On a slow machine, the deadline may pass before the action under test has begun. Then the
+ * round is repeated with a longer deadline.
  */
 async function withinDeadline<T>(round: (timeoutMs: number) => Promise<T | undefined>): Promise<T> {
   for (const timeoutMs of [200, 2_000, 20_000]) {
@@ -42,7 +42,7 @@ async function withinDeadline<T>(round: (timeoutMs: number) => Promise<T | undef
   throw new Error('nothing began, even within 20 s')
 }
 
-describe('one OTLP POST request', () => {
+describe('a single OTLP POST request', () => {
   let backend: Backend
   const plain = (options: Partial<Endpoint> = {}): Endpoint => endpoint(`${backend.url}/v1/traces`, options)
 
@@ -76,13 +76,13 @@ describe('one OTLP POST request', () => {
     expect(backend.requests[0]?.headers.authorization).toBe('Bearer tok-1')
   })
 
-  it('does not follow redirects of the backend', async () => {
+  it("does not follow the backend's redirects", async () => {
     backend.behave = () => ({ status: 307, headers: { location: `${backend.url}/elsewhere` } })
     expect(await post(plain())).toMatchObject({ kind: 'answered', status: 307 })
     expect(backend.requests).toHaveLength(1)
   })
 
-  it('ends an OTLP request at its deadline if the answer arrives byte by byte, with an unknown outcome', async () => {
+  it('ends an OTLP request at its deadline if the response arrives byte by byte, with an unknown outcome', async () => {
     backend.behave = () => 'drip headers'
     const { answer, timeoutMs } = await withinDeadline(async timeoutMs => {
       const answer = await post(plain({ timeoutMs }))
@@ -91,7 +91,7 @@ describe('one OTLP POST request', () => {
     expect(answer).toEqual({ kind: 'failed', reason: `no answer within ${timeoutMs / 1000} s`, outcomeUnknown: true })
   })
 
-  it('uses the status of an answer even if its body never ends', async () => {
+  it('uses the status of a response even if its body never ends', async () => {
     backend.behave = () => 'drip body'
     const answer = await withinDeadline(async timeoutMs => {
       const answer = await post(plain({ timeoutMs }))
@@ -100,7 +100,7 @@ describe('one OTLP POST request', () => {
     expect(answer.status).toBe(200)
   })
 
-  it('reads at most 64 KiB of an answer', async () => {
+  it('reads at most 64 KiB of a response', async () => {
     backend.behave = () => ({ status: 500, body: 'x'.repeat(5_000_000) })
     const answer = await post(plain())
     expect(answer).toMatchObject({ kind: 'answered', status: 500 })
@@ -130,7 +130,7 @@ describe('one OTLP POST request', () => {
       const one = createOtlpHttp(plain({ timeoutMs }), undefined, 1)
       opened.push(one)
       backend.behave = () => {
-        // The process is blocked beyond both deadlines. Otherwise the second request would have some time left when the connection of the first is
+        // The process is blocked beyond both deadlines. Otherwise the second request would have some time left once the first one's connection is
         // free.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 100)
         return 'hang'
@@ -172,13 +172,13 @@ describe('TLS connections to a backend', () => {
     expect(await post(endpoint(backend.url, { tls: files }))).toMatchObject({ kind: 'answered', status: 200 })
   })
 
-  it('refuses a TLS connection if the CA is unknown', async () => {
+  it('rejects a TLS connection if the CA is unknown', async () => {
     const answer = await post(endpoint(backend.url))
     expect(answer).toMatchObject({ kind: 'failed', outcomeUnknown: false })
     expect(answer.kind === 'failed' && answer.reason).toMatch(/certificate/)
   })
 
-  it('makes a TLS connection through a proxy', async () => {
+  it('opens a TLS connection through a proxy', async () => {
     const proxy = await Proxy.start()
     const proxies = { https: `http://user:word@127.0.0.1:${proxy.port}`, no: 'example.com' }
     const settings = endpoint(backend.url.replace('127.0.0.1', 'localhost'), { tls: files })
@@ -218,7 +218,7 @@ describe('proxies for OTLP requests', () => {
     expect(proxy.seen).toEqual([])
   })
 
-  it('configures proxies only by the options, never by the environment', async () => {
+  it('configures proxies only through the options, never through the environment', async () => {
     const before = process.env.HTTP_PROXY
     process.env.HTTP_PROXY = `http://127.0.0.1:${proxy.port}`
     try {
@@ -231,7 +231,7 @@ describe('proxies for OTLP requests', () => {
   })
 })
 
-/** A proxy that forwards requests in absolute form and tunnels CONNECT. */
+/** A proxy that forwards absolute-form requests and tunnels CONNECT. */
 class Proxy {
   readonly seen: string[] = []
   readonly #server: Server

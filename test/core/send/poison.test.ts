@@ -17,7 +17,7 @@ describe('an export that the backend never accepts', () => {
       request.ids.some(id => ids.includes(id)) ? then : ok
 
   it.each([400, 413, 422])(
-    'makes an export a dead letter if it is refused with %i, and delivers the others once',
+    'turns an export that is rejected with %i into a dead letter, and delivers the others once',
     async status => {
       await bench.enqueue(range(1, 64))
       backend.behave = whenAmong([23, 24, 61], { status, ...rpcStatus('attribute ci.x is not allowed') })
@@ -33,7 +33,7 @@ describe('an export that the backend never accepts', () => {
     },
   )
 
-  it('sends an export again when its dead letter is retried, and delivers it once the backend accepts it', async () => {
+  it('resends an export when its dead letter is retried, and delivers it once the backend accepts it', async () => {
     await bench.enqueue(range(1, 4))
     backend.behave = whenAmong([3], { status: 400 })
     const exporter = bench.exporter([destination(backend.url)])
@@ -49,7 +49,7 @@ describe('an export that the backend never accepts', () => {
     ['a 5xx', { status: 500, ...rpcStatus('panic') }],
     ['a cut connection', 'cut'],
   ])(
-    'sends an export in ever smaller requests after its batch failed five times with %s, and delivers the others once',
+    'resends an export in ever smaller requests after its batch failed five times with %s, and delivers the others once',
     async (_name, behaviour) => {
       await bench.enqueue(range(1, 20))
       backend.behave = whenAmong([5], behaviour)
@@ -59,10 +59,10 @@ describe('an export that the backend never accepts', () => {
       await exporter.flush(maxWaitMs)
       expect(sorted(backend.accepted)).toEqual(range(1, 20).filter(id => id !== 5))
       const withIt = backend.requests.filter(({ ids }) => ids.includes(5))
-      // The export is sent five times with any others, then with three others and with one.
+      // The export is sent five times with arbitrary others, then with three others, and then with one.
       expect(withIt.filter(({ ids }) => ids.length > 1).length).toBeLessThanOrEqual(7)
 
-      // From now on the refused export affects no others: new exports are delivered while it keeps failing.
+      // From now on the failing export affects no others: new exports are delivered while it keeps failing.
       await bench.enqueue(range(21, 40))
       exporter.wake()
       await backend.until(({ accepted }) => accepted.length === 39)
@@ -79,7 +79,7 @@ describe('an export that the backend never accepts', () => {
     },
   )
 
-  it('increases the back-off of a failing export with each failure', async () => {
+  it('lengthens the back-off of a failing export with each failure', async () => {
     await bench.enqueue(range(1, 3))
     backend.behave = whenAmong([2], { status: 500 })
     const pauses = { first: 50, max: 2_000 }
@@ -90,7 +90,7 @@ describe('an export that the backend never accepts', () => {
     expect(alone[4]! - alone[3]!).toBeGreaterThanOrEqual(199)
   })
 
-  it('sends one request per pause while the whole backend fails', async () => {
+  it('sends one request per back-off interval while the whole backend fails', async () => {
     await bench.enqueue(range(1, 8))
     backend.behave = () => ({ status: 503 })
     const exporter = bench.exporter([destination(backend.url)], { limits: { pauses: { first: 300, max: 300 } } })
@@ -107,17 +107,17 @@ describe('an export that the backend never accepts', () => {
   })
 })
 
-describe('a destination that refuses everything', () => {
+describe('a destination that rejects everything', () => {
   const refusal: Behaviour = { status: 400, headers: { 'content-type': 'text/plain' }, body: 'unknown path' }
 
-  it('trips the circuit breaker if a destination refuses everything, logs this once, probes with small batches, and loses nothing', async () => {
+  it('trips the circuit breaker if a destination rejects everything, logs this once, probes with small batches, and loses nothing', async () => {
     await bench.enqueue(range(1, 50))
     const { log, lines } = listeningLog()
     backend.behave = () => refusal
     const exporter = bench.exporter([destination(backend.url)], { log })
     exporter.start()
     await expect.poll(async () => (await queueOf(exporter)).cause).toBe('unacceptable')
-    // A batch of eight is halved until each export is sent alone. After that, probes have at most four exports.
+    // A batch of eight is halved repeatedly until each export is sent alone. After that, probes have at most four exports.
     await backend.until(({ requests }) => requests.length > 15 + 14)
     expect(backend.requests[0]?.ids).toHaveLength(8)
     expect(backend.requests.slice(15).every(({ ids }) => ids.length <= 4)).toBe(true)
@@ -136,7 +136,7 @@ describe('a destination that refuses everything', () => {
     expect(lines.filter(({ message }) => message.includes('circuit breaker closed'))).toHaveLength(1)
   })
 
-  it('makes the refused export a dead letter instead as soon as another export is accepted', async () => {
+  it('turns the rejected export into a dead letter instead as soon as another export is accepted', async () => {
     await bench.enqueue([1])
     backend.behave = request => (request.ids.includes(1) ? refusal : ok)
     const exporter = bench.exporter([destination(backend.url)])

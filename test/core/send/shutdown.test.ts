@@ -25,7 +25,7 @@ describe('stopping the exporter', () => {
     await expect.poll(due).toBe(30)
   })
 
-  it('completes requests in flight when it stops, and begins no new ones', async () => {
+  it('completes requests in flight when it stops, and starts no new ones', async () => {
     await bench.enqueue(range(1, 30))
     let answer: (() => void) | undefined
     backend.behave = async () => {
@@ -42,7 +42,7 @@ describe('stopping the exporter', () => {
     expect(await queueOf(exporter)).toMatchObject({ pending: 22, counters: { delivered: 8, repeated: 0 } })
   })
 
-  it('leaves exactly the undelivered exports for the next start', async () => {
+  it('leaves exactly the undelivered exports to the next start', async () => {
     await bench.enqueue(range(1, 500))
     const limits = { batchItems: 10, pauses: { first: 20, max: 80 } }
     const first = bench.exporter([destination(backend.url)], { limits })
@@ -58,7 +58,7 @@ describe('stopping the exporter', () => {
 })
 
 describe('flushing the exporter', () => {
-  it('does not wait in a flush for a backend that accepts nothing', async () => {
+  it('does not make a flush wait for a backend that accepts nothing', async () => {
     backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()

@@ -11,8 +11,8 @@ function judge(status: number, more: Partial<Extract<Answer, { kind: 'answered' 
   return verdictOf({ kind: 'answered', status, body: new Uint8Array(), ...more }, 'traces', now)
 }
 
-describe("the verdict about a backend's answer", () => {
-  it.each([200, 201, 202, 204, 299])('treats the status %i as delivered', status => {
+describe("the verdict on a backend's response", () => {
+  it.each([200, 201, 202, 204, 299])('treats status %i as delivered', status => {
     expect(judge(status)).toEqual({ as: 'delivered', rejected: 0 })
   })
 
@@ -33,19 +33,19 @@ describe("the verdict about a backend's answer", () => {
     [503, 'server'],
     [504, 'server'],
     [599, 'server'],
-  ])('sends exports again after the status %i', (status, kind) => {
+  ])('resends exports after status %i', (status, kind) => {
     expect(judge(status)).toMatchObject({ as: 'later', kind, status, outcomeUnknown: false })
   })
 
-  it.each([401, 403])('treats the status %i as refused credentials', status => {
+  it.each([401, 403])('treats status %i as rejected credentials', status => {
     expect(judge(status)).toMatchObject({ as: 'unauthorized', status })
   })
 
-  it.each([400, 413, 422])('treats the status %i as refused content', status => {
+  it.each([400, 413, 422])('treats status %i as rejected content', status => {
     expect(judge(status)).toMatchObject({ as: 'unacceptable', status })
   })
 
-  it('sends exports again after a network failure or a timeout, and reports whether the outcome is unknown', () => {
+  it('resends exports after a network failure or a timeout, and reports whether the outcome is unknown', () => {
     const refused = verdictOf({ kind: 'failed', reason: 'ECONNREFUSED', outcomeUnknown: false }, 'traces', now)
     expect(refused).toEqual({ as: 'later', kind: 'unreachable', message: 'ECONNREFUSED', outcomeUnknown: false })
     const late = verdictOf({ kind: 'failed', reason: 'no answer within 10 s', outcomeUnknown: true }, 'traces', now)
@@ -63,7 +63,7 @@ describe("the verdict about a backend's answer", () => {
     )
   })
 
-  it('reads Retry-After in seconds and as a date, up to a day', () => {
+  it('reads Retry-After in seconds or as a date, up to a day', () => {
     expect(judge(503, { retryAfter: '7' })).toMatchObject({ retryAfterMs: 7_000 })
     expect(judge(429, { retryAfter: 'Mon, 01 Jun 2026 12:00:30 GMT' })).toMatchObject({ retryAfterMs: 30_000 })
     expect(judge(503, { retryAfter: '99999999' })).toMatchObject({ retryAfterMs: 86_400_000 })
@@ -77,14 +77,14 @@ describe("the verdict about a backend's answer", () => {
   })
 
   it.each(['soon', '-5', '+5', '1e9', '1.5', 'NaN', '', '2026-06-01', 'Mon, 01 Jun 2020 12:00:30 GMT'])(
-    'uses the back-off if the Retry-After value is not usable: %j',
+    'falls back to the back-off if the Retry-After value is unusable: %j',
     value => {
       expect(judge(503, { retryAfter: value })).not.toHaveProperty('retryAfterMs')
     },
   )
 
   it.each(['Mon, 01 Jun 2026 12:00:30 GMT', 'Monday, 01-Jun-26 12:00:30 GMT', 'Mon Jun  1 12:00:30 2026'])(
-    'reads each format of an HTTP date: %j',
+    'reads every HTTP date format: %j',
     value => {
       expect(judge(503, { retryAfter: value })).toMatchObject({ retryAfterMs: 30_000 })
     },
@@ -99,13 +99,13 @@ describe("the verdict about a backend's answer", () => {
     expect(blamed(judge(404))).toBe(false)
   })
 
-  it("puts the status and the backend's message into one sentence", () => {
+  it("combines the status and the backend's message into one sentence", () => {
     expect(sentenceOf({ status: 503, message: 'overloaded' })).toBe('HTTP 503: overloaded')
     expect(sentenceOf({ message: 'connect ECONNREFUSED' })).toBe('connect ECONNREFUSED')
   })
 })
 
-describe('a partial success of the backend', () => {
+describe("a backend's partial success", () => {
   it('treats a partial success as delivered, with its count and message, in protobuf', () => {
     const { body } = partialSuccess(3, 'span too large')
     const contentType = 'application/x-protobuf'
@@ -119,13 +119,13 @@ describe('a partial success of the backend', () => {
     ['traces', 'rejectedSpans'],
     ['metrics', 'rejectedDataPoints'],
     ['logs', 'rejectedLogRecords'],
-  ] as const)('also reads a partial success in JSON for %s, with its count as text', (signal, field) => {
+  ] as const)('also reads a partial success in JSON for %s, with its count as a string', (signal, field) => {
     const body = Buffer.from(JSON.stringify({ partialSuccess: { [field]: '12', errorMessage: 'old' } }))
     const answer: Answer = { kind: 'answered', status: 200, contentType: 'application/json; charset=utf-8', body }
     expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 12, message: 'old' })
   })
 
-  it('treats a partial success that rejects nothing as a message', () => {
+  it('treats a partial success that rejects nothing as a mere message', () => {
     const { body } = partialSuccess(0, 'please use gRPC')
     expect(judge(200, { body: body as Uint8Array, contentType: 'application/x-protobuf' })).toEqual({
       as: 'delivered',
@@ -154,7 +154,7 @@ describe('a partial success of the backend', () => {
   })
 })
 
-describe('a 2xx answer that is not from an OTLP receiver', () => {
+describe('a 2xx response that is not from an OTLP receiver', () => {
   const page = '<!DOCTYPE html><html><head><title>Sign in · Example</title></head><body>…</body></html>'
 
   it.each([
@@ -170,7 +170,7 @@ describe('a 2xx answer that is not from an OTLP receiver', () => {
     ['a page in UTF-16', Buffer.from(page, 'utf16le'), 'text/html; charset=utf-16'],
     ['a compressed page', gzipSync(page), 'text/html'],
     ['XML of a store of objects', '<Error><Code>AccessDenied</Code></Error>', 'application/xml'],
-  ])('sends exports again later if a web page or similar content answers with a 2xx: %s', (_, body, contentType) => {
+  ])('retries exports later if a 2xx response contains a web page or similar content: %s', (_, body, contentType) => {
     for (const status of [200, 201, 202, 203]) {
       const verdict = judge(status, { body: Buffer.from(body as string), contentType })
       expect(verdict).toMatchObject({ as: 'later', kind: 'other', status, outcomeUnknown: false })
@@ -186,12 +186,12 @@ describe('a 2xx answer that is not from an OTLP receiver', () => {
     ['a word', 'OK', 'text/html; charset=utf-8'],
     ['a word as text', 'ok\n', 'text/plain'],
     ['a comparison', '1 < 2', 'text/plain'],
-  ])('does not treat a 2xx of a lax receiver as a web page if its body is %s', (_, body, contentType) => {
+  ])("does not mistake a lax receiver's 2xx response for a web page if its body is %s", (_, body, contentType) => {
     expect(judge(200, { body: Buffer.from(body), contentType })).toMatchObject({ as: 'delivered', rejected: 0 })
   })
 
   it.each([200, 400, 401, 415, 505])(
-    'sends exports again later if gRPC answers, and names the port to use: %i',
+    'retries exports later if the response comes from a gRPC server, and names the port to use: %i',
     status => {
       for (const contentType of ['application/grpc', 'application/grpc+proto', 'application/grpc-web'])
         expect(judge(status, { contentType })).toMatchObject({
@@ -204,7 +204,7 @@ describe('a 2xx answer that is not from an OTLP receiver', () => {
   it.each([
     [505, 'gRPC requires HTTP/2\n'],
     [400, 'An HTTP/1.x request was sent to an HTTP/2 only endpoint.'],
-  ])('sends exports again later if a gRPC server refuses HTTP/1.1 with %i', (status, words) => {
+  ])('retries exports later if a gRPC server rejects HTTP/1.1 with %i', (status, words) => {
     const verdict = judge(status, { body: Buffer.from(words), contentType: 'text/plain' })
     expect(verdict).toMatchObject({
       as: 'later',
@@ -214,7 +214,7 @@ describe('a 2xx answer that is not from an OTLP receiver', () => {
     })
   })
 
-  it('treats a notification that is answered with a web page as delivered, because people must not receive it twice', () => {
+  it('treats a notification as delivered even if the response is a web page, because people must not receive it twice', () => {
     const answer: Answer = { kind: 'answered', status: 200, contentType: 'text/html', body: Buffer.from(page) }
     const verdict = verdictOf(answer, 'notifications', now)
     expect(verdict).toMatchObject({ as: 'delivered', rejected: 0 })
@@ -222,19 +222,19 @@ describe('a 2xx answer that is not from an OTLP receiver', () => {
   })
 })
 
-describe('the message of a verdict', () => {
+describe("a verdict's message", () => {
   it('takes the message from a google.rpc.Status if the backend sends one', () => {
     const { body, headers } = rpcStatus('trace 0af7 is malformed')
     const more = { body: body as Uint8Array, contentType: headers?.['content-type'] }
     expect(judge(400, more)).toEqual({ as: 'unacceptable', status: 400, message: 'trace 0af7 is malformed' })
   })
 
-  it('uses the meaning of the status as message if the backend sends none', () => {
+  it('uses the meaning of the status as the message if the backend sends none', () => {
     expect(judge(413)).toMatchObject({ message: 'Payload Too Large' })
     expect(judge(499)).toMatchObject({ message: 'no reason given' })
   })
 
-  it('never includes a secret that the backend repeats in the message of a verdict', () => {
+  it("never includes a secret that the backend echoes in a verdict's message", () => {
     new Secret('tok-123456')
     const messageOf = (text: string): unknown =>
       verdictOf({ kind: 'answered', status: 401, body: Buffer.from(text) }, 'traces', now)

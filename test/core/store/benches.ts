@@ -1,4 +1,4 @@
-// Creates benches for the exercises. A bench has the data of one test in either database, and a clock that the test moves.
+// Creates benches for the exercises. A bench holds one test's data in either database, and a clock that the test moves.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -15,16 +15,16 @@ import type { Log } from '../../../src/lib/log.ts'
 import type { EncodeMessages } from '../../../src/core/store/ports/outbox.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-/** The data of one test. Each call of `open` opens a store with the same data. */
+/** The data of one test. Each call to `open` opens a store on the same data. */
 export interface Bench {
   open(options?: { maxSize?: number; log?: Log; encode?: EncodeMessages }): Promise<Store>
   now(): number
   move(ms: number): void
-  /** Removes the data of the test. */
+  /** Removes the test's data. */
   dispose(): Promise<void>
 }
 
-/** A bench whose database can be written without the store. */
+/** A bench whose database can be written to without the store. */
 export interface BareBench extends Bench {
   sql(text: string): Promise<void>
 }
@@ -60,7 +60,7 @@ export function benchOf(
   }
 }
 
-/** Returns a bench and a store that uses it. Both are closed after the test. For `beforeEach`. */
+/** Returns a bench and a store on it. Both are closed after the test. For use in `beforeEach`. */
 export async function opened<B extends Bench>(bench: () => Promise<B>): Promise<{ here: B; store: Store }> {
   const here = closeAfterTest(await bench())
   return { here, store: await here.open() }
@@ -82,8 +82,9 @@ export async function sqliteBench(): Promise<BareBench> {
 }
 
 /**
- * Creates benches that share one database, which is emptied before each. Creating a database with its tables takes twenty times as long. It must be
- * called by a test file or a `describe`. The connection that empties the database reads the list of tables only once, and is closed after the tests.
+ * Creates benches that share one database, which is emptied before each. Creating a database with its tables takes twenty times as long. Must be
+ * called from a test file or a `describe`. The connection that empties the database reads the list of tables only once, and is closed after the
+ * tests.
  */
 export function postgresBenches(makeDatabase: () => Promise<string>): () => Promise<BareBench> {
   let known: Promise<string> | undefined
@@ -114,7 +115,7 @@ export const bothDatabases = (): [name: string, bench: () => Promise<BareBench>]
   ['PostgreSQL', postgresBenches(newDatabase)],
 ]
 
-/** Restores the database as the migrations created it: without rows, and with every sequence at its start. */
+/** Restores the database to the state that the migrations created: without rows, and with every sequence at its start. */
 const empty = `
   DO $$
   DECLARE one record;
@@ -127,8 +128,8 @@ const empty = `
   END $$`
 
 /**
- * Returns the store that `open` opens. If the file is already being served, returns the shared store instead. The exercises call only methods that it
- * has.
+ * Returns the store that `open` opens. If the file is already being served, returns the shared store instead. The exercises call only methods that
+ * the shared store has.
  */
 function ownOrShared(file: string, options: TestStoreOptions, open: () => Store): Store {
   try {

@@ -1,4 +1,4 @@
-// Tests whether a failed write is blamed on the data or on the store, by the errors of real databases.
+// Tests whether a failed write is blamed on the data or on the store, using errors of real databases.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(async () => server.dispose())
 
-describe('errors of PostgreSQL', () => {
+describe('PostgreSQL errors', () => {
   const cases: readonly [what: string, sql: string, family: typeof DataError | typeof StoreError][] = [
     ['a number that is too large', `SELECT 1::int / 0`, DataError],
     ['a text that is no number', `SELECT 'x'::int`, DataError],
@@ -34,7 +34,7 @@ describe('errors of PostgreSQL', () => {
     ),
   ]
 
-  it('blames only errors about the data on the data, within a transaction and outside', async () => {
+  it('blames the data only for errors about the data, inside and outside a transaction', async () => {
     const db = closeAfterTest(await openDatabase(await server.newDatabase(), {}))
     for (const [what, sql, family] of cases) {
       const inside = db.transaction(async session => {
@@ -65,10 +65,10 @@ describe('errors of PostgreSQL', () => {
     expect(await db.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  it('stores all deliveries whose connection was cut when they are sent again, quarantines none, and counts none twice', async () => {
+  it('stores all deliveries whose connection was cut once they are sent again, quarantines none, and counts none twice', async () => {
     const url = await server.newDatabase()
     const store = closeAfterTest(await openPostgres(url, { maxSize: 2 ** 30 }))
-    // For a while, every second connection that stores deliveries is cut, also while deliveries are stored one at a time.
+    // For a while, every second connection that stores deliveries is cut, even while deliveries are stored one at a time.
     await query(
       url,
       `CREATE SEQUENCE blink;
@@ -102,8 +102,8 @@ describe('errors of PostgreSQL', () => {
   })
 })
 
-describe('errors of SQLite', () => {
-  it('blames only errors about the data on the data in SQLite', () => {
+describe('SQLite errors', () => {
+  it('blames the data only for errors about the data in SQLite', () => {
     const folder = temporaryFolder()
     const file = path.join(folder, 'pipespan.db')
     const db = closeAfterTest(openFile(file, { now: () => 0 }))

@@ -1,4 +1,4 @@
-// Tests a clock that was a year, or some hours, ahead and is correct again: how the daemon treats times that were stored meanwhile, on both
+// Tests how the daemon treats times that were stored while the clock was a year, or a few hours, ahead, once the clock is correct again, on both
 // databases.
 import pg from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -46,7 +46,7 @@ for (const [name, bench] of bothDatabases())
     }
     const pendingCount = async (): Promise<number> => (await store.outbox.lease(exportQueue, 100, minute)).items.length
 
-    it('settles runs that ended while the clock was ahead after the settle delay, also those that wait for enrichment', async () => {
+    it('settles runs that ended while the clock was ahead after the settle delay, including those that wait for enrichment', async () => {
       await observe(1, 'success')
       await observe(2, 'success', rules.deadline)
       await restart()
@@ -60,7 +60,7 @@ for (const [name, bench] of bothDatabases())
       expect(await pendingCount()).toBe(2)
     })
 
-    it('settles runs that began while the clock was ahead and still continue', async () => {
+    it('settles runs that began while the clock was ahead and are still running', async () => {
       await observe(1, 'running')
       await restart()
       await settle()
@@ -72,7 +72,7 @@ for (const [name, bench] of bothDatabases())
       expect(await pendingCount()).toBe(1)
     })
 
-    it('sends exports that were delayed while the clock was ahead', async () => {
+    it('sends exports that were postponed while the clock was ahead', async () => {
       await observe(1, 'success')
       await observe(2, 'success')
       here.move(rules.settle)
@@ -95,13 +95,13 @@ for (const [name, bench] of bothDatabases())
       expect(await store.enrichment.take('fresh', 10, minute)).toHaveLength(2)
     })
 
-    it('takes over the leases of a process that died while the clock was ahead', async () => {
+    it('takes over leases from a process that died while the clock was ahead', async () => {
       await store.leases.take('maintenance', 'dead', minute)
       await restart()
       expect(await store.leases.take('maintenance', 'alive', minute)).toBe(true)
     })
 
-    it('deletes data that was stored while the clock was ahead after its retention', async () => {
+    it('deletes data that was stored while the clock was ahead once its retention has passed', async () => {
       await observe(1, 'success')
       here.move(rules.settle)
       await settle()
@@ -114,7 +114,7 @@ for (const [name, bench] of bothDatabases())
       expect(pruned).toBe(1)
     })
 
-    it('keeps the settle delay of runs that another replica writes while the clock is read', async () => {
+    it('keeps the settle delay of runs that another replica writes while the clock is being read', async () => {
       here.move(500 - ahead)
       await observe(1, 'success')
       here.move(-500)
@@ -126,7 +126,7 @@ for (const [name, bench] of bothDatabases())
       expect(await pendingCount()).toBe(1)
     })
 
-    it('does not change times that are right by the correct clock', async () => {
+    it('does not change times that are plausible on the correct clock', async () => {
       await restart()
       await observe(1, 'running', rules.deadline)
       await observe(2, 'success')
@@ -146,7 +146,7 @@ for (const [name, bench] of bothDatabases())
       await maintenance.stop()
     })
 
-    it('repairs stored times when the clock is set back while the maintenance is running', async () => {
+    it('repairs stored times when the clock is set back during maintenance', async () => {
       here.move(-ahead)
       const maintenance = maintained(store, here)
       await maintenance.checks(2)
@@ -161,12 +161,12 @@ for (const [name, bench] of bothDatabases())
   })
 
 interface Maintained {
-  /** Resolves after this many further checks of the clock. */
+  /** Resolves after this many more checks of the clock. */
   checks(count: number): Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts the maintenance of the store. Each of its pauses ends at once. `passes`: whether the clock is moved by the pause's length. */
+/** Starts the store's maintenance. Each of its pauses ends at once. `passes`: whether each pause moves the clock by its length. */
 function maintained(store: Store, here: Bench, passes: 'time stands' | 'time passes' = 'time stands'): Maintained {
   let passed = 0
   let checked = 0
@@ -178,7 +178,7 @@ function maintained(store: Store, here: Bench, passes: 'time stands' | 'time pas
         passed += ms
         here.move(ms)
       }
-      // Pauses of at least a second are those between two checks.
+      // Pauses of at least a second are those between two clock checks.
       if (ms >= 1_000) checked += 1
       await new Promise<void>(resolve => setImmediate(resolve))
     },
@@ -196,8 +196,8 @@ function maintained(store: Store, here: Bench, passes: 'time stands' | 'time pas
   }
 }
 
-describe('the maintenance of a store', () => {
-  it('repairs stored times only once until the clock is set back', async () => {
+describe("a store's maintenance", () => {
+  it('repairs stored times only once until the clock is next set back', async () => {
     const { here, store } = await opened(sqliteBench)
     let repairs = 0
     const counting = { ...store, bringBack: async () => ((repairs += 1), store.bringBack()) }
@@ -223,7 +223,7 @@ describe('the maintenance of a store', () => {
   })
 })
 
-describe('a repair of stored times on PostgreSQL', () => {
+describe('repairing stored times on PostgreSQL', () => {
   let now: number
   let store: Store
   let other: pg.Client
@@ -237,7 +237,7 @@ describe('a repair of stored times on PostgreSQL', () => {
     closeAfterTest({ close: async () => connection.end() })
   })
 
-  /** Starts a repair that waits when it reaches the table, calls `meanwhile`, and returns the number of repaired rows. */
+  /** Starts a repair that waits when it reaches the table, calls `meanwhile`, and returns the number of rows repaired. */
   async function repairPast(table: string, meanwhile: () => Promise<void>): Promise<number> {
     await other.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`)
     const repair = store.bringBack()
@@ -259,7 +259,7 @@ describe('a repair of stored times on PostgreSQL', () => {
     expect(await store.runs.dueIn()).toBe(rules.settle)
   })
 
-  it('lets a repair of times take longer than the timeout of other statements', async () => {
+  it('lets a repair of times exceed the timeout of other statements', async () => {
     await observe()
     now -= day
     const repaired = repairPast('enrichment_queue', async () => {
@@ -268,7 +268,7 @@ describe('a repair of stored times on PostgreSQL', () => {
     expect(await repaired).toBe(2)
   })
 
-  it('completes a repair of times in the next repair if the clock is set back meanwhile', async () => {
+  it('completes a repair of times in the next one if the clock is set back meanwhile', async () => {
     await observe()
     await repairPast('outbox', async () => {
       now -= day

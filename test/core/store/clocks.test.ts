@@ -1,4 +1,4 @@
-// Tests a database whose clock differs much from the clock of this host. A duration is measured with one of the clocks, never with both.
+// Tests a database whose clock differs greatly from this host's. A duration is measured on one of the clocks, never across both.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -39,7 +39,7 @@ describe.each([
   ['behind', -hour],
   ['ahead of', hour],
 ])("a database whose clock is %s this host's", (_, shift) => {
-  it('sends a delayed export when its pause is over, neither at once nor an hour later', async () => {
+  it('sends a postponed export when its pause is over, neither at once nor an hour later', async () => {
     const store = await openShifted(shift)
     await store.runs.transact(ended(7))
     expect(await store.outbox.dueIn(exportQueue)).toBe(0)
@@ -55,7 +55,7 @@ describe.each([
     expect(wait).toBeLessThanOrEqual(5 * minute)
   })
 
-  it('prunes runs after their retention, neither an hour earlier nor an hour later', async () => {
+  it('prunes runs after their retention, neither an hour too early nor an hour too late', async () => {
     const store = await openShifted(shift)
     await store.runs.transact(ended(7))
     const { token, items } = await store.outbox.lease(exportQueue, 10, 90_000)
@@ -68,7 +68,7 @@ describe.each([
       const maintenance = createMaintenance({
         ...{ store, served: [exportQueue], log: silentLog() },
         ...{ retention, remember: 400 * 24 * hour, keepFigures: 400 * 24 * hour },
-        // When the maintenance pauses, a round is complete.
+        // A maintenance round is complete when the maintenance pauses.
         clock: {
           ...systemClock,
           sleep: async (ms, signal) => {

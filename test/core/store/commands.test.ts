@@ -1,4 +1,4 @@
-// Tests `pipespan migrate` and `pipespan store` as an operator calls them.
+// Tests `pipespan migrate` and `pipespan store` as run by an operator.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -36,13 +36,13 @@ async function pipespan(...args: string[]): Promise<{ code: number; out: string;
   return { code, out, err }
 }
 
-/** Runs a command in a separate process. */
+/** Runs a Pipespan command in a separate process. */
 function pipespanProcess(...args: string[]): ChildProcess {
   const main = path.resolve(import.meta.dirname, '../../../src/main.ts')
   return spawn(process.execPath, [main, ...args], { stdio: 'ignore', env: environment() })
 }
 
-/** Sets the schema number of an SQLite file. */
+/** Sets the schema version of an SQLite file. */
 function schema(version: number): void {
   const raw = new DatabaseSync(file)
   raw.exec(`PRAGMA user_version = ${version}`)
@@ -50,14 +50,14 @@ function schema(version: number): void {
 }
 
 describe('the command `pipespan migrate`', () => {
-  it('creates a missing store with the schema of this version', async () => {
+  it("creates a missing store with this version's schema", async () => {
     expect(await pipespan('migrate')).toMatchObject({
       code: 0,
       out: `The store sqlite:${file} has schema ${newest}.\n`,
     })
   })
 
-  it('refuses to change the store of a running daemon of another version', async () => {
+  it('refuses to change the store while a daemon of another version is running on it', async () => {
     const store = openSqlite(file, options)
     await store.close()
     const lock = lockForServing(file)
@@ -72,7 +72,7 @@ describe('the command `pipespan migrate`', () => {
 })
 
 describe('the command `pipespan store backup`', () => {
-  it('writes a complete copy of the store that only its user can read, while a daemon serves the file', async () => {
+  it('writes a complete backup that only its user can read, while a daemon serves the store', async () => {
     const store = openSqlite(file, options)
     await fill(store, 20)
     const before = await contents(store.tables)
@@ -86,7 +86,7 @@ describe('the command `pipespan store backup`', () => {
     await store.close()
   })
 
-  it('can reuse the file name of a killed backup once its remains are removed', async () => {
+  it('can reuse the file name of a killed backup once its leftovers are removed', async () => {
     const store = openSqlite(file, options)
     await fill(store, 20)
     const target = path.join(folder, 'backup.db')
@@ -113,7 +113,7 @@ describe('the command `pipespan store backup`', () => {
 })
 
 describe('the command `pipespan store copy`', () => {
-  it('copies the configured store into a new file, and prints the number of rows of each table', async () => {
+  it('copies the configured store into a new file, and prints the number of rows in each table', async () => {
     const store = openSqlite(file, options)
     await fill(store, 3)
     const before = await contents(store.tables)
@@ -138,7 +138,7 @@ describe('the command `pipespan store copy`', () => {
     expect(copied).toMatchObject({ code: 0, out: expect.stringMatching(/runs +3\n/) as string })
   })
 
-  it('refuses to copy a file that a daemon serves, or one that is not a store', async () => {
+  it('refuses to copy a store that a daemon serves, or anything that is not a store', async () => {
     const served = openSqlite(file, options)
     const target = `sqlite:${path.join(folder, 'new.db')}`
     expect((await pipespan('store', 'copy', 'configured', target)).err).toMatch(/Another pipespan process uses/)

@@ -9,7 +9,7 @@ let server: PostgresServer
 beforeAll(async () => (server = await startPostgres({ connections: 53 })))
 afterAll(async () => server.dispose())
 
-/** Opens a session like another daemon's, as PostgreSQL lists it. */
+/** Opens a session that PostgreSQL lists like another daemon's. */
 async function otherDaemon(name: string, database: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: database, application_name: `pipespan daemon 1 on ${name}` })
   await client.connect()
@@ -17,7 +17,7 @@ async function otherDaemon(name: string, database: string): Promise<pg.Client> {
 }
 
 describe('a daemon on a PostgreSQL server with 50 connections', () => {
-  it('starts beside five other daemons, and is refused beside six, with a remedy', async () => {
+  it('starts alongside five other daemons, but not alongside six, and names a remedy', async () => {
     const database = await server.newDatabase()
     const options = { maxSize: 2 ** 30, daemon: true } as const
     const opened: Store[] = [await openPostgres(database, options)]
@@ -34,7 +34,7 @@ describe('a daemon on a PostgreSQL server with 50 connections', () => {
     await Promise.all([...others.map(async other => other.end()), ...opened.map(async store => store.close())])
   })
 
-  it('refuses to start beside a program of another role that uses too many connections', async () => {
+  it('refuses to start if a program with another database role uses too many connections', async () => {
     const database = await server.newDatabase()
     const administrator = new pg.Client({ connectionString: database })
     await administrator.connect()

@@ -45,7 +45,7 @@ const ways = [
 /** Each database is tested once as the source and once as the target. The long form tests all combinations. */
 const cutOff = isFull ? ways : ways.slice(0, 2)
 
-/** A store that calls `isCutOff` before it writes rows of runs, and fails if it returns true. */
+/** A store that calls `isCutOff` before it writes run rows, and fails if that returns true. */
 function watched(store: Store, isCutOff: (rows: number) => boolean): Store {
   const { write } = store.tables
   return {
@@ -61,21 +61,24 @@ function watched(store: Store, isCutOff: (rows: number) => boolean): Store {
 }
 
 describe('a copy of a store', () => {
-  it.each(ways)('copies every row from %s to %s, and gives new rows higher numbers', async (source, target) => {
-    const [from, to] = [await kinds[source](), await kinds[target]()]
-    await fill(from, 70)
-    const before = await contents(from.tables)
-    const counts = await copyStore({ from, to, source: 'here' })
-    expect(await contents(to.tables)).toEqual(before)
-    expect(counts.get('runs')).toBe(70)
-    expect([counts.get('delivery_keys'), counts.get('quarantined_deliveries')]).toEqual([2, 1])
-    await fill(to, 1)
-    expect(await takeKeys(to, 'a', 'new')).toEqual([false, true])
-    expect((await to.outbox.lease(exportQueue, 1_000, 1_000)).items.length).toBe(71)
-  })
+  it.each(ways)(
+    'copies every row from %s to %s, and numbers new rows above the copied ones',
+    async (source, target) => {
+      const [from, to] = [await kinds[source](), await kinds[target]()]
+      await fill(from, 70)
+      const before = await contents(from.tables)
+      const counts = await copyStore({ from, to, source: 'here' })
+      expect(await contents(to.tables)).toEqual(before)
+      expect(counts.get('runs')).toBe(70)
+      expect([counts.get('delivery_keys'), counts.get('quarantined_deliveries')]).toEqual([2, 1])
+      await fill(to, 1)
+      expect(await takeKeys(to, 'a', 'new')).toEqual([false, true])
+      expect((await to.outbox.lease(exportQueue, 1_000, 1_000)).items.length).toBe(71)
+    },
+  )
 
-  // The source has more rows than are written in one batch.
-  it.each(cutOff)('continues a copy from %s to %s where it was interrupted', async (source, target) => {
+  // The source has more rows than fit into one batch.
+  it.each(cutOff)('resumes an interrupted copy from %s to %s', async (source, target) => {
     const [from, to] = [await kinds[source](), await kinds[target]()]
     await fill(from, 700)
     let written = 0
@@ -87,7 +90,7 @@ describe('a copy of a store', () => {
     expect(await contents(to.tables)).toEqual(await contents(from.tables))
   })
 
-  it('does not continue a copy once a daemon has used the source again', async () => {
+  it('does not resume a copy once a daemon has used the source again', async () => {
     const [from, to] = [await sqlite(), await sqlite()]
     await fill(from, 2)
     const cutOff = watched(to, () => true)
@@ -96,7 +99,7 @@ describe('a copy of a store', () => {
     await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/used after the copy .* empty/)
   })
 
-  it('refuses a copy if the target is not empty, or if a daemon uses the source', async () => {
+  it('refuses to copy if the target is not empty, or if a daemon is using the source', async () => {
     const [from, to] = [await sqlite(), await sqlite()]
     await to.counters.add('pruned.runs', 1)
     await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/not empty: its table counters/)

@@ -1,9 +1,9 @@
-// Tests how a batch is cut into slices, which limit the memory if the batch has runs with thousands of jobs.
+// Tests how a batch is cut into slices, which limit memory if the batch contains runs with thousands of jobs.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { cut } from '../../../src/core/store/sql/job-pages.ts'
 
-it('cuts items into as few slices as possible, in order, and up to the limit except for single larger items', () => {
+it('cuts items into as few slices as possible, in order, each within the limit unless it is a single larger item', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(100)), fc.integer({ min: 1, max: 200 }), (sizes, most) => {
       const slices = cut(sizes, size => size, most)

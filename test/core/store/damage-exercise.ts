@@ -1,5 +1,4 @@
-// Tests every store with one damaged row among others. Code that reads many rows continues after the damaged row, and the row is logged once and
-// counted.
+// Tests every store with one damaged row among others. Code that reads many rows continues after the damaged one, which is logged once and counted.
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -50,7 +49,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       ;({ here, store } = await opened(bench))
     })
 
-    /** Returns the rows that the log names, each once. The store must have counted the same number of rows. */
+    /** Returns the rows that the log names, and expects the store to have counted the same number. */
     function named(): Record<string, unknown>[] {
       const found = lines.filter(({ msg }) => msg === 'a row of the store is damaged')
       expect(store.damaged.count).toBe(found.length)
@@ -80,7 +79,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       return settler.counters.postponed
     }
 
-    /** Changes a row by SQL. The store is opened again, because rows in memory would hide the change. */
+    /** Changes a row by SQL. The store is then reopened, because rows cached in memory would hide the change. */
     async function damage(sql: string): Promise<void> {
       await store.close()
       lines = []
@@ -115,7 +114,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       },
     )
 
-    it("omits a total with a damaged row, and starts it again with the project's next pipeline", async () => {
+    it("omits a total with a damaged row, and restarts it with the project's next pipeline", async () => {
       await observe([1, 2])
       await settle()
       const before = (await store.totals.read(10)).projects[0]?.series ?? []
@@ -155,7 +154,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       ['totals', `UPDATE totals_projects SET facts = ${half} WHERE project_id = 3`, { projects: 0, active: 1 }],
       ['runs under way', `UPDATE runs SET project = ${half} WHERE pipeline_id = 9`, { projects: 1, active: 0 }],
       ['attributes', `UPDATE totals SET attributes = ${half}`, { projects: 1, active: 1 }],
-    ])("continues to read totals if a row of a project's %s is damaged", async (_what, sql, expected) => {
+    ])("continues reading totals if a row of a project's %s is damaged", async (_what, sql, expected) => {
       await observe([1])
       await settle()
       await store.totals.read(10)
@@ -191,7 +190,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       ).toEqual([damaged, `poll/project ${instance} 3`])
     })
 
-    it('finds other runs in lists, in the poller and in the queue if the row of one run is damaged', async () => {
+    it("finds the other runs in lists, in the poller and in the queue if one run's row is damaged", async () => {
       await observe(all, 'running')
       await damage(`UPDATE runs SET document = substr(document, 1, 20) WHERE pipeline_id = ${bad}`)
       const { runs } = await store.views.search({ limit: 10 })
@@ -222,7 +221,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(named()).toHaveLength(1)
     })
 
-    it('exports child pipelines without a parent if the row of their parent is damaged', async () => {
+    it("exports child pipelines without a parent if their parent's row is damaged", async () => {
       await observe([bad], 'running')
       const child = { sourcePipeline: { pipelineId: bad, jobId: bad * 10, projectId: 3 } }
       await store.runs.transact(
