@@ -1,4 +1,4 @@
-// Finds the shell commands of the documentation. Every block has a marker that names how the block is tested.
+// Finds the shell commands in the documentation. Every block has a marker that states how the block is tested.
 //
 //   <!-- run -->              executed by test/docs-commands.test.ts, the blocks of a page one after another in one folder
 //   <!-- walk: NAME -->       executed by test/docs-walk.test.ts

@@ -1,4 +1,4 @@
-// Every command in the documentation is executed by a test, or says what it needs that no test here has.
+// Every command in the documentation is executed by a test, or is marked with what it needs that no test has.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,9 +8,9 @@ import { docFolder } from './doc-shell.ts'
 
 const blocks = docBlocks()
 
-describe('the commands of the documentation', () => {
+describe('the commands in the documentation', () => {
   it.each(blocks.map(block => ({ ...block, where: `${block.page}:${block.line}` })))(
-    '$where has a marker that says how it is tested',
+    'has a marker at $where that states how the command is tested',
     ({ marker }) => {
       expect(['run', 'walk', 'recipe', 'tested', 'outside']).toContain(marker?.kind)
       if (marker?.kind === 'tested')
@@ -23,7 +23,7 @@ describe('the commands of the documentation', () => {
     blocks.filter(({ marker }) => marker?.kind === 'run'),
     ({ page }) => page,
   )
-  it.each([...runnable])('%s works as written', (_page, steps) => {
+  it.each([...runnable])('runs the commands on %s as written', (_page, steps) => {
     using folder = docFolder()
     for (const { script, line } of steps) {
       const { status, stderr, stdout } = spawnSync('sh', ['-eu', '-c', script], {
@@ -36,17 +36,17 @@ describe('the commands of the documentation', () => {
   })
 })
 
-describe('the links of the documentation', () => {
+describe('the links in the documentation', () => {
   const pages = [...filesOf('.', '.md'), ...filesOf('docs', '.md', true)]
 
-  it.each(pages)('%s links only to existing files', page => {
+  it.each(pages)('links only to existing files from %s', page => {
     const text = readFileSync(path.join(repository, page), 'utf8')
     const targets = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(([, target]) => target ?? '')
     const missing = targets.filter(target => !existsSync(path.join(repository, path.dirname(page), target)))
     expect(missing).toEqual([])
   })
 
-  it('finds a record for every decision that documentation and code name', () => {
+  it('has a record for every decision that the documentation or the code mentions', () => {
     const files = [...pages.filter(page => !page.includes('decisions')), ...filesOf('src', '.ts', true)]
     const named = files.flatMap(file =>
       [...readFileSync(path.join(repository, file), 'utf8').matchAll(/\bdecision (\d+)/gi)].map(([, number = '']) =>
@@ -59,7 +59,7 @@ describe('the links of the documentation', () => {
   })
 })
 
-it('lists every page of the documentation in its index', () => {
+it('lists every documentation page in the index', () => {
   const index = readFileSync(path.join(repository, 'docs/README.md'), 'utf8')
   const pages = readdirSync(path.join(repository, 'docs')).filter(name => name.endsWith('.md') && name !== 'README.md')
   expect(pages.length).toBeGreaterThan(10)
@@ -71,7 +71,7 @@ describe('the migration page', () => {
   const rows = [...read('docs/migration.md').matchAll(/^\|(.*?)\| (.*) \|$/gm)].map(([, , here = '']) => here)
   const names = rows.flatMap(here => [...here.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
 
-  it('names only existing attributes, metrics and settings', () => {
+  it('mentions only attributes, metrics and settings that exist', () => {
     const known = ['docs/ATTRIBUTES.md', 'docs/METRICS.md', 'docs/EVENTS.md', 'config/REFERENCE.md']
       .map(read)
       .join('\n')

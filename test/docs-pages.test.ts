@@ -1,4 +1,4 @@
-// Tests of pages whose rows and commands must be true: the README, the table of commands, coverage, SECURITY.
+// Tests of pages whose rows and commands must be true: the README, the command table, coverage, SECURITY.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
@@ -18,7 +18,7 @@ describe('the README for newcomers', () => {
     expect(Buffer.byteLength(readme)).toBeLessThan(5_000)
   })
 
-  it('begins with a description, one picture, the commands to see the program, and its results', () => {
+  it('begins with a description, one picture, the commands to try the program, and what they show', () => {
     const [screen = ''] = readme.split('\n## Three ways to connect\n')
     expect(screen.match(/!\[[^\]]+\]\(docs\/images\/[^)]+\)/g)).toHaveLength(1)
     expect(screen.indexOf('npm ci && npm run demo')).toBeGreaterThan(screen.indexOf('!['))
@@ -36,7 +36,7 @@ describe('the README for newcomers', () => {
     expect(daemons.map(({ script }) => /PIPESPAN_(\w+?)=/.exec(script)?.[1])).toEqual(['PLATFORM_URL', 'WEBHOOK_TOKEN'])
   })
 
-  it.each(daemons)('has settings on line $line that the daemon accepts', ({ script }) => {
+  it.each(daemons)('contains settings on line $line that the daemon accepts', ({ script }) => {
     using folder = docFolder()
     writeFileSync(path.join(folder.path, 'platform-token'), 'a-token-of-a-platform')
     const checked = script.replace('pipespan serve', 'pipespan config check')
@@ -51,7 +51,7 @@ describe('the README for newcomers', () => {
 })
 
 /**
- * Expands `tokens list\|create` to `tokens list` and `tokens create`. A command ends before the first part that is not one of its words: FILE,
+ * Expands `tokens list\|create` to `tokens list` and `tokens create`. A command ends before the first word that is an argument or option: FILE,
  * [FILE], --since.
  */
 function commandsOf(written: string): string[] {
@@ -64,7 +64,7 @@ function commandsOf(written: string): string[] {
   )
 }
 
-describe('the table of commands', () => {
+describe('the command table', () => {
   const commands = read('docs/commands.md')
 
   it('lists every command of the program, and no other', () => {
@@ -80,7 +80,7 @@ describe('the table of commands', () => {
   })
 })
 
-it('writes `npx` before the command once at most, because each call of it takes seconds', () => {
+it('writes `npx` before a command at most once, because each `npx` call takes seconds', () => {
   const pages = ['*.md', 'docs/**/*.md', 'deploy/**/*.md'].flatMap(pattern => globSync(pattern, { cwd: repository }))
   expect(pages.length).toBeGreaterThan(30)
   expect(pages.flatMap(file => read(file).match(/npx pipespan\b/g) ?? []).length).toBeLessThan(2)
@@ -112,14 +112,14 @@ describe('SECURITY.md', () => {
   const page = read('SECURITY.md')
   const promises = page.slice(page.indexOf('## What is promised'), page.indexOf('## What it does not defend'))
 
-  it('names a test or a file for every promise', () => {
+  it('cites a test or a file for every promise', () => {
     const rows = promises.split('\n').filter(line => line.startsWith('| ') && !line.startsWith('| promise'))
     expect(rows.length).toBeGreaterThan(15)
     const bare = rows.filter(row => !/`(test|scripts|src)\/[^`]+`/.test(row.split('|').at(-2) ?? ''))
     expect(bare).toEqual([])
   })
 
-  it('names only existing files', () => {
+  it('cites only files that exist', () => {
     const named = [...page.matchAll(/`((?:test|scripts|src)\/[^`\s]+)`/g)].map(([, file = '']) => file)
     expect(named.filter(file => !existsSync(path.join(repository, file)))).toEqual([])
   })

@@ -1,5 +1,5 @@
-// Tests the recipes for backends: the commands of docs/recipes.md are run against a stand-in server that accepts exactly what the vendor's
-// documentation describes.
+// Tests the backend recipes: the commands in docs/recipes.md are run against a stand-in server that accepts exactly what the vendor's documentation
+// describes.
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -24,7 +24,7 @@ interface Asked {
 const signal = /^\/v1\/(traces|metrics|logs)$/
 const basic = `Basic ${Buffer.from('123456:glc_the-token').toString('base64')}`
 
-/** Returns, for each vendor, the status with which the vendor's endpoint answers a request. */
+/** For each vendor, returns the status with which the vendor's endpoint responds to a request. */
 const vendors: Record<string, (asked: Asked) => number> = {
   collector: ({ path }) => (signal.test(path) ? 200 : 404),
   jaeger: ({ path }) => (path === '/v1/traces' ? 200 : 404),
@@ -79,7 +79,7 @@ function variablesOf(script: string): Record<string, string> {
   return Object.fromEntries(pairs)
 }
 
-/** Returns the variables with every host replaced by the stand-in server. The original host becomes the first part of the path. */
+/** Returns the variables with every host replaced by the stand-in server. The original host becomes the first segment of the path. */
 function atStandIn(env: Record<string, string>): Record<string, string> {
   const { port } = server.address() as AddressInfo
   return Object.fromEntries(
@@ -90,7 +90,7 @@ function atStandIn(env: Record<string, string>): Record<string, string> {
   )
 }
 
-describe('recipes for backends', () => {
+describe('the backend recipes', () => {
   const recipes = docBlocks().filter(({ marker }) => marker?.kind === 'recipe')
 
   it('documents a recipe for every simulated backend', () => {
@@ -140,7 +140,7 @@ describe('the systemd unit', () => {
 
   const installed = spawnSync('systemd-analyze', ['--version']).status === 0
   it.skipIf(!installed)(
-    'ships a systemd unit that systemd accepts, and that is isolated from the rest of the machine',
+    'ships a systemd unit that systemd accepts and that isolates the daemon from the rest of the machine',
     () => {
       const folder = temporaryFolder()
       const file = path.join(folder, 'pipespan.service')

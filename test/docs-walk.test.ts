@@ -13,7 +13,7 @@ import { isFull } from './full.ts'
 import { OtlpReceiver } from './support/otlp-receiver.ts'
 
 const page = 'docs/getting-started.md'
-/** The steps of the page, without those that need more than this machine. */
+/** The steps on the page, except those that need more than this machine. */
 const steps = docBlocks().filter(({ page: of, marker }) => of === page && marker?.kind !== 'outside')
 
 /** Runs the steps. Returns the output of each step by its name. */
@@ -42,7 +42,7 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
       const script = asRead
         .replaceAll('localhost:8080', `localhost:${port}`)
         .replaceAll('http://localhost:4318', receiver.url)
-      // Each block runs in its own shell, so a changed PATH is passed to the next ones.
+      // Each block runs in its own shell, so a changed PATH is passed on to the following blocks.
       if (name === 'command') own.PATH = [path.join(cwd, 'node_modules/.bin'), own.PATH].join(path.delimiter)
       else if (name === 'daemon') {
         daemon = spawn('sh', ['-eu', '-c', `exec ${script}`], { cwd, env: own, stdio: 'ignore', detached: true })
@@ -55,7 +55,7 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
     }
     await expect.poll(() => [...spans.keys()].filter(name => name.startsWith('job: ')).length).toBe(4)
     expect([...spans.keys()].filter(name => name.startsWith('pipeline: '))).toHaveLength(1)
-    // The pipeline ended a moment ago, not in the year of the example.
+    // The pipeline ended a moment ago, not in the year that the example shows.
     expect(Math.max(...spans.values())).toBeGreaterThan(Date.now() - 3_600_000)
     const ended = once(daemon!, 'exit')
     process.kill(-daemon!.pid!, 'SIGTERM')
@@ -67,24 +67,24 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
   }
 }
 
-it('leads a reader of the getting-started page from nothing to a trace in a backend', async () => {
+it('takes a reader of the getting-started page from nothing to a trace in a backend', async () => {
   using folder = docFolder()
   const [clone, ...others] = steps
   expect(clone?.marker?.description).toBe('clone')
   const printed = await walk(others, folder.path, folder.env)
   expect(printed.get('configuration')).toMatch(/^[0-9a-f]{48}\nThe configuration is valid\.\n$/)
-  // The drawing on the page is exactly the output of the command.
+  // The drawing on the page is exactly the command's output.
   expect(readFileSync(path.join(repository, page), 'utf8')).toContain(printed.get('map'))
 })
 
 it.runIf(isFull)(
-  'passes every block of the getting-started page in a fresh clone, in the order of the page',
+  'runs every block of the getting-started page in a fresh clone, in the order of the page',
   async () => {
     const folder = temporaryFolder()
     const { status } = spawnSync('git', ['clone', '-q', '--no-hardlinks', repository, folder])
     expect(status).toBe(0)
     using shell = docFolder()
-    // The PATH has nothing of this checkout: neither its program nor its packages.
+    // The PATH contains nothing from this checkout: neither its program nor its packages.
     const own = (shell.env.PATH ?? '')
       .split(path.delimiter)
       .filter(one => !one.includes('node_modules') && !one.includes(shell.path))

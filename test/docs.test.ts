@@ -1,4 +1,4 @@
-// Tests that pages and schemas generated from tables in the code are up to date. `npm run docs` writes them.
+// Tests that the pages and schemas that are generated from tables in the code are up to date. `npm run docs` regenerates them.
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -33,13 +33,13 @@ type Generated = readonly [file: string, content: () => string]
 
 interface Reference {
   readonly pages?: readonly Generated[]
-  /** Returns the feature's part of docs/EVENTS.md. */
+  /** Returns the feature's section of docs/EVENTS.md. */
   readonly events?: () => string
-  /** Returns the feature's part of docs/ATTRIBUTES.md. */
+  /** Returns the feature's section of docs/ATTRIBUTES.md. */
   readonly attributes?: () => string
 }
 
-/** The exports of `test/features/NAME/reference.ts` of each feature. */
+/** What each feature exports in `test/features/NAME/reference.ts`. */
 const ofFeatures = await Promise.all(
   features.map(async ({ name }): Promise<Reference> => {
     const file = path.join(import.meta.dirname, 'features', name, 'reference.ts')

@@ -1,5 +1,5 @@
-// Examines the spans that arrived over several lives of a daemon, each of which names itself in its requests: which spans arrived again, and whether the
-// end of a life explains it.
+// Examines the spans that arrived across several lives of a daemon, each of which identifies itself in its requests: which spans arrived again, and
+// whether the end of a life explains that.
 import { expect } from 'vitest'
 import { patient } from '../support/otlp-receiver.ts'
 import type { ReceivedRequest, ReceivedSpan } from '../support/otlp-decode.ts'
@@ -7,13 +7,13 @@ import type { ReceivedRequest, ReceivedSpan } from '../support/otlp-decode.ts'
 /** Number of requests that the daemon sends concurrently. The end of one life can leave at most this many outcomes unknown. */
 export const inFlight = 4
 
-/** Returns the environment variables that make a life of the daemon name itself, and wait patiently for the receiver. */
+/** Returns the environment variables that make a life of the daemon identify itself, and wait patiently for the receiver. */
 export function nameLife(life: number): NodeJS.ProcessEnv {
   return { ...patient, OTEL_EXPORTER_OTLP_HEADERS: `x-life=${life}` }
 }
 
 export interface Arrivals {
-  /** Each span that arrived, once. */
+  /** Each span that arrived, listed once. */
   readonly once: readonly ReceivedSpan[]
   /** Number of requests that arrived again in a later life, in whole or in part. */
   readonly repeated: number
@@ -22,8 +22,9 @@ export interface Arrivals {
 }
 
 /**
- * A life records the outcome of a request before another request takes its place, so its end leaves at most `inFlight` outcomes unknown. A span that
- * arrives again within one life is never explained. Repeated spans must be equal in every word.
+ * Determines which spans arrived again, and which of these are unexplained. A life records the outcome of a request before another request takes its
+ * place, so the end of a life leaves at most `inFlight` outcomes unknown. A span that arrives again within one life is never explained. Repeated
+ * spans must be identical.
  */
 export function arrivals(requests: readonly ReceivedRequest[]): Arrivals {
   const last = new Map<string, { span: ReceivedSpan; request: ReceivedRequest }>()

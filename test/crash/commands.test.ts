@@ -1,5 +1,5 @@
-// Runs every command once on the store of a daemon under load: each command does its work or refuses it, none loses any data, and what the daemon
-// acknowledged arrives, also after the daemon was killed.
+// Runs every command once on the store of a daemon under load: each command does its work or refuses to, none loses any data, and everything that the
+// daemon acknowledged arrives, even after the daemon was killed.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -20,7 +20,7 @@ const share = isFull ? 120 : 2
 const long = ['demo', '--once']
 
 it(
-  "loses and repeats none of a daemon's work if commands beside it are killed",
+  "loses and repeats none of a daemon's work if commands on its store are killed",
   async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const [port = 0] = await freePorts(1)
@@ -40,7 +40,7 @@ it(
       return daemon.command(...command)
     }
     for (let round = 0; round < rounds; round += 1) {
-      // Each command with the exit code that it must have in this test.
+      // Each command with the exit code that is expected in this test.
       const commands: readonly [code: number, ...command: string[]][] = [
         [0, 'config', 'check'],
         [0, 'map', payload],
@@ -63,9 +63,9 @@ it(
         const ended = await next(...command)
         expect({ command, ...ended }).toMatchObject({ code })
       }
-      // `top` waits for seconds, and a daemon on a busy machine may not answer within them.
+      // `top` waits for a few seconds, and a daemon on a busy machine may not respond within them.
       await expect.poll(async () => (await next('top', '--json', '--url', daemon.adminUrl)).code).toBe(0)
-      // The results of these commands depend on the services that they find, so the test only checks that the commands end.
+      // The results of these commands depend on the services that they find, so the test only checks that they terminate.
       const others = [
         ['doctor'],
         ['backfill', '--since', '1d'],

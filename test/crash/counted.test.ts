@@ -1,5 +1,5 @@
-// Deployments and incidents are counted in transactions of their own. A daemon that is killed before and after each of these counts them once, and the
-// totals continue across its lives.
+// Deployments and incidents are counted in transactions of their own. A daemon that is killed before and after each of these transactions counts them
+// once, and the totals continue across its lives.
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeFileSync } from 'node:fs'
@@ -47,7 +47,7 @@ it.each(['sqlite', 'postgres'] as const)(
     const clock = path.join(temporaryFolder(), 'off')
     writeFileSync(clock, '0')
     const killSwitch = engine === 'sqlite' ? 'kill-switch.ts' : 'kill-switch-postgres.ts'
-    // Each point is tested only before or after it, and on one of the stores, because both stores write the same.
+    // Each point is tested only before or only after it, and on one store only, because both stores write the same.
     const some = engine === 'sqlite' ? [1, 2] : [4]
     const moments = momentsOn(engine, countedPoints).filter((_, at) => isFull || some.includes(at))
     let count = 0
@@ -70,14 +70,14 @@ it.each(['sqlite', 'postgres'] as const)(
       const life = daemon.process
       for (let n = 0; n < reported; n += 1) {
         count += 1
-        // The last request of a life has an unknown outcome: it is sent again, also to the next life.
+        // The outcome of a life's last request is unknown, so it is sent again, possibly to the next life.
         await post(daemon, deployment(count), `d${count}`)
         await post(daemon, incident(count), `i${count}`)
       }
       const [ended] = await Promise.race([life.ended.then(one => [one]), sleep(120_000, [undefined])])
       expect(ended).toMatchObject({ signal: 'SIGKILL' })
       expect(life.stderr).toContain(`killed ${nameOf(moment)}\n`)
-      // The leases of a dead process are free once they have expired.
+      // The leases of a dead process are released once they have expired.
       if (storeUrl === undefined) writeFileSync(clock, String((at + 1) * leases))
       else await shiftClock(storeUrl, (at + 1) * leases)
     }

@@ -1,6 +1,6 @@
-// A daemon that is killed again and again reads the inside of jobs. Every section, every line, all facts about tests, every report and every span of
-// a job's own arrives and is counted. None arrives twice, except those whose request to the backend was cut off by a kill. The test also limits the
-// number of requests to the platform.
+// Repeatedly kills a daemon that reads the inside of jobs. Every section, every line, all facts about tests, every report and every span that a job
+// recorded itself arrives and is counted. None arrives twice, except those whose request to the backend was cut off by a kill. The test also limits
+// the number of requests to the platform.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -25,17 +25,17 @@ import { shiftClock } from '../core/store/postgres-server.ts'
 import type { ReceivedLogRecord, ReceivedMetric } from '../support/otlp-decode.ts'
 
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 8
-/** Number of kills at random times instead of named moments. */
+/** Number of kills at random times rather than at named moments. */
 const anyTime = isFull ? 12 : 1
 const timeoutMs = isFull ? 3_600_000 : 900_000
-/** Concurrent requests to the platform, by enrichment and about the inside of jobs. The end of a life can cut off this many. */
+/** Number of concurrent requests to the platform, for enrichment and for the inside of jobs. The end of a life can cut off this many. */
 const places = { enrichment: 8, inside: 4 }
-/** The leases of a dead process on PostgreSQL are free after this time, with the timeout of these lives, ms. */
+/** How long the leases of a dead process on PostgreSQL last, given the timeout in this test, ms. */
 const maxLease = 1_500_000
 
 /**
- * Returns all moments of the flow. The short form has three of its points, each only before or after it. Earlier points are in the transaction of the
- * snapshot, in which `points.test.ts` kills the daemon. Moments that occur a limited number of times are first.
+ * Returns all moments of the flow. The short form has three of its points, each only before or only after it. Earlier points belong to the snapshot's
+ * transaction, in which `points.test.ts` kills the daemon. Moments that occur a limited number of times come first.
  */
 function momentsOf(engine: Engine): Moment[] {
   const rank = ({ point }: Moment): number => (point.name.includes('names') ? 0 : 1)
@@ -75,7 +75,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     const post = async (id: number): Promise<void> => {
       const body = JSON.stringify(eventOf(id)).replaceAll('https://git.example.com', platform.url)
       const headers = { 'x-service-event': 'Pipeline Hook', 'idempotency-key': `pipeline ${id}` }
-      // A delivery without an answer is sent again with the same key.
+      // A delivery that is not answered is sent again with the same key.
       while ((await daemon.post(body, headers).catch(() => undefined))?.ok !== true) await sleep(50)
     }
     const moments = momentsOf(engine)
@@ -90,7 +90,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
         else await sleep(50)
       }
     }
-    /** Prepares the next life, for which the leases of the dead process are free at once. */
+    /** Prepares the next life by releasing the leases of the dead process immediately. */
     const nextLife = async (): Promise<NodeJS.ProcessEnv> => {
       life += 1
       released += share
@@ -98,12 +98,12 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
       return nameLife(life)
     }
     const load = Promise.all([work(), work(), work()])
-    // The first life ends at a random time, and begins to fill the queue.
+    // The first life ends at a random time, after it has begun to fill the queue.
     await sleep(random.between(50, 600))
     await daemon.kill()
     for (const moment of moments) {
       const isRare = ['names', 'details'].some(word => moment.point.name.includes(word))
-      // A share of the load takes few transactions if one transaction takes many pipelines.
+      // If one transaction takes many pipelines, a life's share of the load takes only a few transactions.
       const nth = isFull && !isRare ? random.whole(1, 2) : 1
       await daemon.revive({ ...(await nextLife()), CRASH_AT: nameOf(moment), CRASH_NTH: String(nth) })
       expect(await daemon.process.ended).toMatchObject({ signal: 'SIGKILL' })
@@ -128,7 +128,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
       cases: sumOf(receiver.metrics, 'platform.test.case.count', 'platform.test.case.result'),
       findings: sumOf(receiver.metrics, 'platform.report.findings', 'platform.report.severity'),
     })
-    // Spans and records are first counted roughly, because this check runs at every request.
+    // Spans and records are only counted roughly at first, because this check runs at every request.
     const isComplete = (): boolean =>
       receiver.spans.length >= size.pipelines * (1 + size.jobs) + spans &&
       receiver.logs.length >= records &&
@@ -164,8 +164,8 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
       const most = needed + (isEnrichment ? places.enrichment : places.inside) * kills
       expect([kind, count(kind) >= needed, count(kind) <= most]).toEqual([kind, true, true])
     }
-    // A pipeline whose details are requested after its export is requested itself, too. With so short a deadline, this may be every pipeline on a
-    // busy machine.
+    // If a pipeline's details are requested after its export, the pipeline itself is requested too. With such a short deadline, this may be every
+    // pipeline on a busy machine.
     expect(count('pipeline')).toBeLessThanOrEqual(size.pipelines + places.enrichment * kills)
     const plan = Object.values(requests).reduce((sum, one) => sum + one, 0) / size.pipelines
     const perPipeline = (platform.asked.length - count('poll')) / size.pipelines
@@ -184,7 +184,7 @@ function times<Counts extends Record<string, number>>(counts: Counts, by: number
   return Object.fromEntries(Object.entries(counts).map(([key, count]) => [key, count * by])) as Counts
 }
 
-/** Returns the final value of a counter by this attribute, over all series. */
+/** Returns the final value of a counter by the given attribute, summed over all series. */
 function sumOf(metrics: readonly ReceivedMetric[], counter: string, by: string): Record<string, number> {
   const series = new Map<string, { readonly result: string; readonly value: number }>()
   for (const { name, resource, points } of metrics) {
@@ -197,7 +197,7 @@ function sumOf(metrics: readonly ReceivedMetric[], counter: string, by: string):
         typeof one === 'bigint' ? String(one) : one,
       )
       const before = series.get(key)?.value ?? 0
-      // Totals only grow, whichever life sends them.
+      // Totals never decrease, whichever life sends them.
       expect(Number(value)).toBeGreaterThanOrEqual(before)
       series.set(key, { result, value: Number(value) })
     }

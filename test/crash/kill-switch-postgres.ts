@@ -1,13 +1,13 @@
-// The kill switch for a daemon on PostgreSQL: it also watches the clients of the package `pg`, which it finds in the files of the bundle while they are
+// The kill switch for a daemon on PostgreSQL. It also watches the clients of the package `pg`, which it finds in the files of the bundle as they are
 // loaded.
 import { registerHooks } from 'node:module'
 import { committed, pass, wrap, type Method } from './kill-switch.ts'
 
-/** The line in the bundle that exports the client of `pg`. undici has a client of the same name, without `query`. */
+/** The line in the bundle that exports the client of `pg`. undici has a client with the same name, but without `query`. */
 const givesOut = 'module.exports = Client;'
 
 declare global {
-  /** The changed bundle calls this function. */
+  /** Called by the modified bundle. */
   var watchClient: (client: { readonly prototype: object }) => void
 }
 

@@ -1,17 +1,17 @@
-// Ends its own process with SIGKILL at a moment of `points.ts`. It is loaded before the program, in each of the program's threads (`node --import`).
-// It observes every commit, response and request from outside; the program does not know about it.
+// Ends its own process with SIGKILL at one of the moments in `points.ts`. It is loaded before the program, in each of the program's threads (`node
+// --import`). It observes every commit, response and request from outside; the program is not aware of it.
 import { ServerResponse } from 'node:http'
 import { writeSync } from 'node:fs'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { subscribe } from 'node:diagnostics_channel'
 import { countedPoints, insidePoints, messagePoints, points, type Event, type Moment } from './points.ts'
 
-/** `CRASH_AT`: the name of a moment. `CRASH_NTH`: the occurrence of the moment at which the process ends. The default is 1. */
+/** `CRASH_AT`: the name of a moment. `CRASH_NTH`: the occurrence of the moment at which the process ends; default 1. */
 const target = process.env.CRASH_AT ?? ''
 const nth = Number(process.env.CRASH_NTH ?? 1)
 let passed = 0
 
-/** Ends the process if this is the chosen moment. The last output shows that the moment was reached. */
+/** Ends the process if this is the chosen moment. Its last output shows that the moment was reached. */
 export function pass(event: Event, side: Moment['side']): void {
   const isIt = [...points, ...insidePoints, ...countedPoints, ...messagePoints].some(
     ({ name, isAt }) => target === `${side} ${name}` && isAt(event),
@@ -25,7 +25,7 @@ interface Transaction {
   readonly changes: Set<string>
   readonly values: Set<string>
 }
-/** The statements since BEGIN, by connection. */
+/** The statements since BEGIN, by database connection. */
 const open = new WeakMap<object, Transaction>()
 
 /** Returns the transaction that this statement commits; undefined if it commits none. */
@@ -59,7 +59,7 @@ function literalsOf(sql: string): string[] {
 
 export type Method = (this: object, ...args: unknown[]) => unknown
 
-/** Replaces a method by the result of `around`. */
+/** Replaces a method with the result of `around`. */
 export function wrap(owner: object, name: string, around: (method: Method) => Method): void {
   const found: unknown = Reflect.get(owner, name)
   if (typeof found !== 'function') throw new TypeError(`${name} is no method: the kill switch sees nothing`)
@@ -121,14 +121,14 @@ wrap(
     },
 )
 
-/** The messages that undici publishes about its requests, also if undici is in a bundle. */
+/** The messages that undici publishes about its requests, even if undici is bundled. */
 interface Announced {
   readonly request: object
   readonly response: { readonly statusCode: number }
 }
 const statuses = new WeakMap<object, number>()
 subscribe('undici:request:create', () => pass({ kind: 'request' }, 'before'))
-// The bytes of the request are sent in this turn of the event loop.
+// The bytes of the request are sent within this turn of the event loop.
 subscribe('undici:client:sendHeaders', () => setImmediate(() => pass({ kind: 'request' }, 'after')))
 subscribe('undici:request:headers', announced => {
   const { request, response } = announced as Announced
@@ -137,6 +137,6 @@ subscribe('undici:request:headers', announced => {
 subscribe('undici:request:trailers', announced => {
   const event: Event = { kind: 'verdict', status: statuses.get((announced as Announced).request) ?? 0 }
   pass(event, 'before')
-  // The caller gets the response before this turn of the event loop is over.
+  // The caller receives the response before this turn of the event loop ends.
   process.nextTick(() => pass(event, 'after'))
 })

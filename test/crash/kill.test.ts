@@ -1,5 +1,5 @@
-// The daemon is killed with SIGKILL at random moments under load, and started again. Everything that it had acknowledged arrives, and nothing arrives
-// twice, except requests to the backend that were in flight at the moment of a kill.
+// The daemon is killed with SIGKILL at random moments under load and restarted. Everything that it acknowledged arrives, and nothing arrives twice,
+// except requests to the backend that were in flight at the moment of a kill.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -32,7 +32,8 @@ it(
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     })
 
-    // A delivery that was not acknowledged, perhaps because the store could not write in time, is sent again with its key, as by the platform's resend button.
+    // A delivery that was not acknowledged, perhaps because the store could not be written in time, is sent again with its key, as with the
+    // platform's resend button.
     const queue = twice(deliveries, 31)
     const sender = new WebhookSender({
       url: daemon.webhooks,

@@ -1,5 +1,5 @@
-// A daemon on an SQLite file takes over the leases of a killed daemon at once. It does not wait until they expire, which would take two hours for
-// metrics that are sent once an hour.
+// A daemon on an SQLite file takes over the leases of a killed daemon immediately. It does not wait for them to expire, which would take two hours
+// for metrics that are sent once an hour.
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
@@ -9,10 +9,10 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 
-/** All leases of a daemon. Each ensures that only one of several replicas does the work. */
+/** All leases that a daemon holds. Each ensures that only one of several replicas does the work. */
 const names = ['audit', 'inventory', 'maintenance', 'metric-flush', 'poller', 'redelivery', 'regressions']
 
-it('gives every lease of a killed daemon to a new one as soon as that one has started', async () => {
+it('lets a new daemon take over all leases of a killed one as soon as it starts', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
   const daemon = await Daemon.start({
@@ -48,7 +48,7 @@ it('gives every lease of a killed daemon to a new one as soon as that one has st
   await daemon.kill()
   expect(holders()).toEqual(first)
   await daemon.restart()
-  // Once the new daemon is ready, the dead one has no lease, and soon the new one has all of them.
+  // Once the new daemon is ready, the dead one holds no lease, and soon afterwards the new one holds all of them.
   const dead = Object.values(first)
   expect(Object.values(holders()).filter(holder => dead.includes(holder))).toEqual([])
   await all()

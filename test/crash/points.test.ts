@@ -1,6 +1,6 @@
 // The daemon is killed with SIGKILL at named points of its flow (`points.ts`). In the long form it is killed before and after each point, on both
-// stores. Everything that it had acknowledged arrives, and nothing arrives twice, except requests whose outcome was unknown at a kill. A point that
-// is never reached fails the test.
+// stores. Everything that it acknowledged arrives, and nothing arrives twice, except requests whose outcome was unknown at a kill. A point that is
+// never reached fails the test.
 import { describe, expect, it } from 'vitest'
 import { isFull, report } from '../e2e/load.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
@@ -11,13 +11,13 @@ import { momentsOn, nameOf, type Engine, type Moment } from './points.ts'
 
 const seed = isFull ? Date.now() % 1_000_000 : 4
 const timeoutMs = { moment: 300_000, rest: 600_000 }
-/** Number of kills on each store in the long form: at all moments in turn, at several occurrences of each moment, and at random times. */
+/** Number of kills per store in the long form: at all moments in turn, at several occurrences of each moment, and at random times. */
 const total = Number(process.env.PIPESPAN_TEST_KILLS ?? 220)
 const kills = { named: Math.ceil(total * 0.55), random: Math.floor(total * 0.45) }
 
 /**
- * Creates a database whose clock can be set forward. The leases of a killed daemon are free when they have expired, which takes 21 minutes with the
- * long timeout of these lives.
+ * Creates a database whose clock can be set forward, so that the leases of a killed daemon expire. Otherwise that would take 21 minutes, with the
+ * long timeout in this test.
  */
 async function database(): Promise<{ storeUrl: string; beforeLast: () => Promise<void> }> {
   const storeUrl = await newDatabase()
@@ -25,8 +25,8 @@ async function database(): Promise<{ storeUrl: string; beforeLast: () => Promise
 }
 
 /**
- * The moments of the short form on each store, along the flow, before or after a point. `counted.test.ts`, `inside-jobs.test.ts` and the long form
- * test the other moments.
+ * The moments of the short form on each store, in the order of the flow, before or after a point. The other moments are tested by `counted.test.ts`,
+ * `inside-jobs.test.ts` and the long form.
  */
 const few: Readonly<Record<Engine, readonly string[]>> = {
   sqlite: [
@@ -44,7 +44,7 @@ const few: Readonly<Record<Engine, readonly string[]>> = {
 
 const once = (moment: Moment): Death => ({ moment, nth: 1 })
 
-/** Returns first every moment in turn, then each again at a later occurrence, in random order, mixed with random times. */
+/** Returns every moment in turn, then each one again at a later occurrence, in random order and mixed with random times. */
 function manyDeaths(engine: Engine): Death[] {
   const random = new Random(seed)
   const first = momentsOn(engine).sort((a, b) => rank(a) - rank(b))
@@ -68,14 +68,14 @@ function isPruning({ point }: Moment): boolean {
 }
 
 /**
- * Returns the order of a moment. Moments that need an empty store come first. Next are those that need a life that ended normally, because nobody
- * prunes for half a minute after a kill.
+ * Returns the sort key of a moment. Moments that need an empty store come first. Next are those that require the previous life to have ended
+ * normally, because nothing is pruned for half a minute after a kill.
  */
 function rank(moment: Moment): number {
   return moment.point.first ? 0 : isPruning(moment) ? 1 : 2
 }
 
-/** True if the moment comes at most once in a life. */
+/** True if the moment occurs at most once in a life. */
 function isOfALife({ point }: Moment): boolean {
   return point.needs !== undefined || point.name.includes('dead process')
 }

@@ -9,15 +9,15 @@ export type Event =
   | { readonly kind: 'commit'; readonly changes: ReadonlySet<string>; readonly values: ReadonlySet<string> }
   /** The daemon responds to a webhook. */
   | { readonly kind: 'answer'; readonly status: number }
-  /** A request to the backend is passed on to be sent. */
+  /** A request to the backend is about to be sent. */
   | { readonly kind: 'request' }
-  /** The backend responds. The moments are before the daemon knows the response and after. */
+  /** The backend responds. The moments are just before and just after the daemon receives the response. */
   | { readonly kind: 'verdict'; readonly status: number }
 
 export type Engine = 'sqlite' | 'postgres'
 
 export interface Point {
-  /** The name of the event that is about to happen, or has just happened. */
+  /** The name of the event that is about to happen or has just happened. */
   readonly name: string
   readonly engines: readonly Engine[]
   readonly isAt: (event: Event) => boolean
@@ -31,7 +31,7 @@ const both: readonly Engine[] = ['sqlite', 'postgres']
 
 type Commit = Extract<Event, { kind: 'commit' }>
 
-/** Returns a point: a transaction that makes all of these changes, and for which `holds` is true. */
+/** Returns a point: a transaction that makes all of these changes and for which `holds` is true. */
 function commit(name: string, changes: readonly string[], holds: (commit: Commit) => boolean = () => true): Point {
   return {
     name: `commit: ${name}`,
@@ -53,11 +53,11 @@ const onlyIn =
   (...tables: readonly string[]) =>
   ({ changes }: Commit): boolean =>
     [...changes].every(change => tables.includes(change.split(' ')[1] ?? ''))
-/** True if the transaction does not belong to maintenance, which changes other tables together with `tombstones`. */
+/** True if the transaction is not part of maintenance, which changes other tables together with `tombstones`. */
 const isNotOfMaintenance = ({ changes }: Commit): boolean => !changes.has('update tombstones')
-/** True for the transaction of a snapshot. The inside of jobs, and events, are stored as chunks, too. */
+/** True for a snapshot's transaction. Unlike transactions that store the inside of jobs or events, it inserts nothing into the table `chunks`. */
 const isOfSnapshot = ({ changes }: Commit): boolean => !changes.has('insert chunks')
-/** Returns a point: a transaction that stores the outcome of exports, which is a word among its values. */
+/** Returns a point: a transaction that stores the given outcome of exports. The outcome is a word among the transaction's values. */
 const settles =
   (word: string) =>
   (made: Commit): boolean =>
@@ -66,7 +66,7 @@ const settles =
     isNotOfMaintenance(made) &&
     [...made.values].some(value => value.includes(word))
 
-/** The points in the order of the flow. Each has a moment before it and one after it. */
+/** The points in the order of the flow. Each one has a moment before it and one after it. */
 export const points: readonly Point[] = [
   { ...commit('the schema made', ['create runs']), first: true },
   {
@@ -81,7 +81,7 @@ export const points: readonly Point[] = [
   answer('accepted', 202),
   answer('known already', 200),
   commit('a delivery that cannot be decoded quarantined', ['insert quarantined_deliveries']),
-  // On SQLite, only the memory of the process records the runs that are being settled, as with exports.
+  // On SQLite, the runs that are being settled are recorded only in process memory, as are exports.
   { ...commit('runs taken to be settled', ['update runs'], onlyIn('runs')), engines: ['postgres'] },
   commit('a run in a snapshot and in the outbox', ['insert messages', 'insert outbox'], isOfSnapshot),
   {
@@ -98,7 +98,7 @@ export const points: readonly Point[] = [
   { ...commit('a delivered run pruned', ['delete runs', 'insert tombstones']), needs: 'a short retention' },
 ]
 
-/** The points in the flow of the inside of jobs, in its order. */
+/** The points in the flow of job insides, in order. */
 export const insidePoints: readonly Point[] = [
   commit('what is to be read inside of jobs put into its queue, with their snapshot', [
     'insert messages',
@@ -117,7 +117,7 @@ export const insidePoints: readonly Point[] = [
   commit('what was read inside of a job put into the outbox', ['insert chunks', 'insert outbox', 'delete job_reads']),
 ]
 
-/** The points in the flow of deployments and incidents, which are counted besides pipelines. */
+/** The points in the flow of deployments and incidents, which are counted separately from pipelines. */
 export const countedPoints: readonly Point[] = [
   commit('a deployment written, with the key of its delivery', ['insert deployments', 'insert delivery_keys']),
   commit('a deployment counted, with what it adds to totals', ['update deployments', 'insert totals_added']),
@@ -140,7 +140,7 @@ export interface Moment {
   readonly side: 'before' | 'after'
 }
 
-/** Returns all moments of an engine, with those of the first life first. */
+/** Returns all moments for a database engine, with those of the first life first. */
 export function momentsOn(engine: Engine, of: readonly Point[] = points): Moment[] {
   return of
     .filter(({ engines }) => engines.includes(engine))

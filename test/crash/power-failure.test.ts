@@ -1,5 +1,5 @@
-// A power failure loses data that was written and not yet synced, which is the unfinished transaction. In this test the disk is a copy of the store's
-// files, with a torn transaction after the last commit.
+// A power failure loses data that was written but not yet synced, which is the unfinished transaction. In this test, the disk is a copy of the
+// store's files, with a torn transaction after the last commit.
 import { appendFileSync, cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
@@ -36,7 +36,7 @@ it('loses no accepted delivery in a power failure, and takes in none twice', asy
         await Promise.all(group.map(async one => takeIn.take(one)))
         all.push(...group)
       }
-      // At this moment the power fails.
+      // The power fails at this moment.
       mkdirSync(path.dirname(disk))
       for (const end of ['', '-wal']) cpSync(`${live}${end}`, `${disk}${end}`)
       appendFileSync(`${disk}-wal`, torn)
@@ -53,7 +53,7 @@ it('loses no accepted delivery in a power failure, and takes in none twice', asy
   )
 })
 
-it('waits for the disk at each commit of the daemon and of a command, so that a power failure undoes none', () => {
+it('waits for the disk at each commit of the daemon and of a command, so that a power failure undoes none of them', () => {
   const { live } = pathsOf()
   const full = { synchronous: 2 }
   const own = openOwnDatabase(live, options)

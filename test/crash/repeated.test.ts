@@ -1,4 +1,5 @@
-// The daemon is killed while the backend has a request that it has not answered. The next life sends the same IDs again, and counts them as repeated.
+// The daemon is killed while the backend is processing a request that it has not answered yet. The next life sends the same IDs again, and counts
+// them as repeated.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
@@ -7,7 +8,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { shiftClock } from '../core/store/postgres-server.ts'
 
-/** A time longer than the lease of an export, ms. */
+/** A time longer than an export lease, ms. */
 const leaseIsOver = 1_800_000
 
 async function exportsOf(daemon: Daemon, outcome: string): Promise<number> {
@@ -16,7 +17,7 @@ async function exportsOf(daemon: Daemon, outcome: string): Promise<number> {
 }
 
 it.each(['sqlite', 'postgres'] as const)(
-  'counts exactly the exports that a daemon on %s repeats after it was killed before the backend answered',
+  'counts exactly the exports that a daemon on %s repeats after it was killed before the backend responded',
   { timeout: 300_000 },
   async engine => {
     const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()

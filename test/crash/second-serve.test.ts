@@ -1,4 +1,4 @@
-// A second `serve` is started on the store of a running daemon, again and again under load, under every name of the file. It is refused. Everything
+// A second `serve` is started repeatedly on the store of a running daemon under load, through every name of the file. It refuses to start. Everything
 // that the first daemon acknowledges before, during and after this arrives, even if the first daemon is killed at the end.
 import { readdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
@@ -21,7 +21,7 @@ const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pip
 const timeoutMs = 900_000
 const seed = isFull ? Date.now() % 1_000_000 : 7
 
-/** The lowest ID of the pipelines that have only one delivery. It is far from the other IDs. */
+/** The lowest ID of the pipelines that are reported by a single delivery. It is far from all other IDs. */
 const firstOfLast = 900_000_000
 
 function onceOnly(id: number): Delivery {
@@ -32,7 +32,7 @@ const pipelineOf = ({ attributes }: ReceivedSpan): number => Number(attributes['
 const isOfLast = (span: ReceivedSpan): boolean => pipelineOf(span) >= firstOfLast
 
 it(
-  'refuses a second serve on the same store, which takes nothing from the first',
+  'rejects a second serve on the same store, which takes nothing away from the first',
   async () => {
     const random = new Random(seed)
     const { deliveries, truths } = makeLoad({ seed: 40, ...size })
@@ -72,7 +72,7 @@ it(
     }
     const share = Math.ceil(queue.length / size.rounds)
     while (queue.length > 0) {
-      // Some second daemons are started while the first one is busy, and the others when it has accepted all deliveries.
+      // Some second daemons are started while the first one is busy, the others once it has accepted all deliveries.
       const sent = sender.sendAll(queue.splice(0, share))
       if (random.chance(0.5)) await sent
       await refuse()
@@ -80,7 +80,7 @@ it(
     }
     await refuse()
     expect(daemon.process.child.exitCode).toBeNull()
-    // Deliveries that are acknowledged from now on must survive a kill that comes before all of them are exported.
+    // Deliveries that are acknowledged from now on must survive a kill that happens before all of them have been exported.
     const last = Array.from({ length: isFull ? 300 : 100 }, (_, at) => onceOnly(firstOfLast + at))
     const sent = sender.sendAll(last)
     const newest = (): number[] => [...acknowledged].filter(id => id >= firstOfLast)

@@ -1,5 +1,5 @@
-// A steady stream of pipelines, each reported by one delivery only. Every acknowledged pipeline must arrive, whatever happens to the daemon in the
-// meantime. A delivery without a 2xx is sent again, as by the platform's resend button.
+// A steady stream of pipelines, each reported by only one delivery. Every acknowledged pipeline must arrive, whatever happens to the daemon in the
+// meantime. A delivery without a 2xx response is sent again, as with the platform's resend button.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -8,12 +8,12 @@ import { isFull } from '../full.ts'
 import { webhookToken } from '../e2e/daemon.ts'
 
 const senders = 4
-/** Pause of each sender between two deliveries, ms. */
+/** Pause of each sender between deliveries, ms. */
 const pause = isFull ? 1 : 80
 
 export class SteadyFeed {
   readonly acknowledged = new Set<number>()
-  /** Number of responses other than 2xx, by status. The status 0 means that there was no response. */
+  /** Number of responses other than 2xx, by status. Status 0 means that there was no response. */
   readonly refused = new Map<number, number>()
   readonly #url: string
   #next = 1
@@ -52,13 +52,13 @@ export class SteadyFeed {
     return this.acknowledged.has(id)
   }
 
-  /** Resolves when this many more deliveries were acknowledged. */
+  /** Resolves once this many more deliveries have been acknowledged. */
   async more(count: number): Promise<void> {
     const enough = this.acknowledged.size + count
     while (this.acknowledged.size < enough) await sleep(2)
   }
 
-  /** Resolves when all started deliveries are acknowledged. */
+  /** Resolves once all started deliveries have been acknowledged. */
   async stop(): Promise<void> {
     this.#isOn = false
     await this.#done

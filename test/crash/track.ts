@@ -1,5 +1,5 @@
-// Runs one store, one backend, and a daemon that is killed again and again under load, at named moments and at random times. Every delivery that got
-// a 2xx must arrive, and nothing may arrive twice, except requests whose outcome was unknown at a kill.
+// Runs one store, one backend, and a daemon that is killed repeatedly under load, at named moments and at random times. Every delivery that got a 2xx
+// response must arrive, and nothing may arrive twice, except requests whose outcome was unknown at a kill.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -21,7 +21,7 @@ import type { PipelineTruth } from '../support/truth.ts'
 export type Death =
   /** `nth`: the occurrence of the moment at which the daemon dies. */
   | { readonly moment: Moment; readonly nth: number }
-  /** `after`: the time after which the daemon is killed, ms. It begins when the daemon became ready, or when it was started. */
+  /** `after`: the time until the daemon is killed, ms. It is measured from the moment at which the daemon became ready or was started. */
   | { readonly after: number; readonly since: 'ready' | 'start' }
 
 export interface TrackOptions {
@@ -29,9 +29,9 @@ export interface TrackOptions {
   readonly storeUrl?: string | undefined
   readonly deaths: readonly Death[]
   readonly seed: number
-  /** Maximum time until a moment is reached, and until all remaining data arrives, ms. */
+  /** Maximum time until a moment is reached, and maximum time until all remaining data has arrived, ms. */
   readonly timeoutMs: { readonly moment: number; readonly rest: number }
-  /** Called before the last life of the daemon. On PostgreSQL, it may set the clock forward. */
+  /** Called before the daemon's last life. On PostgreSQL, it may set the clock forward. */
   readonly beforeLast?: (() => Promise<void>) | undefined
 }
 
@@ -46,13 +46,13 @@ export interface TrackFigures {
 
 const killSwitchOf = (storeUrl: string | undefined): string =>
   new URL(storeUrl === undefined ? 'kill-switch.ts' : 'kill-switch-postgres.ts', import.meta.url).href
-/** The lowest ID of the pipelines that the backend refuses. It is far from the other IDs. */
+/** The lowest ID of the pipelines that the backend rejects. It is far from all other IDs. */
 const firstRefused = 900_000_000
 const senders = 6
-/** Pause of each sender between two deliveries, ms. */
+/** Pause of each sender between deliveries, ms. */
 const pause = isFull ? 5 : 80
 
-/** Starts and kills the daemon as ordered, lets it live on, and compares what arrived with what happened. */
+/** Starts and kills the daemon as specified, finally lets it run, and compares what arrived with what happened. */
 export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   const { deaths, seed, timeoutMs } = options
   const random = new Random(seed)
@@ -67,7 +67,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   const families = generate({ seed, scenarios: allScenarios, pipelines: Infinity })
   const truths: PipelineTruth[] = []
   const queue: Delivery[] = []
-  /** Returns the next delivery of an endless load. Each delivery comes twice, in random order among the deliveries of a few families. */
+  /** Returns the next delivery of an endless load. Each delivery is sent twice, in random order among the deliveries of a few pipeline families. */
   function draw(): Delivery {
     if (queue.length === 0) {
       const some = Array.from({ length: 4 }, () => families.next().value ?? { deliveries: [], pipelines: [] })
@@ -88,8 +88,8 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       token: webhookToken,
       concurrency: senders,
       onSent: (delivery, outcome) => {
-        // A delivery that was not acknowledged, perhaps because the store could not write in time, is sent again with its key, as by the platform's resend
-        // button.
+        // A delivery that was not acknowledged, perhaps because the store could not be written in time, is sent again with its key, as with the
+        // platform's resend button.
         if (outcome.kind === 'failed' || outcome.status === 503) {
           queue.push(delivery)
           return
@@ -105,7 +105,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       Array.from({ length: senders }, async () => {
         while (isUp) {
           await sender.send(draw())
-          // This delivery is not about a pipeline, but only its body shows that. It may get lost.
+          // A delivery that is not about a pipeline, which only its body reveals. It may get lost.
           if (random.chance(0.1))
             await daemon?.post('{"object_kind":"note"}', { 'x-service-event': 'System Hook' }).catch(() => undefined)
           await sleep(pause)
@@ -121,7 +121,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
     const { stdout } = (await daemon?.command('dead-letters', 'list', '--json')) ?? { stdout: '[]' }
     for (const { pipelineId } of JSON.parse(stdout) as { pipelineId: number }[]) letters.add(pipelineId)
   }
-  /** Waits until every pipeline that the backend refuses is a dead letter. */
+  /** Waits until every pipeline that the backend rejects is a dead letter. */
   async function allRefused(): Promise<void> {
     const isAll = async (): Promise<boolean> => {
       await collectLetters()
@@ -130,8 +130,8 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
     await expect.poll(isAll, { timeout: timeoutMs.rest, interval: 300 }).toBe(true)
   }
   /**
-   * Ends a life normally. It leaves no pipeline that would become a dead letter later, because the next life could prune that unseen. It releases the
-   * lease of maintenance, so that the next life prunes at once.
+   * Ends a life normally. It leaves no pipeline that would become a dead letter later, because the next life could prune the dead letter unseen. It
+   * releases the maintenance lease, so that the next life prunes immediately.
    */
   async function restInPeace(): Promise<void> {
     isUp = await born(undefined)
@@ -213,7 +213,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   await options.beforeLast?.()
   isUp = await born(undefined)
   expect(isUp).toBe(true)
-  // The daemon does not trust refusals of a backend that has accepted nothing yet, so the backend first gets something to accept.
+  // The daemon does not trust rejections from a backend that has not accepted anything yet, so the backend first gets something that it accepts.
   const fed = feed()
   await allRefused()
   isUp = false

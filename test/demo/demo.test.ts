@@ -1,4 +1,4 @@
-// Tests `pipespan demo` as a whole: the real daemon runs in its own process and is ended in every possible way.
+// Tests `pipespan demo` as a whole: the real daemon runs in its own process and is terminated in every possible way.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,7 +13,7 @@ import type { RunCard } from '../../src/console/pipelines/run-card.ts'
 const usual = tmpdir()
 let folder: string
 
-/** The demo creates its temporary folders in a folder of the test. */
+/** The demo creates its temporary folders in a folder of this test. */
 beforeEach(() => {
   folder = mkdtempSync(path.join(usual, 'demo-test-'))
   process.env.TMPDIR = folder
@@ -34,7 +34,7 @@ function start(options: DemoOptions, env: NodeJS.ProcessEnv = {}) {
   return { stdout, code: ended, output: text(stdout), errors: text(stderr) }
 }
 
-/** Creates a program that replaces the daemon, for behaviour that the real daemon does not show on demand. */
+/** Creates a program that stands in for the daemon, for behaviour that the real daemon does not show on demand. */
 function program(source: string): string {
   const file = path.join(folder, 'main.mjs')
   writeFileSync(file, source)
@@ -77,7 +77,7 @@ describe('pipespan demo', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('serves its pages at the given address to clients with the admin token, shows job logs there, and rotates its ingest token', async () => {
+  it('serves its pages at the given address to clients with the admin token, shows job logs on them, and rotates its ingest token', async () => {
     const [port = 0] = await freePorts(1)
     const stop = new AbortController()
     const env = { PIPESPAN_ADMIN_TOKEN: 'of-the-one-who-watches' }
@@ -88,7 +88,7 @@ describe('pipespan demo', () => {
     expect((await fetch(`${pages}/api/overview`)).status).toBe(401)
     const headers = { authorization: `Bearer ${env.PIPESPAN_ADMIN_TOKEN}` }
     const page = async (path: string) => (await fetch(pages + path, { headers })).text()
-    // Links to the platform open a page that needs no login.
+    // Links to the platform lead to a page that requires no login.
     const listed = async () => (JSON.parse(await page('/api/pipelines')) as { pipelines: RunCard[] }).pipelines
     await expect.poll(async () => (await listed())[0]?.url).toContain(platform)
     const opened = await fetch((await listed())[0]?.url ?? '')
@@ -115,7 +115,7 @@ describe('pipespan demo', () => {
     stop.abort()
     expect(await run.code).toBe(0)
     expect(await run.errors).toBe('')
-    // The demo does not print a token that it was given.
+    // The demo does not print a token that was passed to it.
     expect(await run.output).not.toContain(env.PIPESPAN_ADMIN_TOKEN)
   })
 
@@ -127,14 +127,14 @@ describe('pipespan demo', () => {
     const headers = { authorization: `Bearer ${token}` }
     const page = async (path: string) => (await fetch(pages + path, { headers })).text()
     await firstMatch(run.stdout, /pipeline: .*trace/)
-    // The demo's queries are gauges, both the query for a count and the query for figures.
+    // Both demo queries are exported as gauges: the one for a count and the one for figures.
     const metrics = async () => (await fetch(`${pages}metrics`, { headers })).text()
     await expect.poll(metrics).toMatch(/^brightwater_pipeline_duration_p50\{.*main/m)
     await expect.poll(metrics).toMatch(/^brightwater_merge_requests_open\{.*\} 23$/m)
-    // The demo's past is available at once: a previous period to compare with, usual durations, and the cost of everything.
+    // The demo's history is available immediately: a previous period to compare with, usual durations, and all costs.
     await expect.poll(async () => page('trends')).toMatch(/Arrows compare with the previous 30 days/)
     await expect.poll(async () => page('trends')).toMatch(/class="delta (better|worse)"/)
-    // A page that is requested before the past is counted shows its old data for five minutes.
+    // A page that is requested before the history has been counted keeps showing its old data for five minutes.
     const counted = async () =>
       (JSON.parse(await page('api/trends?span=30d')) as { total: { runs: number } }).total.runs
     await expect.poll(counted).toBeGreaterThan(100)
@@ -146,14 +146,14 @@ describe('pipespan demo', () => {
     expect(await run.errors).toBe('')
   })
 
-  it("prints the daemon's last lines if it does not start", async () => {
+  it("prints the daemon's last output lines if it does not start", async () => {
     const main = program(`console.error('no room at the inn'); process.exit(3)`)
     const run = start({ main })
     expect(await run.code).toBe(1)
     expect(await run.errors).toBe('The daemon exited before it was ready. Its last lines:\n  no room at the inn\n')
   })
 
-  it("prints the daemon's last lines if it dies", async () => {
+  it("prints the daemon's last output lines if it dies", async () => {
     const main = program(`
       import { createServer } from 'node:http'
       const listen = (address, answer) => {

@@ -1,4 +1,4 @@
-// Tests `npm run demo` as a person ends it: by Ctrl-C, which the terminal sends to npm and to the demo, or by a signal to npm alone.
+// Tests `npm run demo` as a user stops it: with Ctrl-C, which the terminal sends to both npm and the demo, or with a signal to npm alone.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
@@ -10,9 +10,9 @@ it.each([
   ['Ctrl-C, which npm passes on a second time', (pid: number): boolean => process.kill(-pid, 'SIGINT')],
   ['SIGINT to npm alone', (pid: number): boolean => process.kill(pid, 'SIGINT')],
   ['SIGTERM to npm alone', (pid: number): boolean => process.kill(pid, 'SIGTERM')],
-] as const)('ends the demo by %s, prints what it did and leaves nothing behind', async (_name, end) => {
+] as const)('stops the demo on %s, prints what it did, and leaves nothing behind', async (_name, end) => {
   const folder = temporaryFolder()
-  // The process has its own process group, as in a terminal.
+  // npm runs in its own process group, as in a terminal.
   const npm = spawn('npm', ['run', 'demo'], {
     ...{ cwd: repository, detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
     env: { ...process.env, TMPDIR: folder },
@@ -23,7 +23,7 @@ it.each([
   try {
     await expect.poll(() => said).toContain('Ctrl-C ends it')
     end(npm.pid ?? 0)
-    // The demo and its daemon hold the other end of the pipe, so it closes when both have ended.
+    // The demo and its daemon hold the other end of the pipe, so it closes once both have ended.
     await closed
     expect(said).toMatch(/\d+ pipelines with \d+ jobs drawn/)
     expect(readdirSync(folder).filter(name => name.startsWith('pipespan-demo'))).toEqual([])

@@ -33,7 +33,7 @@ async function post(body: Uint8Array, headers: Record<string, string> = {}, path
   return status
 }
 
-it('passes on spans and events, plain or gzip, but no job records', async () => {
+it('passes on spans and events, plain or gzipped, but no log records of jobs', async () => {
   expect(await post(spans('a'))).toBe(200)
   expect(await post(gzipSync(spans('b')), { 'content-encoding': 'gzip' })).toBe(200)
   const body = { stringValue: 'c' }
@@ -53,7 +53,7 @@ it('passes on the title of a notification', async () => {
   expect(titles).toEqual(['shop: main is broken'])
 })
 
-it('refuses other paths, methods, types, encodings and invalid protobuf', async () => {
+it('rejects other paths, methods, types and encodings, and invalid protobuf', async () => {
   expect(await post(spans('a'), {}, '/v1/profiles')).toBe(404)
   expect((await fetch(`${receiver.url}/v1/traces`)).status).toBe(405)
   expect(await post(spans('a'), { 'content-type': 'application/json' })).toBe(415)

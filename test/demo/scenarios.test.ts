@@ -1,4 +1,4 @@
-// Tests what happens in the pipelines of the simulated platform, and that the platform reports what happened.
+// Tests what happens in the simulated platform's pipelines, and that the platform reports it correctly.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { generate, generatePipeline } from '../support/generate.ts'
@@ -22,7 +22,7 @@ function observe(delivery: Delivery) {
   return parsed.observation
 }
 
-/** Returns the runs that Pipespan's own model makes of these deliveries. */
+/** Returns the runs that Pipespan's own model derives from these deliveries. */
 function runsOf(deliveries: readonly Delivery[]): Map<number, Run> {
   const runs = new Map<number, Run>()
   for (const delivery of deliveries) {
@@ -34,7 +34,7 @@ function runsOf(deliveries: readonly Delivery[]): Map<number, Run> {
 }
 
 describe('the generator', () => {
-  it('makes the same deliveries for the same seed, and different ones for another seed', () => {
+  it('generates the same deliveries for the same seed, and different ones for a different seed', () => {
     const options = { scenarios: names, pipelines: names.length }
     const once = [...generate({ ...options, seed: 7 })]
     expect([...generate({ ...options, seed: 7 })]).toEqual(once)
@@ -51,7 +51,7 @@ describe('the generator', () => {
     expect(new Set(deliveries.map(({ key }) => key)).size).toBe(deliveries.length)
   })
 
-  it('reports events in the order of time, and never a future time', () => {
+  it('reports events in chronological order, and never a time in the future', () => {
     fc.assert(
       fc.property(seed, fc.constantFrom(...names), (from, name) => {
         const { deliveries } = generatePipeline(from, name)
@@ -66,7 +66,7 @@ describe('the generator', () => {
     )
   })
 
-  it('reports everything about a pipeline in webhooks, in any order', () => {
+  it('reports everything about a pipeline through webhooks, in any order', () => {
     fc.assert(
       fc.property(
         seed,
@@ -89,7 +89,7 @@ describe('the generator', () => {
             const reported = truth.jobs.filter(({ kind }) => newest || kind === 'job')
             const known = [...(run?.jobs.values() ?? [])]
             expect(known.map(({ id }) => id).sort()).toEqual(reported.map(({ id }) => id).sort())
-            // A job that never ran has no times by which its reports can be ordered. All other facts are the same, whichever report came first.
+            // A job that never ran has no times by which its reports could be ordered. All other facts are the same, whichever report arrived first.
             for (const job of reported.filter(({ startedAt }) => startedAt !== undefined)) {
               expect([job.name, run?.jobs.get(job.id)?.record.facts.status]).toEqual([job.name, job.status])
             }

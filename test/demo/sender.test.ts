@@ -1,4 +1,4 @@
-// Tests webhooks on the wire, from the simulated platform to a real HTTP server.
+// Tests the actual webhook requests from the simulated platform to a real HTTP server.
 import { truthOf } from '../support/truth.ts'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { Webhook } from 'standardwebhooks'
@@ -20,7 +20,7 @@ let status: number
 beforeEach(async () => {
   arrivals = []
   status = 202
-  // The timeout is long, so that no connection is closed on a busy machine.
+  // The timeout is so long that no connection is closed, even on a busy machine.
   server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
     let body = ''
     request.setEncoding('utf8')
@@ -73,14 +73,14 @@ describe('the sender', () => {
     })
   })
 
-  it('uses the header names of the other platform', async () => {
+  it("uses the other platform's header names", async () => {
     await sendAll({ headerPrefix: 'X-Gitlab-', token: 't' })
     expect(arrivals[0]?.headers).toHaveProperty('x-gitlab-event')
     expect(arrivals[0]?.headers).toHaveProperty('x-gitlab-token', 't')
     expect(arrivals[0]?.headers).not.toHaveProperty('x-service-event')
   })
 
-  it('signs deliveries like Standard Webhooks, with the Idempotency-Key as id', async () => {
+  it('signs deliveries as in Standard Webhooks, with the Idempotency-Key as the ID', async () => {
     const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
     await sendAll({ signingToken })
     const webhook = new Webhook(signingToken)
@@ -90,7 +90,7 @@ describe('the sender', () => {
     }
   })
 
-  it('loses a share of the deliveries, the same ones for the same seed', async () => {
+  it('loses a fraction of the deliveries, the same ones for the same seed', async () => {
     const first = await sendAll({ loss: 0.3, seed: 4, concurrency: 1 })
     const kept = keys()
     expect(first.counts.lost).toBeGreaterThan(0)
@@ -100,7 +100,7 @@ describe('the sender', () => {
     expect(keys()).toEqual(kept)
   })
 
-  it('does not repeat refused or unanswered deliveries, and reports every outcome', async () => {
+  it('does not retry rejected or unanswered deliveries, and reports every outcome', async () => {
     status = 503
     const outcomes: SendOutcome[] = []
     const refused = await sendAll({ onSent: (_, outcome) => outcomes.push(outcome) })
@@ -112,7 +112,7 @@ describe('the sender', () => {
 })
 
 describe('the live platform', () => {
-  it('catches up to the present, so that a pipeline that was played to its end ends now', async () => {
+  it('catches up with the present, so that a pipeline that was played to its end ends now', async () => {
     const played = {
       seed: 9,
       instance: 'https://git.example.com',

@@ -22,8 +22,8 @@ function span(name: string, over: Partial<ReceivedSpan> = {}): ReceivedSpan {
 const names = (drawn: readonly { readonly name: string }[][]): string[][] =>
   drawn.map(spans => spans.map(({ name }) => name))
 
-describe('the trace book', () => {
-  it('delays a child until its root arrives, and draws both together', () => {
+describe("the demo's trace book", () => {
+  it('holds a child pipeline back until its root pipeline arrives, and draws both together', () => {
     const book = new TraceBook()
     expect(book.add([span('child', { parentSpanId: 'bridge' })])).toEqual([])
     expect(names(book.add([span('root'), span('bridge', { kind: 'job', parentSpanId: 'root' })]))).toEqual([
@@ -32,13 +32,13 @@ describe('the trace book', () => {
     expect(book.rest()).toEqual([])
   })
 
-  it('draws later members at once, and only these', () => {
+  it('draws later pipelines of a family immediately and on their own', () => {
     const book = new TraceBook()
     book.add([span('root')])
     expect(names(book.add([span('late child', { parentSpanId: 'bridge' })]))).toEqual([['late child']])
   })
 
-  it('shows waiting members, and drops the oldest beyond a limit', () => {
+  it('returns the pipelines that are still held back, and drops the oldest beyond a limit', () => {
     const book = new TraceBook()
     for (let i = 0; i < 1_001; i += 1) {
       book.add([span('child', { traceId: String(i).padStart(32, '0'), parentSpanId: 'bridge' })])

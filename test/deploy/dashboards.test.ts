@@ -1,4 +1,4 @@
-// Tests that the dashboards have what Grafana's provisioning needs, and query only metrics that exist.
+// Tests that the dashboards meet the requirements of Grafana's provisioning, and query only metrics that exist.
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,7 +8,7 @@ import { dashboards, expressionsOf, files } from './grafana-dashboards.ts'
 import { unknownIn } from './known-series.ts'
 
 describe.each(dashboards)('%s', (name, dashboard) => {
-  it('can be provisioned: a fixed uid, data sources by variable, and panels with fixed ids that do not overlap', () => {
+  it('can be provisioned: it has a fixed uid, data sources set by variables, and panels with fixed IDs that do not overlap', () => {
     expect(dashboard.uid).toBe(`pipespan-${name.replace('.json', '')}`)
     expect(dashboard.schemaVersion).toBeGreaterThan(30)
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
@@ -30,7 +30,7 @@ describe.each(dashboards)('%s', (name, dashboard) => {
     }
   })
 
-  it('uses only metrics and labels of the tables', () => {
+  it('uses only documented metrics and labels', () => {
     for (const expr of expressionsOf(dashboard)) expect(unknownIn(expr), expr).toEqual([])
   })
 
@@ -45,6 +45,6 @@ describe.each(dashboards)('%s', (name, dashboard) => {
   })
 })
 
-it('includes a dashboard for pipelines, one for deployments and one for the daemon', () => {
+it('ships one dashboard for pipelines, one for deployments and one for the daemon', () => {
   expect(files.sort()).toEqual(['daemon.json', 'delivery.json', 'pipelines.json'])
 })

@@ -1,4 +1,4 @@
-// The dashboards that are shipped, and their queries as Prometheus reads them.
+// The dashboards that we ship, with their queries in a form that Prometheus can parse.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
@@ -29,7 +29,7 @@ export const dashboards = files.map(
   name => [name, JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as Dashboard] as const,
 )
 
-/** Replaces Grafana's own variables by text that PromQL can parse. */
+/** Replaces Grafana's own variables with text that PromQL can parse. */
 export function promqlOf(expr: string): string {
   return expr
     .replaceAll('$__rate_interval', '5m')

@@ -1,4 +1,4 @@
-// Renders the chart with helm in each of its variants, and checks it by Kubernetes' own schemas and our promises.
+// Renders the Helm chart in each of its variants, and checks it against Kubernetes' own schemas and our guarantees.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -34,7 +34,7 @@ function rendered(...args: readonly string[]): Manifest[] {
   return manifestsIn(runTool('helm', ['template', 'ci', 'deploy/helm/pipespan', '--namespace=observability', ...args]))
 }
 
-describe.skipIf(!hasHelm)('the chart', () => {
+describe.skipIf(!hasHelm)('the Helm chart', () => {
   it('passes helm lint', () => {
     expect(runTool('helm', ['lint', '--strict', 'deploy/helm/pipespan'])).toContain('0 chart(s) failed')
   })
@@ -45,7 +45,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ['sidecar', [besides]],
     ['postgres with token rotation', ['--set=store.kind=postgres', ...rotation]],
     ['sqlite with token rotation', rotation],
-  ])('renders valid and complete manifests, with a daemon that starts (%s)', async (_name, args) => {
+  ])('renders valid and complete manifests with a daemon that starts (%s)', async (_name, args) => {
     const manifests = rendered(...args)
     expect(await schemaFaults(manifests)).toEqual([])
     expectComplete(manifests)
@@ -59,7 +59,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
   })
 
   it.each(Object.keys(profiles) as ProfileName[])(
-    'gives the daemon a configuration without ignored settings (profile %s)',
+    'configures the daemon without any ignored settings (profile %s)',
     profile => {
       const manifests = rendered(...platform, ...rotation, `--set=platform.profile=${profile}`)
       const { config } = configurationIn(manifests, 'Deployment', profile)
@@ -71,11 +71,11 @@ describe.skipIf(!hasHelm)('the chart', () => {
     },
   )
 
-  it('leaves the profile to the configuration if no value sets it', () => {
+  it('leaves the platform profile to the configuration if no value sets it', () => {
     configurationIn(rendered('--set=config.platform.profile=gitlab'), 'Deployment', 'gitlab')
   })
 
-  it('covers the same deployments as the overlays', () => {
+  it('supports the same deployments as the kustomize overlays', () => {
     expect(ofKind(rendered(), 'Deployment')[0]?.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
     expect(ofKind(rendered(), 'HorizontalPodAutoscaler')).toEqual([])
     const scaled = rendered('--set=store.kind=postgres', ...rotation)
@@ -101,7 +101,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
   it.each([
     ['the Secret of the webhook', []],
     ['a Secret of its own', ['--set=admin.existingSecret=pipespan-admin']],
-  ])('opens the admin port, with the token in %s', (_name, args) => {
+  ])('opens the admin port with the token from %s', (_name, args) => {
     const manifests = rendered('--set=admin.enabled=true', ...args)
     const secrets = {
       pipespan: { 'webhook-token': 'a-token', 'admin-token': 'a-long-admin-token' },
@@ -117,7 +117,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     })
   })
 
-  it('exposes webhooks and the admin port to the outside separately, and is monitored', async () => {
+  it('exposes the webhook and admin ports to the outside separately, with monitoring', async () => {
     const manifests = rendered(...outside)
     expect(await schemaFaults(manifests)).toEqual([])
     const paths = ofKind(manifests, 'Ingress').map(({ spec }) => JSON.stringify(spec?.rules))
@@ -144,7 +144,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     }
   })
 
-  it('links each alert to its section of a published runbook', async () => {
+  it('links each alert to its section in the published runbook', async () => {
     const url = 'https://wiki.example.com/pipespan/runbook'
     const manifests = rendered(...outside, `--set=prometheusRule.runbookUrl=${url}`)
     expect(await schemaFaults(manifests)).toEqual([])
@@ -158,7 +158,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(() => rendered('--set=prometheusRule.runbookUrl=docs/runbook.md')).toThrow('runbookUrl')
   })
 
-  it('accepts volumes, variables and claims that the operator has defined', async () => {
+  it('accepts volumes, variables and claims that the operator defines', async () => {
     const manifests = rendered(
       '--set=store.sqlite.existingClaim=data,priorityClassName=high,serviceAccount.annotations.role=reader',
       '--set-json=envFrom=[{"secretRef":{"name":"more"}}]',
@@ -201,14 +201,14 @@ describe.skipIf(!hasHelm)('the chart', () => {
     const { env = [], volumeMounts } = pod?.containers[0] ?? {}
     expect(volumeMounts).toContainEqual({ name: 'ca', mountPath: '/etc/ca', readOnly: true })
     expect(env).toContainEqual({ name: 'HTTPS_PROXY', value: 'http://proxy:3128' })
-    // A variable that the job sets itself occurs only once.
+    // Each variable that the job itself sets occurs only once.
     expect(env.map(({ name }) => name)).toEqual([...new Set(env.map(({ name }) => name))])
     for (const manifest of ofKind(manifests, 'Deployment').concat(job ?? []))
       expect(podLabelsOf(manifest)).toMatchObject({ team: 'platform', 'app.kubernetes.io/instance': 'ci' })
     expect(job?.metadata.labels).toMatchObject({ 'app.kubernetes.io/managed-by': 'Helm' })
   })
 
-  it('starts with the Secrets that `pipespan setup` writes', () => {
+  it('works with the Secrets that `pipespan setup` writes', () => {
     const secrets = secretsOf(
       manifestOf('ci', { webhook: 'a-webhook-token', platform: 'an-api-token', ingest: 'a-token' }),
     )
@@ -218,7 +218,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(config.observability.token.current()?.reveal()).toBe('a-token')
   })
 
-  it('uses HTTPS to probe a daemon that serves HTTPS', () => {
+  it('probes a daemon that serves HTTPS over HTTPS', () => {
     const tls = ['--set=config.tls.cert_file=/etc/tls/tls.crt', '--set=config.tls.key_file=/etc/tls/tls.key']
     const probes = (args: readonly string[]): unknown[] => {
       const [deployment] = ofKind(rendered(...args), 'Deployment')
@@ -230,7 +230,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(() => rendered(tls[0] ?? '')).toThrow('both cert_file and key_file')
   })
 
-  it('links to the paths under which the daemon is published', () => {
+  it('links to the paths at which the daemon is published', () => {
     const manifests = rendered(
       ...outside,
       '--set=config.base_path=/ci/pipespan/',
@@ -245,7 +245,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(JSON.stringify(ofKind(manifests, 'ServiceMonitor')[0]?.spec)).toContain('"path":"/ci/pipespan/metrics"')
   })
 
-  it('validates `config` by the schema of the configuration', () => {
+  it("validates `config` against the configuration's schema", () => {
     expect(() => rendered('--set=config.pol.interval=1m')).toThrow('pol')
     expect(() => rendered('--set=config.poll.interval=soon')).toThrow('interval')
     expect(() => rendered('--set-json=config.destinations=[{"name":"two words","endpoint":"https://x.test"}]')).toThrow(
@@ -261,11 +261,11 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ['admin.token', 'admin.existingSecret'],
     ['observability.token', 'tokenRotation.existingSecret'],
     ['observability.api_key', 'tokenRotation.apiKeySecret'],
-  ])('refuses the secret %s in `config`, and names the value to use instead: %s', (path, value) => {
+  ])('rejects the secret %s in `config`, and names the value to use instead: %s', (path, value) => {
     expect(() => rendered(`--set=config.${path}=clear`)).toThrow(value)
   })
 
-  it('refuses secrets in the lists of `config`', () => {
+  it('rejects secrets in the lists of `config`', () => {
     const platforms = [{ name: 'a', url: 'https://a.test', tokens: [{ groups: ['x'], token: 'clear' }] }]
     expect(() => rendered(`--set-json=config.platforms=${JSON.stringify(platforms)}`)).toThrow('token_file')
     const destinations = [{ name: 'a', endpoint: 'https://a.test', headers: { authorization: 'clear' } }]
@@ -280,18 +280,18 @@ describe.skipIf(!hasHelm)('the chart', () => {
     [['--set=config.trust_proxy=false,ingress.enabled=true,ingress.host=a.test'], 'config.trust_proxy is ignored'],
     [['--set-json=env=[{"name":"PIPESPAN_STORE_URL","value":"sqlite:x"}]'], 'PIPESPAN_STORE_URL'],
     [['--set-json=podLabels={"app.kubernetes.io/name":"x"}'], 'podLabels'],
-  ])('refuses settings that the chart would ignore: %s', (args, said) => {
+  ])('rejects settings that the chart would ignore: %s', (args, said) => {
     expect(() => rendered(...args)).toThrow(said)
   })
 
-  it('states in its notes that the volume claim is kept', () => {
+  it('points out in its notes that the volume claim is kept', () => {
     const notes = (...args: string[]): string =>
       runTool('helm', ['install', 'ci', 'deploy/helm/pipespan', '--dry-run=client', ...args]).split('NOTES:')[1] ?? ''
     expect(notes()).toContain('ci-pipespan-data is kept')
     expect(notes('--set=store.kind=postgres')).not.toContain('is kept')
   })
 
-  it('refuses unknown values, and values that contradict each other', () => {
+  it('rejects unknown values, and values that contradict each other', () => {
     expect(() => rendered('--set=stroe.kind=postgres')).toThrow('stroe')
     expect(() => rendered('--set=store.kind=mysql')).toThrow('store')
     expect(() => rendered('--set=store.kind=postgres', besides)).toThrow('one replica')

@@ -1,4 +1,4 @@
-// Every series and label that Pipespan's metrics have in Prometheus, whether they are scraped or sent through a Collector. They are read from
+// Every series and label that Pipespan's metrics have in Prometheus, whether scraped directly or sent through a Collector. They are read from
 // docs/METRICS.md.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -12,29 +12,29 @@ interface Metric {
   readonly attributes: readonly string[]
 }
 
-/** The tables of the reference, which a test compares with the code. */
+/** The tables in docs/METRICS.md, which another test compares with the code. */
 const metrics = [
   ...readFileSync(path.join(repository, 'docs/METRICS.md'), 'utf8').matchAll(
-    // The table of inventory metrics has no column for the type.
+    // The table of inventory metrics has no type column.
     /^\| `([\w.]+)` \| (?:([\w -]+) \| )?`([^`]+)` \| (.*?) \|/gm,
   ),
 ].map(([, name = '', type = 'gauge', unit = '', list = '']): Metric => {
   return { name, type, unit, attributes: [...list.matchAll(/`([\w.]+)`/g)].map(([, attribute = '']) => attribute) }
 })
 
-/** Returns a vendor name as it is under each profile. */
+/** Returns a vendor-specific name as it appears under each profile. */
 function underProfiles(name: string): string[] {
   return name.startsWith('platform.') ? [name, name.replace('platform.', 'gitlab.')] : [name]
 }
 
-/** Returns the suffix for the unit that a Collector's Prometheus exporter adds to a name that lacks it. */
+/** Returns the unit suffix that a Collector's Prometheus exporter adds to a name that lacks it. */
 function suffixOf({ unit, type }: Metric): string | undefined {
   if (unit === 's') return '_seconds'
   if (unit === 'By') return '_bytes'
   return unit === '1' && type === 'gauge' ? '_ratio' : undefined
 }
 
-/** Returns the names of a metric in Prometheus. A histogram has the suffixes of its series. */
+/** Returns a metric's names in Prometheus. A histogram has several, each with its own suffix. */
 function seriesOf(metric: Metric): string[] {
   return underProfiles(metric.name).flatMap(name => {
     const base = underscored(name)
@@ -51,7 +51,7 @@ function underscored(name: string): string {
   return name.replace(/[^a-zA-Z0-9_]/g, '_')
 }
 
-/** Series of kube-state-metrics, for the alerts about the rotation job. */
+/** Series from kube-state-metrics, for the alerts about the rotation job. */
 const kubernetesSeries = ['kube_job_status_failed', 'kube_pod_container_status_last_terminated_exitcode']
 
 export const knownSeries: ReadonlySet<string> = new Set([...metrics.flatMap(seriesOf), ...kubernetesSeries])
@@ -63,7 +63,7 @@ export const knownLabels: ReadonlySet<string> = new Set([
   ...['namespace', 'pod', 'container', 'job_name'],
 ])
 
-/** Returns the series and labels in an expression that Pipespan does not have. */
+/** Returns the series and labels in an expression that Pipespan does not export. */
 export function unknownIn(expr: string): string[] {
   const outside = expr.replaceAll(/"[^"]*"/g, '""')
   const series = [...outside.matchAll(/\b(\w+)(?:\{|\[)/g)].map(([, name = '']) => name)

@@ -1,4 +1,4 @@
-// The variables that the daemon knows, from the table of options.
+// The environment variables that the daemon reads, taken from the table of options.
 import { optionSections } from '../../src/daemon/configuration/options.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { features } from '../../src/features.ts'

@@ -1,4 +1,4 @@
-// Builds the kustomize overlays with kubectl, and checks them by Kubernetes' own schemas and our promises.
+// Builds the kustomize overlays with kubectl, and checks them against Kubernetes' own schemas and our guarantees.
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -25,7 +25,7 @@ const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'building the ove
 
 const known = new Map<string, Manifest[]>()
 
-/** Returns an overlay as kubectl builds it. Each overlay is built once. */
+/** Returns an overlay as built by kubectl. Each overlay is built only once. */
 function built(overlay: string): Manifest[] {
   const manifests =
     known.get(overlay) ?? manifestsIn(runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`]))
@@ -35,7 +35,7 @@ function built(overlay: string): Manifest[] {
 
 const profileNames = Object.keys(profiles) as ProfileName[]
 
-/** Returns the manifests after the operator has written this profile into pipespan.yaml, and requires signatures. */
+/** Returns the manifests after the operator has set this profile in pipespan.yaml and has made signatures required. */
 function edited(manifests: readonly Manifest[], profile: ProfileName): Manifest[] {
   const text = JSON.stringify(manifests)
   return JSON.parse(
@@ -43,7 +43,7 @@ function edited(manifests: readonly Manifest[], profile: ProfileName): Manifest[
   ) as Manifest[]
 }
 
-describe('the schemas of Kubernetes', () => {
+describe('the Kubernetes schemas', () => {
   const service: Manifest = {
     apiVersion: 'v1',
     kind: 'Service',
@@ -55,7 +55,7 @@ describe('the schemas of Kubernetes', () => {
     expect(await schemaFaults([service])).toEqual([])
   })
 
-  it('finds a wrong type, an unknown key and an unknown kind in a Kubernetes object', async () => {
+  it('detects a wrong type, an unknown key and an unknown kind in a Kubernetes object', async () => {
     const faults = await schemaFaults([
       { ...service, spec: { ports: [{ port: '80' }] } },
       { ...service, spec: { prots: [] } },
@@ -67,7 +67,7 @@ describe('the schemas of Kubernetes', () => {
   })
 })
 
-it('secret.example.yaml is valid and contains no real secret', async () => {
+it('accepts secret.example.yaml, which contains no real secret', async () => {
   const secrets = manifestsIn(readFileSync(path.join(repository, 'deploy/kubernetes/secret.example.yaml'), 'utf8'))
   expect(await schemaFaults(secrets)).toEqual([])
   const values = secrets.flatMap(({ stringData }) => Object.values((stringData ?? {}) as Record<string, string>))
@@ -80,30 +80,30 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
     manifests = built(overlay)
   })
 
-  it('is valid according to the schemas of Kubernetes', async () => {
+  it('is valid according to the Kubernetes schemas', async () => {
     expect(await schemaFaults(manifests)).toEqual([])
   })
 
-  it('hardens every pod and contains everything except its Secrets', () => {
+  it('hardens every pod, and contains everything except its Secrets', () => {
     expectHardened(manifests)
     expectComplete(manifests)
   })
 
-  it('has one daemon with probes, time to flush and existing settings', () => {
+  it('runs one daemon with probes, enough time to flush, and only settings that exist', () => {
     const [deployment, ...others] = ofKind(manifests, 'Deployment')
     expect(others).toEqual([])
     if (deployment !== undefined) expectDaemon(deployment)
   })
 
-  it('names no port of a pod, because Kubernetes before 1.32 does not find named ports in a native sidecar', () => {
+  it('refers to pod ports by number, because Kubernetes before 1.32 does not resolve named ports of native sidecars', () => {
     expectNumberedPorts(manifests)
   })
 
-  it('selects the pods of the daemon, and no others of the namespace', () => {
+  it("selects the daemon's pods, and no others in the namespace", () => {
     expectOwnPodsSelected(manifests)
   })
 
-  it.each(profileNames)('gives the daemon a configuration without ignored settings (profile %s)', profile => {
+  it.each(profileNames)('configures the daemon without any ignored settings (profile %s)', profile => {
     const { config } = configurationIn(edited(manifests, profile), 'Deployment', profile)
     expect(config.platform.url).toBeDefined()
     expect(config.platform.token.current()).toBeDefined()
@@ -112,22 +112,22 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
   })
 })
 
-describe.skipIf(!hasKubectl)('each overlay', () => {
+describe.skipIf(!hasKubectl)('each kustomize overlay', () => {
   const spec = (overlay: string, kind: string): Record<string, unknown> => ofKind(built(overlay), kind)[0]?.spec ?? {}
 
-  it('single never runs two daemons on one file', () => {
+  it('never runs two daemons on the same file in overlay single', () => {
     expect(spec('single', 'Deployment')).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
     expect(spec('single', 'PersistentVolumeClaim')).toMatchObject({ accessModes: ['ReadWriteOncePod'] })
   })
 
-  it('scaled leaves the number of replicas to the autoscaler, and replaces one only when another is ready', () => {
+  it('leaves the number of replicas to the autoscaler in overlay scaled, and replaces a replica only once another is ready', () => {
     const deployment = spec('scaled', 'Deployment')
     expect(deployment.replicas).toBeUndefined()
     expect(deployment.strategy).toMatchObject({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0 } })
     expect(spec('scaled', 'HorizontalPodAutoscaler')).toMatchObject({ minReplicas: 3 })
   })
 
-  it('starts with the Secrets that `pipespan setup` writes', () => {
+  it('works with the Secrets that `pipespan setup` writes', () => {
     const secrets = secretsOf(
       manifestOf('ci', { webhook: 'a-webhook-token', platform: 'an-api-token', ingest: 'a-token' }),
     )
@@ -140,7 +140,7 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(config.observability.token.current()?.reveal()).toBe('a-token')
   })
 
-  it('sidecar runs Pipespan as a native sidecar that exports to localhost', () => {
+  it('runs Pipespan as a native sidecar that exports to localhost in overlay sidecar', () => {
     const [deployment] = ofKind(built('sidecar'), 'Deployment')
     const pod = deployment === undefined ? undefined : podOf(deployment)
     expect(pod?.initContainers?.map(({ name, restartPolicy }) => [name, restartPolicy])).toEqual([
@@ -151,7 +151,7 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(settings.find(({ value }) => value === 'http://127.0.0.1:4318')).toBeDefined()
   })
 
-  it('token-rotation may only get and patch one Secret', () => {
+  it('allows overlay token-rotation only to get and patch a single Secret', () => {
     const manifests = built('token-rotation')
     expect(ofKind(manifests, 'Role').map(({ rules }) => rules)).toEqual([
       [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['pipespan-ingest'], verbs: ['get', 'patch'] }],
@@ -163,7 +163,7 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(givenIn(configurationIn(manifests, 'CronJob', 'generic'))).toContain('observability.api_key')
   })
 
-  it('runner keeps its store in the pod, and polls for what it missed', () => {
+  it('keeps the store in the pod in overlay runner, and polls for missed pipelines', () => {
     const { config } = configurationIn(built('runner'), 'Deployment', 'generic')
     expect(config.platform.token.current()).toBeDefined()
     const [deployment] = ofKind(built('runner'), 'Deployment')
@@ -172,13 +172,13 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(pod?.volumes).toContainEqual({ name: 'data', emptyDir: { sizeLimit: '2Gi' } })
   })
 
-  it('scaled has no more replicas than PostgreSQL has connections for, including one more during a rollout', () => {
+  it('runs no more replicas in overlay scaled than PostgreSQL has connections for, including the extra one during a rollout', () => {
     const { maxReplicas } = spec('scaled', 'HorizontalPodAutoscaler') as { maxReplicas: number }
     expect((maxReplicas + 1) * connectionsPerDaemon).toBeLessThanOrEqual(100 - 3)
   })
 })
 
-/** Returns an overlay with components, as kubectl builds it. */
+/** Returns an overlay with components, as built by kubectl. */
 function withComponents(overlay: string, ...components: readonly string[]): Manifest[] {
   using folder = new DisposableFolder()
   const at = (name: string) => path.relative(folder.path, path.join(repository, 'deploy', name))
@@ -224,7 +224,7 @@ describe.skipIf(!hasKubectl)('the components of the overlays', () => {
     expect(config.admin.token.current()).toBeDefined()
   })
 
-  it("contains every dashboard under the label of Grafana's sidecar", () => {
+  it("contains every dashboard under the label that Grafana's sidecar looks for", () => {
     const found = ofKind(withComponents('single', 'grafana'), 'ConfigMap').filter(
       ({ metadata }) => metadata.labels?.grafana_dashboard === '1',
     )
@@ -236,19 +236,19 @@ describe.skipIf(!hasKubectl)('the components of the overlays', () => {
   })
 })
 
-it('runs the rotation command with known settings in the job of a scheduled pipeline', () => {
+it('runs the rotation command with only known settings in the job of a scheduled pipeline', () => {
   const text = readFileSync(path.join(repository, 'deploy/ci/token-rotation.yml'), 'utf8')
   const { 'rotate ingest token': job } = parse(text) as {
     'rotate ingest token': { script: string[]; variables: Record<string, string>; allow_failure: unknown }
   }
-  // test/release/container.test.ts runs this command in the image.
+  // test/release/container.test.ts runs this command in the container image.
   expect(job.script).toEqual([expect.stringMatching(/^pipespan tokens rotate --name=\S+ --target=kubernetes:\S+/)])
   expect(job.allow_failure).toEqual({ exit_codes: [3] })
   const known = knownVariables()
   for (const name of Object.keys(job.variables)) if (name !== 'GIT_STRATEGY') expect(known).toContain(name)
 })
 
-/** A folder beside the repository's folders, because kustomize accepts only relative paths. It is removed at the end of its scope. */
+/** A temporary folder within the repository, because kustomize accepts only relative paths. It is removed at the end of its scope. */
 class DisposableFolder {
   readonly path = realpathSync(mkdtempSync(path.join(tmpdir(), 'pipespan-kustomize-')));
   [Symbol.dispose](): void {

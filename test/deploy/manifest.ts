@@ -1,8 +1,8 @@
-// Reads Kubernetes objects in YAML, and validates them by the OpenAPI schema of Kubernetes 1.34 (npm package kubernetes-models). Objects of the
-// Prometheus Operator and of Gateways are validated by the schemas of their definitions.
+// Reads Kubernetes objects from YAML, and validates them against the OpenAPI schema of Kubernetes 1.34 (npm package kubernetes-models). Objects of
+// the Prometheus Operator and the Gateway API are validated against the schemas in their definitions.
 //
-// The schemas define types, required fields and enumerations, but accept unknown keys. The package's types, which are made from the same schemas,
-// find unknown keys: an object literal may have no key that its type lacks.
+// The schemas define types, required fields and enumerations, but accept unknown keys. Unknown keys are found through the TypeScript types of the npm
+// package, which are generated from the same schemas: an object literal may have no key that its type lacks.
 import path from 'node:path'
 import ts from 'typescript'
 import { parseAllDocuments } from 'yaml'
@@ -83,7 +83,7 @@ export function ofKind(manifests: readonly Manifest[], kind: string): Manifest[]
   return manifests.filter(manifest => manifest.kind === kind)
 }
 
-/** Returns the name of the package with the model of an object. */
+/** Returns the name of the npm package that contains the model of an object. */
 function modelsOf({ apiVersion }: Manifest): string {
   const packages: Readonly<Record<string, string>> = {
     'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
@@ -92,7 +92,7 @@ function modelsOf({ apiVersion }: Manifest): string {
   return `${packages[apiVersion.split('/', 1)[0] ?? ''] ?? 'kubernetes-models'}/${apiVersion}`
 }
 
-/** Returns every violation of Kubernetes' schemas in the objects, as one sentence each. */
+/** Returns every violation of the Kubernetes schemas in the objects, each as one sentence. */
 export async function schemaFaults(manifests: readonly Manifest[]): Promise<string[]> {
   const faults: string[] = []
   for (const manifest of manifests) {
@@ -111,7 +111,7 @@ export async function schemaFaults(manifests: readonly Manifest[]): Promise<stri
   return [...faults, ...unknownKeys(manifests)]
 }
 
-/** The types of the package are read once for all objects. */
+/** The types of kubernetes-models are parsed only once for all objects. */
 const parsed = new Map<string, ts.SourceFile>()
 
 function unknownKeys(manifests: readonly Manifest[]): string[] {
@@ -127,7 +127,7 @@ function unknownKeys(manifests: readonly Manifest[]): string[] {
     strict: true,
     skipLibCheck: true,
     noEmit: true,
-    // Kubernetes objects are plain data, so the types of browsers are not read for them.
+    // Kubernetes objects are plain data, so browser types are not loaded for them.
     lib: ['lib.es2023.d.ts'],
     types: [],
   }

@@ -1,4 +1,5 @@
-// The environment of a container's process: its variables, and the files of the ConfigMaps and Secrets that it mounts, in a folder of the test.
+// Reconstructs the environment of a container's process in a test folder: its variables, and the files from the ConfigMaps and Secrets that it
+// mounts.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'vitest'
@@ -10,7 +11,7 @@ import { manifestsIn, ofKind, podOf, type Container, type Manifest, type PodSpec
 import { features } from '../../src/features.ts'
 import { repository } from './tool.ts'
 
-/** The keys and values of Secrets, by the names of the Secrets. */
+/** The keys and values of Secrets, by Secret name. */
 type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /** Returns the Secrets in these manifests (YAML). */
@@ -20,7 +21,7 @@ export function secretsOf(text: string): Secrets {
   )
 }
 
-/** The Secrets that the operator creates, with the keys of their example, and the Secret that the rotation fills. */
+/** The Secrets that the operator creates, with the keys from their examples, and the Secret that the token rotation fills. */
 const exampleSecrets: Secrets = {
   ...Object.fromEntries(
     manifestsIn(readFileSync(path.join(repository, 'deploy/kubernetes/secret.example.yaml'), 'utf8')).map(
@@ -30,14 +31,14 @@ const exampleSecrets: Secrets = {
   'pipespan-ingest': { token: 'a-token-that-the-rotation-wrote' },
 }
 
-/** Replaces the example of a signing token by a valid one. The example is not base64, so that nobody uses it unchanged. */
+/** Replaces the example of a signing token with a valid one. The example is deliberately not base64, so that nobody uses it unchanged. */
 function withValidKey(example: Record<string, string>): Record<string, string> {
   return 'signing-token' in example ? { ...example, 'signing-token': 'whsec_c2VjcmV0' } : example
 }
 
 /**
- * Returns the configuration that a container of this object gets. The daemon's own loader reads it under this profile. It must have no faults, and no
- * setting of the manifest may be ignored.
+ * Returns the configuration that a container of this object gets, read by the daemon's own loader under this profile. It must have no faults, and no
+ * setting in the manifest may be ignored.
  */
 export function configurationIn(
   manifests: readonly Manifest[],
@@ -69,7 +70,7 @@ export function configurationIn(
   return loaded
 }
 
-/** Returns the paths of the settings that are given, and not left to their defaults. */
+/** Returns the paths of the settings that are set explicitly. */
 export function givenIn({ settings }: LoadedConfig): string[] {
   return settings.flatMap(({ path: setting, source }) => (source.from === 'default' ? [] : [setting]))
 }
@@ -109,7 +110,7 @@ function configMap(manifests: readonly Manifest[], name: string | undefined): Re
     Record<string, string> | undefined
 }
 
-/** Returns the settings that the image contains. */
+/** Returns the settings that are built into the image. */
 function imageVariables(): Record<string, string> {
   const text = readFileSync(path.join(repository, 'Dockerfile'), 'utf8')
   return Object.fromEntries(

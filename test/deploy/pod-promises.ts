@@ -1,4 +1,4 @@
-// Checks what every pod that we ship promises, whichever tool created its manifest.
+// Checks the guarantees that hold for every pod that we ship, whichever tool created its manifest.
 import { expect } from 'vitest'
 import { flushDeadline } from '../../src/daemon/daemon.ts'
 import { knownVariables } from './known-variables.ts'
@@ -26,7 +26,7 @@ export function expectHardened(manifests: readonly Manifest[]): void {
   }
 }
 
-/** Checks that the daemon of a Deployment has probes, time to flush, no token of the Kubernetes API, and only existing settings. */
+/** Checks that the daemon in a Deployment has probes, enough time to flush, no Kubernetes API token, and only settings that exist. */
 export function expectDaemon(manifest: Manifest): Container {
   const pod = podOf(manifest)
   expect(pod?.automountServiceAccountToken).toBe(false)
@@ -38,7 +38,7 @@ export function expectDaemon(manifest: Manifest): Container {
   return daemon
 }
 
-/** Checks that no variable is misspelled, that no secret is given in clear text, and that every file of a secret is in a mounted folder. */
+/** Checks that no variable is misspelled, that no secret is set in clear text, and that every secret file is in a mounted folder. */
 export function expectKnownSettings({ env = [], volumeMounts = [] }: Container): void {
   const known = knownVariables()
   for (const { name, value } of env) {
@@ -49,7 +49,7 @@ export function expectKnownSettings({ env = [], volumeMounts = [] }: Container):
   }
 }
 
-/** Checks that every ConfigMap that a pod mounts is among the manifests. Secrets never are, because the operator creates them. */
+/** Checks that the manifests include every ConfigMap that a pod mounts. They never include Secrets, because the operator creates those. */
 export function expectComplete(manifests: readonly Manifest[]): void {
   const names = (kind: string) => manifests.filter(one => one.kind === kind).map(one => one.metadata.name)
   expect(names('Secret')).toEqual([])
@@ -65,7 +65,7 @@ export function expectComplete(manifests: readonly Manifest[]): void {
   }
 }
 
-/** Pods of other programs in the same namespace, as their charts label them, and the pod of the rotation. */
+/** Pods of other programs in the same namespace, labelled as by their charts, and the pod of the token rotation. */
 const otherPods = [
   {},
   { 'app.kubernetes.io/name': 'opentelemetry-collector', 'app.kubernetes.io/instance': 'ci' },
@@ -73,7 +73,7 @@ const otherPods = [
   { app: 'pipespan-frontend' },
 ]
 
-/** Checks that every pod selector selects the daemon's pods and no others. A NetworkPolicy for all pods would cut off the namespace. */
+/** Checks that every pod selector selects the daemon's pods and no others. A NetworkPolicy for all pods would cut off the whole namespace. */
 export function expectOwnPodsSelected(manifests: readonly Manifest[]): void {
   const [daemon] = ofKind(manifests, 'Deployment')
   if (daemon === undefined) throw new Error('There is no Deployment.')
@@ -92,7 +92,7 @@ export function expectOwnPodsSelected(manifests: readonly Manifest[]): void {
   }
 }
 
-/** Checks that Services and NetworkPolicies use the numbers of pod ports. Kubernetes resolves the named ports of native sidecars only since 1.32. */
+/** Checks that Services and NetworkPolicies refer to pod ports by number. Kubernetes resolves named ports of native sidecars only since 1.32. */
 export function expectNumberedPorts(manifests: readonly Manifest[]): void {
   const services = ofKind(manifests, 'Service').flatMap(({ spec }) => spec?.ports as { targetPort: unknown }[])
   const policies = ofKind(manifests, 'NetworkPolicy').flatMap(({ spec }) =>

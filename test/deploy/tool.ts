@@ -1,4 +1,4 @@
-// Runs programs that are not npm packages on the repository. They are found on the path, or reported as missing.
+// Runs external programs (not npm packages) on the repository. They are looked up on the PATH, or reported as missing.
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 

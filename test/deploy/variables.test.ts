@@ -1,4 +1,4 @@
-// Tests that the daemon reads every variable that a file in deploy/ or a page of the documentation names.
+// Tests that the daemon reads every variable that is mentioned in a file in deploy/ or on a documentation page.
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -10,10 +10,10 @@ const files = globSync(['deploy/**/*', 'docs/*.md', 'config/**/*.yaml', '*.md', 
   cwd: repository,
 }).filter(name => /(\.(ya?ml|md|tpl|txt|service|conf|json)|Dockerfile)$/.test(name) && name !== 'CHANGELOG.md')
 
-/** Variables that other programs read: a CI job, the tests, `pipespan setup`. */
+/** Variables that are read by something other than the daemon: a CI job, the tests, `pipespan setup`. */
 const ofOthers = /^PIPESPAN_(ROOT_PIPELINE_ID|SETUP_TOKEN|TEST_\w+|FUZZ_\w+)$/
 
-/** Returns only whole names, because `PIPESPAN_REFS_…` and `OTEL_*` each stand for several variables. */
+/** Returns only complete names, because `PIPESPAN_REFS_…` and `OTEL_*` each stand for several variables. */
 function variablesIn(name: string): string[] {
   const text = readFileSync(path.join(repository, name), 'utf8')
   return [
@@ -23,15 +23,15 @@ function variablesIn(name: string): string[] {
     .filter(variable => !ofOthers.test(variable))
 }
 
-describe('the variables in files and pages', () => {
-  it('names only known settings in every file', () => {
+describe('the variables in deployment files and documentation', () => {
+  it('mentions only variables that the daemon reads in every file', () => {
     const known = new Set(knownVariables())
     const named = files.flatMap(name => variablesIn(name).map(variable => ({ name, variable })))
     expect(named.length).toBeGreaterThan(100)
     expect(named.filter(({ variable }) => !known.has(variable))).toEqual([])
   })
 
-  it('uses variables in deploy/ that are read under every profile', () => {
+  it('uses only variables in deploy/ that are read under every profile', () => {
     const ofOne = Object.values(profiles).flatMap(({ variables }) => Object.values(variables))
     const named = files.filter(name => name.startsWith('deploy/')).flatMap(variablesIn)
     expect(named.length).toBeGreaterThan(20)

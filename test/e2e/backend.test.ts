@@ -1,4 +1,4 @@
-// Tests backends that are unavailable or overloaded, that refuse the token or a pipeline, or that are one of several. All pipelines arrive, none
+// Tests backends that are unavailable or overloaded, that reject the token or a pipeline, or that are one of several. All pipelines arrive, none
 // twice.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -18,11 +18,11 @@ async function send(daemon: Daemon, { deliveries }: Load): Promise<void> {
   await sender.close()
 }
 
-/** The answer with which the backend refuses a pipeline. */
+/** The response with which the backend rejects a pipeline. */
 const refusal = { kind: 'status', status: 400, message: 'attribute too long' } as const
 
 describe('export to a failing backend', () => {
-  it('delivers everything exactly once to a backend that is first unavailable, and then answers 503, 429 and 401', async () => {
+  it('delivers everything exactly once to a backend that is unavailable at first and then responds with 503, 429 and 401', async () => {
     const load = makeLoad({ seed: 40, pipelines: isFull ? 20 : 8, webhooks: 0 })
     const [port = 0] = await freePorts(1)
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` })
@@ -43,14 +43,14 @@ describe('export to a failing backend', () => {
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(differences(load.truths, receiver.spans)).toEqual([])
 
-    // The daemon obeys the backend's Retry-After: it sends nothing within that second.
+    // The daemon honours the backend's Retry-After: it sends nothing for a second.
     for (const [index, { status, at }] of receiver.requests.entries()) {
       const next = receiver.requests[index + 1]
       if ((status === 503 || status === 429) && next !== undefined) expect(next.at - at).toBeGreaterThan(990)
     }
   })
 
-  it('delays no other destination while a backend is down or refuses the token, and sends everything pending once the token file is replaced', async () => {
+  it('does not delay other destinations while a backend is down or rejects the token, and sends everything pending once the token file is replaced', async () => {
     const load = makeLoad({ seed: 42, pipelines: 5, webhooks: 0 })
     const [well, [port = 0]] = await Promise.all([startReceiver({ token: 'second' }), freePorts(1)])
     const folder = temporaryFolder()
@@ -75,7 +75,7 @@ describe('export to a failing backend', () => {
     expect(differences(load.truths, late.spans)).toEqual([])
   })
 
-  it('stores a permanently refused pipeline as a dead letter, which can be listed, shown, retried and dropped', async () => {
+  it('stores a permanently rejected pipeline as a dead letter, which can be listed, shown, retried and dropped', async () => {
     const { deliveries, truths } = makeLoad({ seed: 43, pipelines: 12, webhooks: 0, scenarios: ['small'] })
     const [first, refused, given] = truths
     const receiver = await startReceiver()

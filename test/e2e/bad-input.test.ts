@@ -1,4 +1,4 @@
-// Sends one kind of bad input after another to the running daemon. Each gets the documented answer and does no harm.
+// Sends one kind of bad input after another to the running daemon. Each gets the documented response and does no harm.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -9,7 +9,7 @@ import { Daemon, webhookToken } from './daemon.ts'
 
 const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-/** Returns a finished pipeline with its own id, as the platform sends it. */
+/** Returns a finished pipeline with its own ID, as sent by the platform. */
 function pipelineBody(id: number, change: (payload: Payload) => void = () => undefined): string {
   const { deliveries } = generatePipeline(9, 'small', { firstIds: { pipeline: id, job: id * 100 } })
   const last = deliveries.filter(({ kind }) => kind === 'pipeline').at(-1)
@@ -62,7 +62,7 @@ const refused: readonly Case[] = [
   },
 ]
 
-/** Bodies that cannot be decoded: the daemon answers 202 and quarantines them with this reason. */
+/** Undecodable bodies: the daemon responds with 202 and quarantines them with this reason. */
 const kept: readonly { readonly name: string; readonly body: string; readonly reason: RegExp }[] = [
   { name: 'JSON that ends early', body: good.slice(0, -20) + '}', reason: /JSON/ },
   { name: 'no project', body: pipelineBody(3, one => delete one.project), reason: /project/ },
@@ -74,7 +74,7 @@ const kept: readonly { readonly name: string; readonly body: string; readonly re
 ]
 
 const absurd = '9999999-99-99 99:99:99 UTC'
-/** Bodies that are processed in spite of their content: their pipelines arrive. */
+/** Bodies that are processed despite their content: their pipelines arrive. */
 const endured: readonly { readonly name: string; readonly id: number; readonly body: string }[] = [
   {
     name: 'absurd times',
@@ -106,7 +106,7 @@ const endured: readonly { readonly name: string; readonly id: number; readonly b
 ]
 
 describe('bad input to the daemon', () => {
-  it('answers bad input with the documented status, quarantines deliveries that it cannot decode, and keeps running', async () => {
+  it('answers bad input with the documented status, quarantines undecodable deliveries, and keeps running', async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
@@ -148,7 +148,7 @@ describe('bad input to the daemon', () => {
     }
     const list = await daemon.command('inbox', 'list', '--json')
     const { quarantined } = JSON.parse(list.stdout) as { quarantined: { reason: string }[] }
-    // The list is reversed because the newest reason is first.
+    // The list is reversed because it begins with the newest reason.
     const reasons = quarantined.map(({ reason }) => reason).toReversed()
     expect(reasons).toHaveLength(kept.length)
     kept.forEach(({ name, reason }, index) =>

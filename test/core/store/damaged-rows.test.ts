@@ -1,5 +1,4 @@
-// Each damaged row is counted and logged once, up to a maximum number of rows. A disk that fails everywhere therefore fills neither the log nor the
-// memory.
+// Each damaged row is counted and logged once, up to a maximum number of rows, so that a disk that fails everywhere fills neither the log nor memory.
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
 import { createDamagedRows } from '../../../src/core/store/sql/damaged-rows.ts'

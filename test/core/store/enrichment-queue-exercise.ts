@@ -1,4 +1,4 @@
-// Tests of every store: the queue of requests to the platform about runs, and which pipeline or job triggered a run.
+// Tests of every store: the enrichment queue, and which pipeline or job triggered a run.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { observedRun } from '../../../src/model/run.ts'
 import { event, instance, job } from '../../flow/world.ts'
@@ -41,7 +41,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     const lease = async (limit = 10, holdMs = minute) =>
       (await store.enrichment.take('fresh', limit, holdMs)).map(({ key, detail }) => [key.pipelineId, detail])
 
-    it('leases the run that has been due the longest to one worker, and to the next worker if it was not finished', async () => {
+    it('leases the run that has been due longest to one worker, and to the next worker if the first did not finish it', async () => {
       await store.runs.transact([queued(2, ask()), queued(1, ask(here.now() - 5)), queued(3, ask(here.now() + 5))])
       expect(await lease(1)).toEqual([[1, 'details']])
       expect(await lease()).toEqual([[2, 'details']])
@@ -54,7 +54,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       ])
     })
 
-    it('keeps the higher detail level and the earlier time of two requests for a run', async () => {
+    it('merges two requests for a run: the higher detail level and the earlier time win', async () => {
       await store.runs.transact([queued(1, ask(here.now() + minute, 'details'))])
       await store.runs.transact([queued(1, ask(here.now(), 'state'))])
       expect(await lease()).toEqual([[1, 'details']])
@@ -76,7 +76,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await store.enrichment.count('fresh')).toEqual({ due: 1, later: 0 })
     })
 
-    it('keeps an entry for another detail level at a later time', async () => {
+    it('keeps an entry for a different detail level at a later time', async () => {
       await store.runs.transact([queued(1, ask())])
       await lease()
       await store.runs.transact([queued(1, { asked: true, again: { detail: 'family', at: here.now() + 10 } })])
@@ -85,7 +85,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await lease()).toEqual([[1, 'family']])
     })
 
-    it('delays an entry that may not be requested yet, and reports when it was leased', async () => {
+    it('defers an entry that may not be requested yet, and reports when it was leased', async () => {
       const key = { instance, pipelineId: 1 }
       await store.runs.transact([queued(1, ask(here.now(), 'state'))])
       expect(await store.enrichment.take('fresh', 1, minute)).toMatchObject([
@@ -96,13 +96,13 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await lease()).toEqual([])
       here.move(10)
       expect(await lease()).toEqual([[1, 'state']])
-      // The entry is not delayed if it was requested again in the meantime.
+      // The entry is not deferred if it was requested again in the meantime.
       await store.runs.transact([queued(1, ask())])
       await store.enrichment.defer(key, minute)
       expect(await lease()).toEqual([[1, 'details']])
     })
 
-    it('leases only the runs of some tokens, or the runs of all other tokens, by instance and group', async () => {
+    it('leases only the runs in the territory of certain tokens, or in the territory of all others, by instance and group', async () => {
       const inProject = (pipelineId: number, path: string | undefined, of = instance): RunWork => {
         const work = queued(pipelineId, ask())
         return {
@@ -164,7 +164,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await lease()).toEqual([[1, 'state']])
     })
 
-    it('moves the deadlines of the entries of one class, up to a limit', async () => {
+    it('extends the enrichment deadlines of one priority class, up to a limit', async () => {
       const ended = { endedAt: here.now(), enrichingUntil: here.now() + 2 * minute }
       const past = (at: number): EnrichmentChange => ({ detail: 'state', priority: 'backfill', at })
       const due = [queued(1, past(here.now()), ended), queued(2, past(here.now() + minute), ended)]
@@ -182,7 +182,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await until(4)).toBe(3 * minute)
     })
 
-    it('finds the job that started a pipeline, whichever of the two was observed first', async () => {
+    it('finds the job that triggered a pipeline, whichever of the two was observed first', async () => {
       const bridge = job(21, 'deploy', 'running', {}, { kind: 'bridge', downstream: { pipelineId: 9, projectId: 3 } })
       await store.runs.transact([queued(9, ask()), queued(7, ask(), { jobs: [bridge] })])
       expect(await store.enrichment.triggerOf({ instance, pipelineId: 9 })).toEqual({
@@ -193,7 +193,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await store.enrichment.triggerOf({ instance, pipelineId: 7 })).toBeUndefined()
     })
 
-    it('lists older active pipelines as possible parents, with the nearest first', async () => {
+    it('lists older active pipelines as possible parents, nearest first', async () => {
       await store.runs.transact([
         queued(1, ask()),
         queued(2, ask(), { status: 'success' }),

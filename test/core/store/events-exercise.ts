@@ -9,7 +9,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'logs' } as const
 
-/** Returns an event of a feature flag. If it has a key, the store recognises it by this key. */
+/** Returns a feature flag event. If it has a key, the store deduplicates it by this key. */
 export function event(content: string, more: Partial<PlatformEvent> = {}): PlatformEvent {
   return {
     instance: 'https://git.example.com',
@@ -49,7 +49,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
 
     const exported = async (): Promise<EventChunk[]> => exportedEvents(store)
 
-    it('exports events with a known key once, however often they are reported, in one transaction or many', async () => {
+    it('exports an event with a known key only once, however often it is reported, in one transaction or several', async () => {
       const one = event('a', { key: 'deployment 15 success' })
       await take(one, { ...one, body: 'observed otherwise' })
       await take(one)
@@ -59,7 +59,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect((await exported()).map(({ event: { body } }) => body)).toEqual(['Flag a', 'Flag b'])
     })
 
-    it('exports three events if a flag is switched on, off and on within a minute and two hooks report it, even if the clock is set back', async () => {
+    it('exports three events if a flag is switched on, off and on again within a minute and two hooks report each change, even if the clock is set back', async () => {
       for (const content of ['on', 'off', 'on']) {
         await take(event(content), event(content))
         here.move(-second)
@@ -72,7 +72,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(times).toEqual([...new Set(times)].sort((a, b) => a - b))
     })
 
-    it('exports four events if a token is announced four times by two hooks', async () => {
+    it("exports four events if a token's expiry is announced four times, each time by two hooks", async () => {
       const announced = event('expires', { object: 'token 25' })
       for (let days = 0; days < 4; days += 1) {
         await take(announced)
@@ -88,7 +88,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await exported()).toHaveLength(3)
     })
 
-    it('keeps refused events as dead letters that describe them and can be sent again', async () => {
+    it('keeps rejected events as dead letters that describe them and can be retried', async () => {
       await take(event('on'))
       const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
       await store.outbox.settle(token, [{ id: items[0]!.id, as: 'rejected', status: 400, error: 'no events here' }])
@@ -103,7 +103,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await exported()).toHaveLength(1)
     })
 
-    it('prunes events after the retention, and still sends pending ones', async () => {
+    it('prunes events after the retention period, but still sends pending ones', async () => {
       const one = event('a', { key: 'deployment 15 success' })
       await take(one, event('on'))
       here.move(keyMemory + hour)

@@ -34,7 +34,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     }
 
     describe('runs', () => {
-      it('returns a run as it was written, with its jobs', async () => {
+      it('returns a run with its jobs exactly as it was written', async () => {
         await store.runs.transact(finished())
         const found = await store.runs.get(key)
         expect(found?.run.pipeline?.record.facts).toMatchObject({ status: 'failed', ref: 'main' })
@@ -46,7 +46,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(found?.timing).toMatchObject({ changedAt: here.now(), dueAt: here.now() + rules.settle })
       })
 
-      it('writes nothing at all if a decision about a run throws an error', async () => {
+      it('writes nothing at all if the decision about one run throws an error', async () => {
         const fails: RunWork = {
           key: { instance, pipelineId: 8 },
           jobs: 'all',
@@ -58,7 +58,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.runs.get(key)).toBeUndefined()
       })
 
-      it('leases a due run to one worker, and to another if it was not finished', async () => {
+      it('leases a due run to one worker, and to another if the first did not finish it', async () => {
         await store.runs.transact(finished())
         expect(await store.runs.takeDue(10, 1_000)).toEqual([])
         expect(await store.runs.dueIn()).toBe(rules.settle)
@@ -69,7 +69,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.runs.takeDue(10, 1_000)).toEqual([key])
       })
 
-      it('gives a child pipeline the facts of its parent', async () => {
+      it('provides a child pipeline with the facts about its parent', async () => {
         await store.runs.transact(finished())
         const parent = await store.runs.ancestor(key, 2)
         expect(parent?.head.pipeline?.record.facts.status).toBe('failed')
@@ -79,7 +79,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     describe('exports', () => {
-      it('leases entries from both ends of the queue if the bytes of a lease are limited, and at least one entry', async () => {
+      it('leases entries from both ends of the queue if the bytes per lease are limited, and always at least one entry', async () => {
         await oweExports(6)
         const size = (await store.outbox.lease(exportQueue, 10, 0)).items[0]!.body.length
         const { items } = await store.outbox.lease(exportQueue, 10, 1_000, size * 2.5)
@@ -88,7 +88,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(2)
       })
 
-      it('finds outbox entries between those that are leased at both ends', async () => {
+      it('finds outbox entries in the middle of the queue while both ends are leased', async () => {
         await oweExports(10)
         const taken: number[][] = []
         for (let count = 0; count < 4; count += 1) {
@@ -98,7 +98,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(taken).toEqual([[1, 2, 9, 10], [3, 4, 7, 8], [5, 6], []])
       })
 
-      it('reports when the next entry is due, which for a leased entry is the time when its lease expires', async () => {
+      it('reports when the next entry is due, which for a leased entry is when its lease expires', async () => {
         const logs: ExportQueue = { destination: 'default', signal: 'logs' }
         await oweExports(2, [exportQueue, logs])
         const first = await store.outbox.lease(exportQueue, 1, 1_000)
@@ -112,7 +112,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.dueIn(exportQueue)).toBe(500)
       })
 
-      it('does not settle entries with a lost lease', async () => {
+      it('does not settle entries whose lease was lost', async () => {
         await oweExports(1)
         const first = await store.outbox.lease(exportQueue, 10, 1_000)
         here.move(1_000)
@@ -129,7 +129,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.dueIn(exportQueue)).toBeUndefined()
       })
 
-      it('reports how many unsettled entries are leased again, because they may have been sent', async () => {
+      it('reports how many unsettled entries are leased again, because they may already have been sent', async () => {
         await oweExports(3)
         const { token, items, repeated } = await store.outbox.lease(exportQueue, 10, 1_000)
         expect([items.length, repeated]).toEqual([3, 0])
@@ -139,7 +139,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect([again.items.length, again.repeated]).toEqual([3, 2])
       })
 
-      it('keeps delayed entries pending, and counts their tries if requested', async () => {
+      it('keeps deferred entries pending, and counts their attempts if requested', async () => {
         await oweExports(2)
         const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
         await store.outbox.settle(token, [
@@ -153,7 +153,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(then.items.map(({ id, tries }) => [id, tries])).toEqual([[items[0]!.id, 1]])
       })
 
-      it('makes the delayed entries of one queue due, but not leased ones', async () => {
+      it('makes the deferred entries of one queue due immediately, but not the leased ones', async () => {
         const logs: ExportQueue = { destination: 'default', signal: 'logs' }
         await oweExports(3, [exportQueue, logs])
         const { token, items } = await store.outbox.lease(exportQueue, 3, 60_000)
@@ -183,7 +183,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.settle(token, [{ id: items[2]!.id, as: 'delivered' }])).toMatchObject({ lost: 0 })
       })
 
-      it("keeps dead letters with the backend's message until they are sent again or dropped", async () => {
+      it("keeps dead letters with the backend's message until they are retried or dropped", async () => {
         await oweExports(2)
         const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
         await store.outbox.settle(
@@ -200,7 +200,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.deadLetters(10)).toEqual([])
       })
 
-      it('moves pending entries to a queue of another name and back, but no other entries', async () => {
+      it('moves pending entries to a queue with another name and back, but no other entries', async () => {
         await oweExports(4)
         const { token, items } = await store.outbox.lease(exportQueue, 1, 1_000)
         await store.outbox.settle(token, [{ id: items[0]!.id, as: 'rejected', status: 400, error: 'bad attribute' }])
@@ -219,7 +219,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.dueIn(held)).toBeUndefined()
       })
 
-      it('reports for each export queue how many entries are pending and since when', async () => {
+      it('reports for each export queue how many entries are pending, and since when', async () => {
         await oweExports(3)
         expect(await store.outbox.queues()).toEqual([
           {
@@ -235,7 +235,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     describe('repositories and leases', () => {
-      it('stores documents by key, changes them under a lock and lists them', async () => {
+      it('stores documents by key, changes them under a lock, and lists them', async () => {
         const { sweeps } = store.repositories
         const [one, two] = ['acme', 'acme/shop'].map(group => ({ instance: 'https://git.example.com', group }))
         const count =
@@ -256,7 +256,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await sweeps.get(two!)).toMatchObject({ count: 5 })
       })
 
-      it('gives a lease to one holder until the lease expires or is released', async () => {
+      it('grants a lease to one holder until it expires or is released', async () => {
         expect(await store.leases.take('poller', 'one', 1_000)).toBe(true)
         expect(await store.leases.take('poller', 'two', 1_000)).toBe(false)
         here.move(900)
@@ -272,7 +272,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       })
     })
 
-    it('adds up counters over restarts', async () => {
+    it('keeps adding to counters across restarts', async () => {
       await store.counters.add('pruned', 2)
       await store.counters.add('pruned', 3)
       const other = await here.open()

@@ -19,7 +19,7 @@ export async function observe(store: Store, observation: Observation): Promise<v
   await store.runs.transact(mergeObservations([observation], 'webhook', rules))
 }
 
-/** Returns the work that takes the snapshot of a run's next attempt and adds these entries to the outbox for each chunk. */
+/** Returns work that takes the snapshot of a run's next attempt and adds the given outbox entries for each chunk. */
 export function snapshotWork(
   pipelineId: number,
   pendingOf: (chunk: Chunk) => PendingChunk = chunk => ({ chunk, to: [exportQueue] }),

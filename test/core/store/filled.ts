@@ -7,8 +7,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 import type { Tables } from '../../../src/core/store/sql/tables.ts'
 
 /**
- * Stores runs 1 to `runs`, with snapshots and pending exports. Also stores keys of deliveries, a delivery that could not be decoded, a key-value
- * entry and a counter.
+ * Stores runs 1 to `runs`, with snapshots and pending exports. Also stores delivery keys, an undecodable delivery, a key-value entry and a counter.
  */
 export async function fill(store: Store, runs: number): Promise<void> {
   const ids = Array.from({ length: runs }, (_, index) => index + 1)

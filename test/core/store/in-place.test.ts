@@ -1,5 +1,5 @@
 // Tests what happens if the files of an open SQLite store are removed, moved, replaced or emptied. The store reports that it is not in place, takes
-// in no delivery and makes no checkpoint. It continues when the same files are back.
+// in no deliveries and performs no checkpoints. It resumes once the same files are back.
 import { copyFileSync, mkdirSync, renameSync, rmSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -64,7 +64,7 @@ it("notices that the store's file was emptied, and that its whole folder is miss
   await expect(gone.take('a')).rejects.toThrow(StoreGone)
 })
 
-it('accepts deliveries again when the same file is back, without losing an accepted one', async () => {
+it('accepts deliveries again once the same file is back, without losing any accepted delivery', async () => {
   const { file, store, take } = opened()
   expect(await take('a')).toEqual([true])
   renameSync(file, `${file}-elsewhere`)

@@ -1,11 +1,11 @@
-// A large backlog is not counted again for every page and every scrape, but an old count is not used for long.
+// A large backlog is not recounted for every page and every scrape, but a cached count is not used for long.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { manyRuns } from './many-runs.ts'
 import { sqliteBench } from './benches.ts'
 import { t0 } from '../../flow/world.ts'
 
-it('counts a large backlog of exports from time to time, and at once after an operator changed the exports', async () => {
+it('counts a large export backlog from time to time, and immediately after an operator has changed it', async () => {
   const bench = closeAfterTest(await sqliteBench())
   const store = await bench.open()
   const exportQueues = Array.from({ length: 300 }, (_, index) => {

@@ -1,4 +1,4 @@
-// Fills a store with runs that are generated from a seed. Their projects, branches, durations and failures are like those of a company.
+// Fills a store with runs generated from a seed. Their projects, branches, durations and failures are like those of a company.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { countedIn } from '../../support/counted-figures.ts'
 import { mergeIntoRun } from '../../../src/core/take-in/merge-observations.ts'
@@ -13,12 +13,12 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 export interface ManyRunsOptions {
   readonly store: Store
   readonly runs: number
-  /** The time at which the last run was created, ms. */
+  /** When the last run was created, ms. */
   readonly until: number
-  /** The time between two runs, ms. By default the runs fill 30 days. */
+  /** The time between consecutive runs, ms. By default, the runs are spread over 30 days. */
   readonly every?: number | undefined
   readonly seed?: number | undefined
-  /** The export queues of each run. The exports of every hundredth run are permanently refused. */
+  /** The export queues of each run. The exports of every hundredth run are permanently rejected. */
   readonly exportQueues?: readonly ExportQueue[] | undefined
 }
 
@@ -37,7 +37,7 @@ const rules = { settle: 5_000, blockedAfter: 3_600_000, staleAfter: 7 * 24 * 3_6
 const exportQueue: ExportQueue = { destination: 'default', signal: 'traces' }
 const instance = 'https://git.example.com'
 
-/** Number of runs in one transaction. */
+/** Number of runs per transaction. */
 const runsAtOnce = 100
 
 export async function manyRuns(options: ManyRunsOptions): Promise<void> {
@@ -50,7 +50,7 @@ export async function manyRuns(options: ManyRunsOptions): Promise<void> {
       work.push(written(observed(random, count, Math.round(until - (runs - 1 - count) * every)), exportQueues))
     }
     await store.runs.transact(work)
-    // A server in the same process must get its turns of the event loop. If a connection is not read for ten seconds, it responds with 408.
+    // Yields the event loop to a server in the same process. If it does not read a connection for ten seconds, it responds with 408.
     await nextTurn()
   }
 }
@@ -124,7 +124,7 @@ const plan: Readonly<Record<string, readonly string[]>> = {
   deploy: ['staging', 'production'],
 }
 
-/** Merges an observation into a run and takes its snapshot at once. */
+/** Merges an observation into a run and takes its snapshot immediately. */
 function written(observation: Observation, to: readonly ExportQueue[]): RunWork {
   const seen = observedRun(observation)
   return {

@@ -1,10 +1,10 @@
-// Creates a new, empty PostgreSQL database on the server that all test files of a run share. Tests that stop servers, or count the contents of a
-// server, start their own server (`postgres-server.ts`).
+// Creates a new, empty PostgreSQL database on the server that all test files share. Tests that stop the server, or that count what is on it, start
+// their own server (`postgres-server.ts`).
 import { inject } from 'vitest'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** URL of a service that creates a database for each request and responds with the database's URL. */
+    /** URL of a service that creates a database for each request and returns the database's URL. */
     readonly newDatabase: string
   }
 }

@@ -1,4 +1,4 @@
-// A store from before the first release is refused with a remedy, and is not changed.
+// A store from before the first release is rejected with a remedy, and is not modified.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { newDatabase } from './new-database.ts'
 import { query } from './postgres-server.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-/** Some tables of a store from before the first release, with a pipeline that is still to be exported. */
+/** Some tables of a store from before the first release, with a pipeline that has not been exported yet. */
 const oldSchema = `
   CREATE TABLE kept_deliveries (id integer PRIMARY KEY, event text NOT NULL, reason text NOT NULL);
   CREATE TABLE runs (id integer PRIMARY KEY, instance text NOT NULL, heard_from text NOT NULL);
@@ -35,7 +35,7 @@ describe('an SQLite file from before the first release', () => {
     [7, 0],
     [2, 0x50535041],
   ])(
-    'refuses an old file with schema %i in serve and in commands, and leaves it unchanged',
+    'rejects an old file with schema %i in serve and in commands, and leaves it unchanged',
     (version, applicationId) => {
       const old = new DatabaseSync(file)
       old.exec(`${oldSchema} PRAGMA user_version = ${version}; PRAGMA application_id = ${applicationId}`)
@@ -52,7 +52,7 @@ describe('an SQLite file from before the first release', () => {
 })
 
 it.each(['pipespan_schema', 'pipespan_version'])(
-  'refuses a PostgreSQL database from before the first release without changing it (%s)',
+  'rejects a PostgreSQL database from before the first release without changing it (%s)',
   async table => {
     const url = await newDatabase()
     await query(url, `${oldSchema} CREATE TABLE ${table} (version integer); INSERT INTO ${table} VALUES (8)`)
@@ -63,7 +63,8 @@ it.each(['pipespan_schema', 'pipespan_version'])(
   },
 )
 
-// A migration finds its step already done, or a statement needs a column that no migration creates any more.
+// Two kinds of stores from between two releases: the next migration step finds itself already applied, or a statement needs a column that no
+// migration creates anymore.
 describe.each([
   ['whose next step is done already', 'PRAGMA user_version = 0', 'DELETE FROM pipespan_store'],
   [
@@ -71,7 +72,7 @@ describe.each([
     'ALTER TABLE outbox RENAME COLUMN tries TO tried',
     'ALTER TABLE outbox RENAME COLUMN tries TO tried',
   ],
-])('a store of a version between two releases, %s', (_, ofFile, ofServer) => {
+])('a store from a version between two releases, %s', (_, ofFile, ofServer) => {
   const remedy = /a schema that no released version has: .*Let the version that wrote it export its pending data/s
   const use = async (open: () => Promise<Store>): Promise<void> => {
     const store = await open()
@@ -82,7 +83,7 @@ describe.each([
     }
   }
 
-  it('refuses an SQLite store of a version between two releases with a remedy', async () => {
+  it('rejects an SQLite store from a version between two releases with a remedy', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.db')
     await openSqlite(file, options).close()
     const raw = new DatabaseSync(file)
@@ -91,7 +92,7 @@ describe.each([
     await expect(use(async () => openSqlite(file, options))).rejects.toThrow(remedy)
   })
 
-  it('refuses a PostgreSQL store of a version between two releases with a remedy', async () => {
+  it('rejects a PostgreSQL store from a version between two releases with a remedy', async () => {
     const url = await newDatabase()
     await (await openPostgres(url, options)).close()
     await query(url, ofServer)
@@ -99,7 +100,7 @@ describe.each([
   })
 })
 
-it('refuses a file that another process has locked, and names a fitting remedy', () => {
+it('rejects a file that another process has locked, with a fitting remedy', () => {
   const file = path.join(temporaryFolder(), 'pipespan.db')
   const [other, own] = [new DatabaseSync(file), new DatabaseSync(file)]
   other.exec('CREATE TABLE a (b); BEGIN EXCLUSIVE')

@@ -1,4 +1,4 @@
-// Tests leases of outbox entries on SQLite, which are only recorded in the memory of the process.
+// Tests the leases of outbox entries on SQLite, which exist only in the memory of the process.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -13,7 +13,7 @@ const minute = 60_000
 let file: string
 let now: number
 let store: Store
-/** A connection that reads the file like another process. */
+/** A second connection, which reads the file as another process would. */
 let beside: DatabaseSync
 const open = (): Store => openSqlite(file, { now: () => now, maxSize: 2 ** 30 })
 
@@ -49,7 +49,7 @@ it('leases entries and releases unsent ones without writing to the file', async 
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toHaveLength(4)
 })
 
-it('counts the leased entries of crashed processes as repeated once, however many processes crashed', async () => {
+it('counts the leased entries of crashed processes as repeated only once, however many processes crashed', async () => {
   const { token, items } = await store.outbox.lease(exportQueue, 4, minute)
   const [delivered, later, unsent] = items.map(({ id }) => id)
   await store.outbox.settle(token, [
@@ -70,7 +70,7 @@ it('counts the leased entries of crashed processes as repeated once, however man
   expect(await next(10)).toEqual([4, 0])
 })
 
-it('releases leases at the start that are stored in rows, as in a copy from PostgreSQL', async () => {
+it('releases leases that are stored in rows at start-up, as in a copy from PostgreSQL', async () => {
   beside.prepare(`UPDATE outbox SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
   expect(await store.outbox.dueIn(exportQueue)).toBe(0)
   expect((await store.outbox.lease(exportQueue, 10, 0)).items).toHaveLength(3)
@@ -78,7 +78,7 @@ it('releases leases at the start that are stored in rows, as in a copy from Post
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toHaveLength(5)
 })
 
-it('settles entries with the same lease once the store accepts writes again', async () => {
+it('settles entries under the same lease once the store accepts writes again', async () => {
   const { token, items } = await store.outbox.lease(exportQueue, 10, minute)
   const settle = async () =>
     store.outbox.settle(
@@ -120,7 +120,7 @@ it('finds due outbox entries through the index, in order', async () => {
   }
 })
 
-it('keeps leases if the clock is set a year ahead, and lets them expire in time if it is set back', async () => {
+it('keeps leases if the clock is set a year ahead, and lets them expire on time if it is set back', async () => {
   await store.close()
   let elapsed = 1_000
   store = openSqlite(file, { now: () => now, elapsed: () => elapsed, maxSize: 2 ** 30 })

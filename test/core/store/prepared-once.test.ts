@@ -1,4 +1,4 @@
-// On SQLite, a statement is prepared once and not each time it runs, because preparing takes longer than running it.
+// On SQLite, each statement is prepared once rather than on every run, because preparing it takes longer than running it.
 import { constants, DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -12,7 +12,7 @@ const { SQLITE_SELECT, SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE, SQLITE_OK } 
 const verbs = new Set([SQLITE_SELECT, SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE])
 const queue = { destination: 'default', signal: 'traces' as const }
 
-/** Runs the statements that a daemon runs again and again, with different numbers of rows. */
+/** Runs the statements that a daemon runs repeatedly, with different numbers of rows. */
 async function work(store: Store, round: number): Promise<void> {
   await takeKeys(store, ...Array.from({ length: round }, (_, index) => `delivery ${round}.${index}`))
   await store.runs.transact(
@@ -28,7 +28,7 @@ async function work(store: Store, round: number): Promise<void> {
 }
 
 describe('a statement on SQLite', () => {
-  it('prepares a statement only once, even if it runs again with other values or limits', async () => {
+  it('prepares a statement only once, even if it runs again with different values or limits', async () => {
     const bench = closeAfterTest(await sqliteBench())
     let connection: DatabaseSync | undefined
     // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with the connection

@@ -1,4 +1,4 @@
-// Tests of every store: pruning, and what the store remembers about pruned runs. The function is run against each database.
+// Tests of every store: pruning, and what the store retains about pruned runs. The function is run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as exported from './exported-run.ts'
 import { at, day, event, instance, job, minute, reported } from '../../flow/world.ts'
@@ -40,7 +40,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     const settle = async (as: 'delivered' | 'rejected'): Promise<void> => exported.settle(store, as)
     const prune = async (): Promise<number> => (await store.pruning.runs(here.now() - week, 100, undefined)).pruned
 
-    it('keeps a run for the retention after its snapshot, and keeps its pending exports until they are sent', async () => {
+    it('keeps a run for the retention period after its snapshot, and keeps its pending exports until they are sent', async () => {
       await observe(failed())
       await takeSnapshot()
       here.move(week)
@@ -62,7 +62,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await prune()).toBe(0)
     })
 
-    it('removes dead letters after the retention', async () => {
+    it('removes dead letters after the retention period', async () => {
       await observe(failed())
       await takeSnapshot()
       await settle('rejected')
@@ -96,7 +96,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await store.runs.count()).toMatchObject({ runs: 4 })
     })
 
-    it('exports nothing again when a pruned run is observed again, and continues the run with its next attempt', async () => {
+    it('does not export a pruned run again when it is observed again, but continues it with its next attempt', async () => {
       await observe(failed())
       await takeSnapshot()
       await settle('delivered')
@@ -147,7 +147,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
         ...{ store: of, served: [exportQueue], clock, log: silentLog() },
         ...{ retention: week, remember: 400 * day, keepFigures: 400 * day },
       })
-    /** Runs maintenance on a store with this maximum size until `isDone`. */
+    /** Runs maintenance on a store with the given maximum size until `isDone`. */
     const maintain = async (maxSize: number, isDone: () => Promise<boolean>): Promise<void> => {
       const sized = await here.open({ maxSize })
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
@@ -160,7 +160,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     const counter = async (name: string): Promise<number | undefined> =>
       (await store.counters.all()).get(`pruned.${name}`)
 
-    it('prunes before the end of the retention if the store is nearly full, and prunes recently delivered runs last', async () => {
+    it('prunes before the retention period ends if the store is nearly full, recently delivered runs last', async () => {
       for (const id of [1, 2]) {
         await observe(failed(id))
         await takeSnapshot(id)
@@ -179,7 +179,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await early(Math.ceil(used / 0.95))).toBe(2)
       expect((await store.runs.count()).runs).toBe(1)
       here.move(1)
-      // At its limit the store would refuse new data, so it prunes recent runs, too.
+      // At its limit the store would reject new data, so it prunes recent runs too.
       expect(await early(1)).toBe(3)
       expect((await store.runs.count()).runs).toBe(0)
     })
@@ -188,7 +188,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       ['after the retention', week + minute, 2 ** 40],
       ['at once when the store is nearly full', 11 * minute, 1],
     ])(
-      'drops exports that are pending for a removed destination %s, but not exports that are held',
+      'drops exports that are pending for a removed destination %s, but not held exports',
       async (_when, later, maxSize) => {
         const gone = { ...exportQueue, destination: 'gone' }
         const held = { ...exportQueue, destination: 'default@1f3c9a2b' }
@@ -210,7 +210,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       },
     )
 
-    it('lets one replica prune and count what it pruned, and lets another take over when that replica is gone', async () => {
+    it('lets one replica prune and count what it pruned, and lets another take over once that replica is gone', async () => {
       await observe(failed())
       await takeSnapshot()
       await settle('delivered')

@@ -1,4 +1,4 @@
-// Tests that the queries of the pages use an index.
+// Tests that page queries use an index.
 import { deadLetters, selectQueues } from '../../../src/core/store/sql/outbox.ts'
 import { everything } from '../../../src/core/store/ports/scope.ts'
 import { queriesUseIndexes } from './query-plans.ts'

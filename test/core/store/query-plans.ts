@@ -1,4 +1,4 @@
-// Checks that the queries of the pages use an index: no statement reads a whole table.
+// Checks that page queries use an index: no statement scans a whole table.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -19,16 +19,16 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 export interface Asked {
   /** Runs all queries once. */
   readonly askAll: (statements: Statements, ask: Ask) => Promise<void>
-  /** Whether a line of SQLite's plan means that a whole table is read. If undefined, the usual check decides. */
+  /** Whether a line of SQLite's query plan means that a whole table is scanned. If undefined, the default check decides. */
   readonly isScan?: (sql: string, detail: string) => boolean | undefined
 }
 
-/** Matches plan lines of SQLite for a list that is part of the statement, or that the statement has just read. */
+/** Matches lines of SQLite's query plans for a list that is part of the statement, or that the statement has just read. */
 const listsOfOurs = /^SCAN (known|walked|queues|subjects|newest_\d+|(\d+ )?CONSTANT ROW|\(subquery)/
 
 /**
- * Whether a plan line means that a whole table is read. Two reads do not count: an index in its own order up to a LIMIT, and an index that contains
- * only the backlog.
+ * Whether a query plan line means that a whole table is scanned. Two kinds of reads are allowed: reading an index in its own order up to a LIMIT, and
+ * reading an index that contains only the backlog.
  */
 function isUsualScan(sql: string, detail: string): boolean {
   if (!detail.startsWith('SCAN') || listsOfOurs.test(detail)) return false
@@ -41,8 +41,8 @@ export function queriesUseIndexes({ askAll, isScan }: Asked): void {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-plan-'))
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  describe('the queries of the pages', () => {
-    it('runs the queries of the pages without a full table scan on SQLite', async () => {
+  describe('page queries', () => {
+    it('runs page queries without a full table scan on SQLite', async () => {
       const file = path.join(folder, 'p.db')
       await fill(openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }), 1_500)
       const db = new DatabaseSync(file)
@@ -61,13 +61,13 @@ export function queriesUseIndexes({ askAll, isScan }: Asked): void {
       expect(plans.filter(([sql, detail]) => isScan?.(sql, detail) ?? isUsualScan(sql, detail))).toEqual([])
     })
 
-    it('runs the queries of the pages through an index on PostgreSQL', async () => {
+    it('runs page queries through an index on PostgreSQL', async () => {
       const url = await newDatabase()
       await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }), 200)
       // There is only one connection, so that its settings apply to all queries.
       const client = new pg.Pool({ connectionString: url, max: 1 })
       try {
-        // PostgreSQL scans a small table as a whole, because that is faster. With this setting, it does so only if there is no index.
+        // PostgreSQL scans small tables as a whole because that is faster. With this setting, it does so only if there is no index.
         await client.query('ANALYZE; SET enable_seqscan = off')
         const scans: string[] = []
         const ask: Ask = async (sql, values) => {
@@ -99,7 +99,7 @@ function statementsOf(ask: Ask, listed: Statements['listed']): Statements {
   return { all, listed, damaged: createDamagedRows(undefined) } as unknown as Statements
 }
 
-/** Converts large numbers, which a bare client returns as text. */
+/** Converts large numbers, which a plain client returns as strings. */
 function numbers(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [

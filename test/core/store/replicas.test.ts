@@ -1,4 +1,4 @@
-// Several replicas use one PostgreSQL database, and one of them is paused at the worst moment for longer than its leases.
+// Several replicas share one PostgreSQL database, and one of them is paused at the worst moment for longer than its leases last.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createExporter, type Exporter } from '../../../src/core/send/exporter.ts'
 import { type Delivery, type TakeIn, type TakenIn } from '../../../src/core/take-in/take-in.ts'
@@ -18,14 +18,15 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const minute = 60_000
 /**
- * The settle time is so short that the settle loop takes every snapshot at once, and long enough that the transaction of a delivery never takes one.
+ * The settle delay is so short that the settle loop takes every snapshot immediately, but long enough that no snapshot is taken in a delivery's own
+ * transaction.
  */
 const rules = { settle: 1, deadline: 0, blockedAfter: minute, staleAfter: minute, chunkSize: 500 }
 const settings = telemetrySettings({ profiles })
 
 let receiver: OtlpReceiver
 let url: string
-/** How far the tests' clock is ahead, ms. All replicas and the database use this clock. */
+/** How far the test clock is ahead, ms. All replicas and the database use this clock. */
 let ahead: number
 let replicas: Replica[]
 const clock = { ...systemClock, now: () => Date.now() + ahead }
@@ -41,7 +42,7 @@ afterEach(async () => {
   await receiver.close()
 })
 
-/** Stops a replica between two of its steps. Its callers wait until it is resumed. */
+/** Pauses a replica between two of its steps. Its callers wait until it is resumed. */
 class Pause {
   #resumed = Promise.withResolvers<unknown>()
   /** Resolves when the replica has reached the step at which it pauses. */
@@ -124,7 +125,7 @@ class Replica {
     this.exporter.start()
   }
 
-  /** Starts the settling of runs. Nothing is sent until `exporter` is started, too. */
+  /** Starts settling runs. Nothing is sent until `exporter` is started too. */
   startDeciding(): void {
     this.#running = true
     this.settler.start()
@@ -137,7 +138,7 @@ class Replica {
   }
 }
 
-/** True for a lease without items. The replica does not pause after such a lease. */
+/** True for a lease without items. The replica is not paused after such a lease. */
 function isIdle(result: unknown): boolean {
   return typeof result === 'object' && result !== null && 'items' in result && (result.items as unknown[]).length === 0
 }
@@ -160,7 +161,7 @@ async function take({ takeIn }: Replica, all: readonly number[], hook = 'project
 
 const ids = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1)
 
-/** Returns how often each pipeline's own span arrived. */
+/** Returns how often each pipeline's own span has arrived. */
 function arrivals(): Map<number, number> {
   const found = new Map<number, number>()
   for (const { attributes } of receiver.spans) {
@@ -174,7 +175,7 @@ function arrivals(): Map<number, number> {
 const uniqueSpans = (): number => new Set(receiver.spans.map(({ spanId }) => spanId)).size
 
 describe('replicas on one PostgreSQL database', () => {
-  it('exports a run once if the hooks of its project and its group report it to the replicas at the same time', async () => {
+  it('exports a run once if its project hook and its group hook report it to different replicas at the same time', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(120)
     await Promise.all([take(a, all, 'project'), take(b, all, 'group')])
@@ -191,15 +192,15 @@ describe('replicas on one PostgreSQL database', () => {
     ['holding runs that are due', 'after runs.takeDue'],
     ['holding exports it has not sent', 'after exports.lease'],
   ])(
-    'continues while one replica is suspended in %s, and that replica settles nothing when it resumes',
+    'continues while one replica is suspended in %s, and that replica settles nothing once it resumes',
     async (_, step) => {
       const [a, b, c] = [await replica(), await replica(), await replica()]
       const all = ids(60)
       await take(b, all)
       a.pause.at(step)
       a.startDeciding()
-      // If the replica is paused after it has sent a batch and before it has settled it, the batch is sent again, as the next test shows. If the
-      // replica is paused before it leases exports, it sends nothing until then.
+      // If the replica is paused after sending a batch and before settling it, the batch is sent again, as the next test shows. If it is paused
+      // before leasing exports, it sends nothing until then.
       const pausesAtExports = step.includes(' exports.')
       if (pausesAtExports) a.exporter.start()
       await a.pause.begun()
@@ -221,7 +222,7 @@ describe('replicas on one PostgreSQL database', () => {
     },
   )
 
-  it('takes in a delivery once if it is sent again to another replica while the first replica is suspended in taking it in', async () => {
+  it('takes in a delivery once if it is resent to a second replica while the first is suspended in taking it in', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(60)
     a.pause.at('before runs.takeIn')
@@ -240,7 +241,7 @@ describe('replicas on one PostgreSQL database', () => {
     expect(receiver.spans.length).toBe(3 * all.length)
   })
 
-  it('repeats only one batch, with identical ids, if a replica is suspended between a request and its settlement', async () => {
+  it('repeats only one batch, with identical IDs, if a replica is suspended between a request and its settlement', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(30)
     await take(a, all)
@@ -252,7 +253,7 @@ describe('replicas on one PostgreSQL database', () => {
     await receiver.until(() => arrivals().size === all.length)
     await expect.poll(async () => b.store.outbox.queues()).toEqual([])
     a.pause.resume()
-    // Another batch may have been in flight when the first one had to be settled. The replica lost the leases of everything that arrived twice.
+    // A second batch may have been in flight when the first one was to be settled. The replica had lost the leases of everything that arrived twice.
     const cameTwice = (): number => receiver.spans.length / 3 - all.length
     await expect.poll(async () => (await a.exporter.status())[0]?.counters.lost).toSatisfy(lost => lost === cameTwice())
     expect(cameTwice()).toBeGreaterThan(0)

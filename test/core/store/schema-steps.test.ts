@@ -1,4 +1,4 @@
-// The schema step of a later version upgrades a store in place. The previous version can still open the store, but no older version can.
+// The schema step of a later version upgrades a store in place. The previous version can still open the upgraded store, but older versions cannot.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
@@ -49,7 +49,7 @@ const engines = [
 ]
 
 describe.each(engines)('a store on $name', ({ make }) => {
-  it('upgrades a store in place with the step of a later version, and still opens it with this version', async () => {
+  it('upgrades a store in place with the schema step of a later version, and still opens it with this version', async () => {
     const { open, upgrade } = await make()
     const first = await open()
     await first.counters.add('deliveries', 3)
@@ -60,7 +60,7 @@ describe.each(engines)('a store on $name', ({ make }) => {
     await again.close()
   })
 
-  it('refuses a store with a remedy if its schema is two versions newer', async () => {
+  it('rejects a store with a remedy if its schema is two versions newer', async () => {
     const { open, upgrade } = await make()
     await (await open()).close()
     await upgrade([next, 'ALTER TABLE counters ADD COLUMN other text'])

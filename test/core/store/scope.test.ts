@@ -1,5 +1,5 @@
-// A scope sees the same in a full store as in a store that contains only the data of the scope. The tests compare each list, page, count, sum and
-// search, on both databases.
+// A scope on a full store shows the same as a store that contains only the scope's data. The tests compare each list, page, count, sum and search, on
+// both databases.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -30,7 +30,7 @@ interface Thing {
   readonly status: (typeof statuses)[number]
   readonly job: 'unit' | 'lint'
   readonly also: 'nothing' | 'event' | 'group event' | 'instance event'
-  /** Whether a backend permanently refuses the pipeline's export. */
+  /** Whether a backend permanently rejects the pipeline's export. */
   readonly dead: boolean
   /** Whether the previous pipeline triggered this one. */
   readonly child: boolean
@@ -72,7 +72,7 @@ function observationOf({ project, ref, status, job: name, child }: Thing, index:
   }
 }
 
-/** Takes in one pipeline after the other, but only those that the scope sees. */
+/** Takes in the pipelines one after another, but only those that the scope covers. */
 async function fill(store: Store, things: readonly Thing[], { sees }: Scope): Promise<void> {
   for (const [index, one] of things.entries()) {
     const path = paths[one.project]!
@@ -108,7 +108,7 @@ async function takeAlso(store: Store, { also, project: at }: Thing, index: numbe
   await store.runs.transact([], { events })
 }
 
-/** Returns everything that can be read from the store, without the ids of rows. */
+/** Returns everything that can be read from the store, without row IDs. */
 async function readAll({ views, ...reads }: Reads): Promise<unknown> {
   const pages = async (filter: Partial<RunQuery>, limit: number): Promise<unknown[]> => {
     const found: unknown[] = []
@@ -167,7 +167,7 @@ const base: Thing = {
   child: false,
 }
 
-/** Takes in a pipeline of the project that has this path. */
+/** Takes in a pipeline of the project with this path. */
 async function report(store: Store, index: number, id: number, path: string): Promise<void> {
   const observed = { ...observationOf(base, index), project: { id, path } }
   await store.runs.transact(mergeObservations([observed], 'webhook', rules))
@@ -186,7 +186,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     }
   }
 
-  it('sees the same as in a store that contains only the data of the scope', { timeout: 120_000 }, async () => {
+  it('shows the same as a store that contains only the data of the scope', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(thing, { minLength: 3, maxLength: 14 }),
@@ -222,7 +222,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     })
   })
 
-  it('sees the documents of its projects and groups, and those without a project unless the scope has only some projects', async () => {
+  it('shows the documents of its projects and groups, and those without a project unless the scope is limited to some projects', async () => {
     const note = z.object({ instance: z.string(), path: z.string() })
     const ofFeature = documentKind('note', note, ['path'])
     const ofProject = documentKind('shown-note', note, ['path'], { about: one => ({ ...one, paths: [one.path] }) })
@@ -247,7 +247,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
         await repositories.of(ofFeature).put(at)
         await repositories.of(ofProject).put(at)
       }
-      // The id of this group may also be the id of a project.
+      // This group's ID may also be the ID of a project.
       await repositories.hooks.put({ instance, kind: 'group', id: 9, owner: '1', newest: 0, answers: {} })
       await repositories.refusedEndpoints.put({ instance, what: 'commits', project: 0, message: 'b/app', times: 1 })
       await repositories.ownPipelines.put({ instance, newest: 1 })
@@ -303,7 +303,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     })
   })
 
-  it('follows a project that moves, with all its data, and sees a project that has just appeared', async () => {
+  it('follows a project that is moved, with all its data, and shows a project that has just appeared', async () => {
     await within(bench, async store => {
       const { views } = store.reads({ bounds: 'hidden', sees: ({ path }) => !path.startsWith('secret/') })
       const seen = async (): Promise<number[]> =>
@@ -312,7 +312,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
       expect(await seen()).toEqual([100])
       await report(store, 1, 1, 'secret/shop')
       expect(await seen()).toEqual([])
-      // A later report about an older pipeline does not restore the old path of the project.
+      // A later report about an older pipeline does not restore the project's old path.
       await report(store, 0, 1, 'a/shop')
       expect(await seen()).toEqual([])
       await report(store, 2, 9, 'secret/new')
@@ -324,7 +324,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
   })
 })
 
-it('does not compile a query without a condition for the scope', () => {
+it('does not compile a query that lacks a scope condition', () => {
   const scoped: ScopedSql = 'SELECT 1 FROM runs WHERE {visible}'
   // @ts-expect-error it has none
   const bare: ScopedSql = 'SELECT 1 FROM runs'

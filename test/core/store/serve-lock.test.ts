@@ -1,4 +1,4 @@
-// Only one process serves an SQLite store, under whatever name it opens the file. Other processes that open the store do not touch its pending data.
+// Only one process serves an SQLite store, whatever path it uses to open the file. Other processes that open the store do not touch its pending data.
 import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -28,7 +28,7 @@ function served(at = file): Store {
   return store
 }
 
-/** Returns every file of the store, byte for byte. SQLite's shared memory file is left out, because it is temporary. */
+/** Returns every file of the store, byte for byte, except SQLite's shared memory file, which is temporary. */
 function allFiles(): Map<string, string> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(one => one.isFile())
   return new Map(
@@ -41,7 +41,7 @@ function allFiles(): Map<string, string> {
 }
 
 describe('a store that is served', () => {
-  it('refuses a served store to a second daemon, names the first daemon, and changes no byte', async () => {
+  it('denies a served store to a second daemon, names the first daemon, and changes no byte', async () => {
     const first = served()
     await takeKeys(first, 'a', 'b')
     const before = allFiles()
@@ -52,7 +52,7 @@ describe('a store that is served', () => {
     expect(await takeKeys(first, 'b', 'c')).toEqual([false, true])
   })
 
-  it('keeps the contents of a served store while commands open, read and close it', async () => {
+  it('leaves a served store unchanged while commands open, read and close it', async () => {
     const first = served()
     await keep(first, undecodable())
     const before = allFiles()
@@ -65,7 +65,7 @@ describe('a store that is served', () => {
   })
 
   it.each(['a link to the file', 'a link to its folder', 'a link to what is still to be made'])(
-    'recognises a served store under every name: %s',
+    'recognises a served store under every path: %s',
     async kind => {
       const real = path.join(folder, 'real')
       mkdirSync(real)
@@ -84,7 +84,7 @@ describe('a store that is served', () => {
     },
   )
 
-  it('refuses to open a store under a hard link', async () => {
+  it('refuses to open a store through a hard link', async () => {
     await openSqlite(file, options).close()
     const second = path.join(folder, 'second.db')
     linkSync(file, second)
@@ -95,7 +95,7 @@ describe('a store that is served', () => {
     try {
       execFileSync('mount', ['--bind', file, second], { stdio: 'ignore' })
     } catch {
-      // Only root may mount a file. Other users cannot test the rest.
+      // Only root may mount a file, so other users cannot test the rest.
       return
     }
     closing.push(() => void execFileSync('umount', [second]))
@@ -103,7 +103,7 @@ describe('a store that is served', () => {
   })
 })
 
-describe('the lock', () => {
+describe('the serve lock', () => {
   it('releases the lock of a store that cannot be opened', async () => {
     writeFileSync(file, 'no database at all, and longer than the header that SQLite looks for in its files')
     expect(() => openSqlite(file, options)).toThrow(/is damaged: file is not a database.*Restore a backup/)

@@ -44,7 +44,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       return (await deliver(store, exportQueue)).map(pipelineIdOf).sort((a, b) => a - b)
     }
 
-    it('settles the other runs of a batch if one run fails, and settles that run once this is possible', async () => {
+    it('settles the other runs of a batch if one run fails, and settles that run as soon as possible', async () => {
       await here.sql('CREATE TABLE kept AS SELECT pipeline_id, document FROM runs')
       await here.sql(damage)
       const settler = settlerOn()
@@ -53,7 +53,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       expect(await sent()).toEqual(due.filter(id => id !== bad))
       expect(settler.counters.postponed).toBe(1)
 
-      // The settler retries the damaged run at growing intervals, not in a hot loop, and reports it once.
+      // The settler retries the damaged run with exponential backoff rather than in a hot loop, and reports it once.
       for (let seconds = 0; seconds < 15 * 60; seconds += 5) {
         here.move(5 * second)
         await settler.drain()
@@ -75,7 +75,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       expect(await sent()).toEqual([bad])
     })
 
-    it('marks a canceled pipeline as superseded if a newer one of its ref existed, except child pipelines', async () => {
+    it('marks a canceled pipeline as superseded if a newer pipeline of its ref existed, not counting child pipelines', async () => {
       const canceled = (id: number, ref: string) =>
         event('canceled', { finishedAt: at(60) }, [job(id * 10, 'build', 'canceled', { finished: 60 })], { ref }, id)
       const newer = (id: number, ref: string, created: number, source = 'push') =>
@@ -93,7 +93,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       expect(superseded.map(chunk => chunk.key.pipelineId)).toEqual([6])
     })
 
-    it('treats an error of all runs as an error of the store, and retries all of the runs', async () => {
+    it('treats an error that affects all runs as a store error, and retries all of them', async () => {
       const settler = settlerOn()
       here.move(rules.settle)
       await here.sql('ALTER TABLE messages RENAME TO away')

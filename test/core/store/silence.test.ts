@@ -1,5 +1,5 @@
-// Tests a network to PostgreSQL that silently drops all data. Queries fail in time, nobody waits for a hanging query, and everything continues as
-// soon as the network is back.
+// Tests a network to PostgreSQL that silently drops all data. Queries time out, nothing waits for a hanging query, and everything resumes as soon as
+// the network is back.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createGroups } from '../../../src/core/take-in/groups.ts'
@@ -11,7 +11,7 @@ import { newDatabase } from './new-database.ts'
 import { StoreError } from '../../../src/lib/fault.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-/** Timeouts of queries while the network is silent, and of all other queries, ms. The second one is long enough for a busy machine. */
+/** Query timeouts while the network is silent, and otherwise, ms. The second one is long enough for a busy machine. */
 const [hasty, timeoutMs] = [1_500, 5_000]
 
 let proxy: SilentProxy
@@ -29,13 +29,13 @@ const directions: readonly Direction[][] = [['to the server', 'to the client'], 
 
 describe.each(directions)('a network that drops everything %s (and %s)', (...silent) => {
   it.each([true, false])(
-    'lets statements fail, and later ones succeed (connections forgotten: %s)',
+    'fails the statements sent during the silence, and runs later ones (connections forgotten: %s)',
     async forgetting => {
-      // This opens several connections, which run queries at the same time.
+      // This opens several connections by running queries in parallel.
       await Promise.all([1, 2, 3].map(async () => db.query('SELECT pg_sleep(0.05)')))
       const impatient = db.withPatience(hasty)
       const network = { isSilent: false }
-      // On a busy machine the transaction may time out before it silences the network. Then it is started again.
+      // On a busy machine, the transaction may time out before it silences the network. In that case it is started again.
       while (!network.isSilent) {
         const cut = impatient.transaction(async session => {
           await session.query(`INSERT INTO key_value VALUES ('cut', '1')`)
@@ -79,13 +79,13 @@ describe('deliveries that are taken in while a transaction hangs', () => {
     const first = groups.add('a')
     const failed = expect(first).rejects.toBeInstanceOf(StoreError)
     await expect.poll(() => hang).toBe(false)
-    // The hanging transaction is not over when the transaction of these deliveries is.
+    // The hanging transaction is still open when the transaction of these deliveries ends.
     expect(await Promise.all([groups.add('b'), groups.add('c')])).toEqual([true, true])
     await failed
   })
 
   it.each([1, 4])(
-    'answers all deliveries in time if a transaction never ends, including waiting ones (%i at once)',
+    'answers all deliveries in time if a transaction never ends, including queued ones (%i at once)',
     async atOnce => {
       let commits = 0
       const groups = createGroups<string, boolean>({
@@ -103,13 +103,13 @@ describe('deliveries that are taken in while a transaction hangs', () => {
     },
   )
 
-  it('takes in deliveries once when the network is back', async () => {
+  it('takes in each delivery once when the network is back', async () => {
     const groups = createGroups<string, boolean>({ maxItems: 512, atOnce: 4, timeout: timeoutMs, commit: take })
     expect(await groups.add('a')).toBe(true)
     proxy.silence('to the client')
     await expect(groups.add('b')).rejects.toBeInstanceOf(StoreError)
     proxy.resume({ forgetting: true })
-    // The transaction of the delivery may have been committed or not. Its sender sends it again.
+    // The transaction of the delivery may or may not have been committed. Its sender sends it again.
     await expect.poll(async () => groups.add('b').catch(() => 'failed')).not.toBe('failed')
     expect(await take(['a', 'b'])).toEqual([false, false])
   })

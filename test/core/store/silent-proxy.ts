@@ -1,5 +1,5 @@
-// A network between a client and its server that can fall silent: connections stay open, new ones are accepted, and no data is transmitted any more,
-// in one direction or in both. When the network is back, it may have forgotten old connections, as a firewall does.
+// A network between a client and its server that can fall silent: connections stay open and new ones are accepted, but no data is transmitted
+// anymore, in one direction or in both. When the network is back, it may have dropped old connections without notice, as a firewall does.
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 
 export type Direction = 'to the server' | 'to the client'
@@ -8,8 +8,8 @@ interface Pair {
   readonly client: Socket
   readonly upstream: Socket
   /**
-   * True for a connection from before or during the silence that the network has forgotten. Its end is not reported, and it never transmits data
-   * again.
+   * True for a connection, opened before or during the silence, that the network has dropped without notice. Its end is not signalled, and it never
+   * transmits data again.
    */
   forgotten: boolean
 }
@@ -23,7 +23,7 @@ export class SilentProxy {
     this.#server = server
   }
 
-  /** Starts a proxy in front of the server of this URL. */
+  /** Starts a proxy in front of the server at this URL. */
   static async before(url: string): Promise<SilentProxy> {
     const { hostname, port } = new URL(url)
     const server = createServer({ allowHalfOpen: true })
@@ -45,7 +45,7 @@ export class SilentProxy {
     for (const pair of this.#pairs) this.#hold(pair)
   }
 
-  /** `forgetting`: connections from before the silence stay open and silent. Otherwise the data that was held back is transmitted now. */
+  /** `forgetting`: connections from before the silence stay open and silent. Otherwise, the data that was held back is now transmitted. */
   resume({ forgetting }: { forgetting: boolean }): void {
     this.#silent = new Set()
     for (const pair of this.#pairs) {
@@ -70,7 +70,7 @@ export class SilentProxy {
       from.on('error', () => undefined)
       from.on('end', () => to.end())
       from.on('close', () => {
-        // A silent network does not even transmit the end of a connection.
+        // A silent network does not even transmit the closing of a connection.
         if (this.#silent.size > 0 || pair.forgotten) return
         to.destroy()
         this.#pairs.delete(pair)

@@ -21,14 +21,14 @@ describe('an SQLite file', () => {
     file = path.join(folder, 'data', 'pipespan.db')
   })
 
-  it('makes a store private to its user: folder 0700, file 0600', async () => {
+  it('makes a store accessible only to its user: folder 0700, file 0600', async () => {
     const store = openSqlite(file, options)
     expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700)
     expect(statSync(file).mode & 0o777).toBe(0o600)
     await store.close()
   })
 
-  it('leaves no trace in the file of a quarantined delivery that was pruned', async () => {
+  it('leaves no trace of a pruned quarantined delivery in the file', async () => {
     const store = openSqlite(file, options)
     await keep(store, undecodable({ body: Buffer.from('{"variables":"planted-value-4711"}') }))
     expect(await store.pruning.quarantinedDeliveries(Number.MAX_SAFE_INTEGER, 10)).toBe(1)
@@ -40,14 +40,14 @@ describe('an SQLite file', () => {
   it.runIf(process.platform === 'linux')('syncs the files and folders that a power failure could lose', async () => {
     const synced = syncedFiles()
     await openSqlite(file, options).close()
-    // Pipespan syncs the entry of the store's folder in its parent. SQLite syncs the entries of the store's folder itself.
+    // Pipespan syncs the folder's entry in its parent folder. SQLite itself syncs the entries in the store's folder.
     expect(synced).toContain(folder)
     await openSqlite(file, options).close()
     // A process that was killed may not have synced the WAL.
     expect(synced).toContain(`${file}-wal`)
   })
 
-  it('keeps little free space in the file for reuse, and returns much of it to the file system in steps', async () => {
+  it('keeps a little free space in the file for reuse, and returns large amounts to the file system in steps', async () => {
     const store = openSqlite(file, options)
     const large = Array.from({ length: 8 }, () => undecodable({ body: Buffer.alloc(1_000_000, 'x') }))
     await keep(store, ...large)
@@ -64,7 +64,7 @@ describe('an SQLite file', () => {
   })
 })
 
-/** Returns the files that are synced from now on, until the end of the test. */
+/** Returns the set of files that are synced from now on until the end of the test. */
 function syncedFiles(): ReadonlySet<string> {
   const synced = new Set<string>()
   const { fsyncSync } = fs

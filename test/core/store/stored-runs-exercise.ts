@@ -1,4 +1,4 @@
-// Tests of every store: the document of a run and the pages of its jobs. The function is run against each database.
+// Tests of every store: the stored document of a run, and the pages that contain its jobs. The function is run against each database.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -26,10 +26,10 @@ function snapshotterFor(selection = everything): Snapshotter {
 }
 
 const exportsAll = snapshotterFor()
-/** Takes the snapshot, too, but adds nothing to the outbox. */
+/** Takes the snapshot too, but adds nothing to the outbox. */
 const exportsNothing = snapshotterFor(createSelection({ projects: {}, refs: { exclude: ['**'] }, sources: {} }))
 
-/** A pipeline that has ended, as one webhook reports it. */
+/** A pipeline that has ended, as reported by a single webhook. */
 const end = observation.map((one): Observation => ({
   ...one,
   origin: 'webhook',
@@ -72,7 +72,7 @@ function works(pipelineId: number, { observations, snapshot, isWanted }: Step): 
   return [...merged, { key: own, jobs: 'all', decide }]
 }
 
-/** Returns the run after the work, computed in memory without a store. */
+/** Returns the run after the given work, computed in memory without a store. */
 function follow(known: StoredRun | undefined, work: readonly RunWork[], now: number): StoredRun | undefined {
   return work.reduce<StoredRun | undefined>((before, { decide }) => {
     const change = decide(before, now)
@@ -93,7 +93,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
 
     const observe = async (one: Observation): Promise<void> =>
       store.runs.transact(mergeObservations([one], 'webhook', atOnce).map(work => exportsAll.atOnce(work, [])))
-    /** Applies the steps to the store one by one. Returns the expected run, computed in memory. `look`: called after each step. */
+    /** Applies the steps to the store one by one. Returns the expected run, computed in memory. `look` is called after each step. */
     const happen = async (
       pipelineId: number,
       steps: readonly Step[],
@@ -115,7 +115,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
     const build = job(1, 'build', 'success', { started: 5, finished: 50 }, { runner: { id: 3, tags: ['linux'] } })
     const test = job(2, 'test', 'failed', { started: 50, finished: 55 }, { failureReason: 'script_failure' })
 
-    it('reads runs as they were written, after any observations and snapshots in any order', async () => {
+    it('reads runs back as they were written, after any observations and snapshots in any order', async () => {
       let pipelineId = 100
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async steps => {
@@ -128,7 +128,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
       )
     })
 
-    it('leaves a tombstone of each pruned run with everything that is known about it', async () => {
+    it('leaves a complete tombstone for each pruned run', async () => {
       let pipelineId = 10_000
       let tombstones = 0
       await fc.assert(
@@ -141,7 +141,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
           let left: StoredRun | undefined
           const own = { instance, pipelineId }
           await store.runs.transact([{ key: own, jobs: 'all', decide: known => ((left = known), undefined) }])
-          // The run was not pruned, because a part of it is still due.
+          // The run was not pruned, because part of it is still due.
           if (left?.run.project.version !== '') return
           tombstones += 1
           const { run } = expected!
@@ -155,7 +155,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
       expect(tombstones).toBeGreaterThan(0)
     })
 
-    it('reads runs with any number of jobs, in any order, as they were written, as a whole or for one job', async () => {
+    it('reads runs with any number of jobs, in any order, back as they were written, as a whole or for one job', async () => {
       let pipelineId = 20_000
       const ids = fc.uniqueArray(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 130 })
       await fc.assert(
@@ -189,7 +189,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
       expect((await store.runs.get(key))?.run.jobs.get(222)?.record.facts.status).toBe('success')
     })
 
-    it('applies all works of a transaction to a run in their order', async () => {
+    it('applies several changes to a run within one transaction in order', async () => {
       const names: (string | undefined)[] = []
       const work = [build, test].map((one, index): RunWork => {
         const [merging] = mergeObservations([event('running', {}, [one])], 'webhook', rules)

@@ -45,7 +45,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await takeKeys(store, 'a')).toEqual([true])
     })
 
-    it('forgets old delivery keys when it prunes, day by day', async () => {
+    it('drops old delivery keys when it prunes, day by day', async () => {
       await takeKeys(store, 'a')
       here.move(day + 1)
       await takeKeys(store, 'b')
@@ -114,7 +114,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       )
     })
 
-    it('reports that it is full and not ready when it has reached its maximum size', async () => {
+    it('reports that it is full and not ready once it has reached its maximum size', async () => {
       const small = await here.open({ maxSize: 1 })
       expect(await small.isFull()).toBe(true)
       await expect(proveRoom(small)).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')
@@ -123,7 +123,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       await expect(proveRoom(store)).resolves.toBeUndefined()
     })
 
-    it('keeps a delivery that cannot be decoded with its reason', async () => {
+    it('keeps an undecodable delivery together with the reason', async () => {
       await keep(store, undecodable({ body: Buffer.from([0, 1, 255]) }))
       const [kept] = await store.quarantine.list(10)
       expect(kept).toMatchObject({ event: 'Pipeline Hook', instance, reason: 'no id', version: '1.0.0', size: 3 })
@@ -132,7 +132,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await store.quarantine.count()).toBe(1)
     })
 
-    it('decodes quarantined deliveries again on request, and also those of another version', async () => {
+    it('decodes quarantined deliveries again on request, including those from another version', async () => {
       await keep(store, undecodable({ version: '1.0.0' }), undecodable({ version: '2.0.0', reason: 'no project' }))
       expect(await store.quarantine.toRetry(10)).toEqual([])
       expect(await store.quarantine.retryOfOtherVersions('2.0.0')).toBe(1)

@@ -50,7 +50,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       return series.map(({ metric, attributes, amount }) => [`${metric} ${attributes}`, amount])
     }
 
-    it('adds up totals over batches and restarts, and keeps their start', async () => {
+    it('adds up totals across batches and restarts, and keeps their start time', async () => {
       const begun = here.now() - 1
       await move(increments([runs(1)]), increments([runs(2), runs(1, 'failed')]))
       here.move(5_000)
@@ -72,7 +72,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       ])
     })
 
-    it('stores pending increments as one increment of each series of a project, except for increments whose folding is counted', async () => {
+    it("merges a project's pending increments into one per series, except increments with a replaced ref, which are counted", async () => {
       const folded = { ...runs(1, 'other'), folded: true as const }
       const elsewhere = { key: { instance, projectId: 4 }, project: { id: 4 } }
       await move(increments([runs(1), folded]), increments([runs(8)], elsewhere), increments([runs(2), folded]))
@@ -88,7 +88,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect((await store.counters.all()).get('metrics.folded.refs')).toBe(2)
     })
 
-    it('reads totals metric by metric, a few series at a time, with each project as a whole', async () => {
+    it('reads totals metric by metric, a few series at a time, without splitting a project', async () => {
       const ofProject = (id: number, metric: string, count: number): ProjectIncrements => ({
         ...increments(Array.from({ length: count }, (_, at) => runs(1, `status ${at}`, metric))),
         ...{ key: { instance, projectId: id }, project: { id, path: `acme/${id}` } },
@@ -120,7 +120,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await pagesOf('unknown', 2)).toEqual([])
     })
 
-    it('has complete totals after any number of additions, whoever folds them, and however many do so at once', async () => {
+    it('keeps totals complete after any number of additions, whichever replica folds them and however many do so at once', async () => {
       const other = await here.open()
       const additions = 100
       for (let n = 0; n < additions; n += 1) {
@@ -137,7 +137,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(both[0]).toEqual(all)
     })
 
-    it('keeps the latest value by its own time, adds up histograms, and starts a histogram again if its bounds change', async () => {
+    it('keeps the latest value by its own time, adds up histograms, and restarts a histogram if its bounds change', async () => {
       const value = (number: number, seconds: number): Increment => ({
         metric: 'latest',
         attributes: '{}',
@@ -160,7 +160,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       )
     })
 
-    it('limits the series of a metric: further series share the overflow series, and are counted', async () => {
+    it('limits the series per metric: further series share the overflow series, and are counted', async () => {
       const limited = { maxSeries: 3 }
       await move(
         increments(
@@ -183,7 +183,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       })
     })
 
-    it('keeps a limited number of names for a project: further names share `*`, and are counted', async () => {
+    it('limits the number of names per project: further names share `*`, and are counted', async () => {
       const named = (value: string, result = 'success'): Increment => ({
         metric: 'jobs',
         attributes: JSON.stringify({ name: value, result }),
@@ -209,7 +209,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await amounts(4)).toEqual([['jobs {"name":"x","result":"success"}', { kind: 'sum', by: 1 }]])
     })
 
-    it('accepts attributes of any length and with any character', async () => {
+    it('accepts attributes of any length and with any characters', async () => {
       const odd: Increment = {
         metric: 'runs',
         attributes: JSON.stringify({ ref: `${'long/'.repeat(2_000)}\u0000é` }),
@@ -220,7 +220,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await amounts()).toEqual([[`runs ${odd.attributes}`, { kind: 'sum', by: 2 }]])
     })
 
-    it('returns totals in pages, with each project once, under its latest name', async () => {
+    it('returns totals in pages, each project once and under its latest name', async () => {
       const of = (projectId: number, path: string): ProjectIncrements =>
         increments([runs(1)], { key: { instance, projectId }, project: { id: projectId, path } })
       await move(of(3, 'acme/shop'), of(4, 'acme/till'), of(5, 'acme/stock'))
@@ -235,7 +235,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(paths.sort()).toEqual(['acme/stock', 'acme/store', 'acme/till'])
     })
 
-    it('counts active runs by name and status, without ended or blocked ones', async () => {
+    it('counts active runs by name and status, excluding ended and blocked ones', async () => {
       const observed = [
         event('running', {}, [], { name: 'Deploy' }, 8),
         event('running', {}, [], { name: 'Deploy' }, 9),
@@ -261,7 +261,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       )
     })
 
-    it('lists the jobs of active runs that wait for a runner or occupy one', async () => {
+    it('lists the jobs of active runs that are waiting for a runner or occupying one', async () => {
       const runner = { id: 5, type: 'group_type', tags: ['gpu', 'linux'] }
       const jobs = [
         job(8, 'build', 'success', { started: 1, finished: 2 }),

@@ -12,7 +12,7 @@ import type { RunPage, RunQuery } from '../../../src/core/store/ports/views.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
-  /** In the short form, tests that need thousands of rows run on only one database. */
+  /** In the short form, tests that need thousands of rows run on one database only. */
   const isThorough = isFull || name === 'SQLite'
 
   describe(`the views on ${name}`, () => {
@@ -38,7 +38,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     const found = async (query: Partial<RunQuery>): Promise<number[]> =>
       ids(await store.views.search({ limit: 10, ...query }))
 
-    it('lists runs newest first, a page at a time, each with its jobs', async () => {
+    it('lists runs newest first, one page at a time, each with its jobs', async () => {
       for (const id of [1, 2, 3, 4, 5]) {
         await observe(id, 'success', { created: id, finished: id + 10 }, {}, [job(id * 10, 'build', 'success', {})])
       }
@@ -50,7 +50,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect([ids(second), ids(third), third.next]).toEqual([[3, 2], [1], undefined])
     })
 
-    it('finds runs by status, ref, source, project, time and text, also combined', async () => {
+    it('finds runs by status, ref, source, project, time and text, alone and combined', async () => {
       await observe(1, 'success', { created: 1 }, { ref: 'main', source: 'push', user: { username: 'amina' } })
       await observe(2, 'failed', { created: 2 }, { ref: 'main', source: 'schedule' })
       await observe(
@@ -84,7 +84,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.countRuns({ ref: 'main', source: 'push' })).toBe(1)
     })
 
-    it('finds runs by criteria without an index, alone and together with indexed criteria', async () => {
+    it('finds runs by criteria without an index, alone and combined with indexed criteria', async () => {
       for (const [id, username] of ['amina', 'Amina', 'ben', 'amina'].entries()) {
         await observe(id + 1, id === 3 ? 'failed' : 'success', { created: id + 1 }, { user: { username } })
       }
@@ -98,7 +98,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.countRuns({ user: 'amina' })).toBeUndefined()
     })
 
-    it('finds runs by the exact name of a job, with a snapshot or still active', async () => {
+    it('finds runs by the exact name of a job, whether it is in a snapshot or still active', async () => {
       const [unit, it, odd] = [
         job(11, 'unit', 'success', { started: 1, finished: 9 }),
         job(21, 'unit tests', 'success', { started: 1, finished: 9 }),
@@ -124,7 +124,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect([ids(first), ids(second)]).toEqual([[4], [1]])
     })
 
-    it('lists the keys of all runs, with the run that was stored last first', async () => {
+    it('lists the keys of all runs, most recently stored first', async () => {
       for (const id of [1, 2, 3]) await observe(id, 'success', { created: 10 - id, finished: 20 })
       await observe(4, 'success', { created: 1 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
       const first = await store.views.listedKeys(3)
@@ -155,7 +155,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await found({ ref: 'release' })).toEqual([1])
     })
 
-    it('finds a pipeline with its children and the state of its exports', async () => {
+    it('finds a pipeline with its child pipelines and the state of its exports', async () => {
       await observe(1, 'success', { created: 1, finished: 60 })
       await observe(2, 'success', { created: 2, finished: 50 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
       await takeSnapshot(1)
@@ -174,7 +174,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       ])
     })
 
-    it('finds other runs that took about as long, those of the same ref and source first', async () => {
+    it('finds other runs that took about as long, those with the same ref and source first', async () => {
       const ran = async (id: number, took: number, facts: Partial<PipelineFacts> = {}, status = 'success') =>
         observe(
           id,
@@ -208,7 +208,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.projects(3)).toEqual(paths.slice(0, 3))
     })
 
-    it.runIf(isThorough)('continues a search where it was cut short', async () => {
+    it.runIf(isThorough)('resumes a search where it was cut off', async () => {
       await manyRuns({ store, runs: 5_600, until: t0, every: 1_000, exportQueues: [] })
       const oldest = { text: '1003', limit: 5 }
       const first = await store.views.search(oldest)

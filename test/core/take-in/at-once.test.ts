@@ -1,5 +1,5 @@
-// Tests runs that are due as soon as they are observed, on a real store. Their snapshot is taken in the same transaction, and is the same as a later
-// one would be.
+// Tests runs that are due as soon as they are observed, on a real store. Their snapshot is taken in the same transaction, and is identical to one
+// taken later.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -19,7 +19,7 @@ const exportQueue = { destination: 'default', signal: 'traces' } as const
 interface Flow {
   readonly store: Store
   readonly snapshotter: Snapshotter
-  /** Stores new observations. The snapshot is taken at once if possible. */
+  /** Stores new observations. If possible, the snapshot is taken immediately. */
   observe(...observations: Observation[]): Promise<void>
   /** Stores observations and leaves their snapshot to the settle loop. */
   observeOnly(...observations: Observation[]): Promise<void>
@@ -54,7 +54,7 @@ function openFlow(ruled = rules): Flow {
   }
 }
 
-it('takes the same snapshot at once that the settle loop would take later, for any observations in any order', async () => {
+it('takes the same snapshot immediately that the settle loop would take later, for any observations in any order', async () => {
   const property = fc.asyncProperty(fc.array(observation, { maxLength: 6 }), async observed => {
     const [atOnce, later] = [openFlow(), openFlow()]
     for (const one of observed) {

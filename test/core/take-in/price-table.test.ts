@@ -21,10 +21,10 @@ function job(facts: Partial<JobFacts>): JobView {
 
 const runner = (type: string, tags?: string[]) => ({ id: 1, type, tags })
 
-describe('the first rule that matches', () => {
+describe('the first matching rule', () => {
   it.each<[string | undefined, Partial<JobFacts>, string]>([
     ['gpu', { runner: runner('instance_type', ['linux', 'gpu', 'large']) }, 'a/b'],
-    // The API reports the tags that a job requires, but no tags of its runner.
+    // The API reports the tags that a job requires, but not the tags of its runner.
     ['gpu', { runner: runner('group_type'), tags: ['gpu', 'linux'] }, 'a/b'],
     ['shared', { runner: runner('instance_type', ['gpu']) }, 'a/b'],
     ['mac', { runner: runner('group_type', ['macos']) }, 'brightwater/mobile/app'],
@@ -34,7 +34,7 @@ describe('the first rule that matches', () => {
     expect(rateOf(job(facts), { id: 1, path })?.name).toBe(name)
   })
 
-  it("applies no rule with a project pattern if the project's path is unknown", () => {
+  it("applies no rule that has a project pattern if the project's path is unknown", () => {
     expect(rateOf(job({ runner: runner('group_type', ['macos']) }), { id: 1 })).toBeUndefined()
   })
 })
@@ -54,7 +54,7 @@ describe('a cost', () => {
     expect(priceOf(job({ ...shared, duration: undefined }), { id: 1 }, rateOf)).toBeUndefined()
   })
 
-  it("adds up the costs of a pipeline's jobs, in however many chunks they are", () => {
+  it("adds up the costs of a pipeline's jobs, however many chunks they are split into", () => {
     const durations = fc.array(
       fc.nat(5_000).map(tenths => tenths / 10),
       { minLength: 1, maxLength: 12 },

@@ -1,4 +1,4 @@
-// Tests how many runs are settled in one transaction: all runs that are due, but only as many large ones as fit into memory.
+// Tests how many runs are settled per transaction: all due runs, but only as many large ones as fit into memory.
 import { expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { settleRuns } from '../../../src/core/settle/settle-runs.ts'

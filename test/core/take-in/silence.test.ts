@@ -1,4 +1,4 @@
-// Tests active runs about which nothing more is observed: the webhook of their end was lost, and no list of the poller contains them.
+// Tests active runs about which nothing more is observed: the webhook that reported their end was lost, and none of the poller's lists contains them.
 import { binOf } from '../../../src/lib/log-bins.ts'
 import { describe, expect, it } from 'vitest'
 import {
@@ -47,7 +47,7 @@ function ended(chunks: readonly Chunk[]) {
   ])
 }
 
-/** Returns the times at which the pipeline itself was requested, until there are no more requests. */
+/** Returns the times at which the pipeline itself was requested, up to the last request. */
 async function askedAt(world: PolledWorld, ms: number, step: number): Promise<number[]> {
   const times: number[] = []
   const start = world.now()
@@ -60,7 +60,7 @@ async function askedAt(world: PolledWorld, ms: number, step: number): Promise<nu
   return times
 }
 
-describe('a run whose end no webhook reported', () => {
+describe('a run whose end was not reported by a webhook', () => {
   it('looks up a run whose end was not reported, and exports it once, with its final status and all its jobs', async () => {
     await using world = await openPolledWorld(endsAreLost)
     const pipeline = begin(world, 'flakyRunner')
@@ -71,7 +71,7 @@ describe('a run whose end no webhook reported', () => {
     expect(world.enricher.counters).toMatchObject({ missed: 1, completed: 0 })
   })
 
-  it('looks up a run if only its second attempt is silent', async () => {
+  it('looks up a run of which only the second attempt is silent', async () => {
     let isLost = false
     await using world = await openPolledWorld({
       hook: delivery => delivery.kind === 'pipeline' && (!isLost || hasNotEnded(delivery)),
@@ -87,7 +87,7 @@ describe('a run whose end no webhook reported', () => {
     ])
   })
 
-  it('looks up a silent run even if the poller runs, which treats its project as recently active', async () => {
+  it('looks up a silent run even while the poller runs and considers its project recently active', async () => {
     await using world = await openPolledWorld({ ...endsAreLost, poll: { groups: ['brightwater'] } })
     // Scheduled pipelines do not count as activity, so the poller does not know the project.
     const pipelines = [begin(world, 'nightly'), begin(world, 'nightly')]
@@ -130,7 +130,7 @@ describe('a run whose end no webhook reported', () => {
     expect(world.logged.filter(({ msg }) => msg.includes('was deleted from the platform'))).toHaveLength(1)
   })
 
-  it('looks up a silent run again after the platform was unavailable for a day', async () => {
+  it('looks up a silent run again after a day-long outage of the platform', async () => {
     await using world = await openPolledWorld(endsAreLost)
     world.api.misbehave = () => restFaults.broken()
     const pipeline = begin(world, 'branch')
@@ -141,14 +141,14 @@ describe('a run whose end no webhook reported', () => {
   })
 })
 
-describe('a run that takes long', () => {
-  it('looks up a long run at growing intervals, at most every two minutes, and finally once an hour', async () => {
+describe('a long-running pipeline', () => {
+  it('looks up a long run at growing intervals, from two minutes up to an hour', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     beginLong(world, 30 * hour)
     const times = await askedAt(world, day, minute)
     const pauses = times.slice(1).map((at, index) => at - times[index]!)
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(2 * minute)
-    // A request that a busy machine had to repeat shifts a lookup by a second.
+    // If a busy machine has to repeat a request, the lookup shifts by a second.
     const minutes = pauses.slice(2).map(pause => Math.round(pause / minute))
     expect(minutes).toEqual(minutes.toSorted((a, b) => a - b))
     expect(minutes.at(-1)).toBe(60)
@@ -156,7 +156,7 @@ describe('a run that takes long', () => {
     expect(times.length).toBeLessThan(40)
   })
 
-  it('does not look up a run while it takes no longer than other pipelines of its project', async () => {
+  it('does not look up a run until it takes longer than other pipelines of its project', async () => {
     const pastDurations = { of: async () => ({ [binOf(40 * minute)]: 20 }) }
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline', pastDurations })
     beginLong(world, 2 * hour)
@@ -166,7 +166,7 @@ describe('a run that takes long', () => {
     expect(times[0]! - start).toBeLessThanOrEqual(45 * minute)
   })
 
-  it('does not look up a run while it waits for a manual job', async () => {
+  it('does not look up a run while it is waiting for a manual job', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     begin(world, 'blocked')
     await world.pass(day, 5 * minute)

@@ -88,7 +88,7 @@ async function isKnown(pipelineId: number): Promise<boolean> {
 }
 
 describe('a delivery', () => {
-  it('answers a delivery only after the transaction with its run was committed', async () => {
+  it('answers a delivery only after the transaction with its run has been committed', async () => {
     const open = holdCommits()
     let outcome: TakenIn | undefined
     const answered = takeIn.take(delivery(1)).then(said => (outcome = said))
@@ -109,13 +109,13 @@ describe('a delivery', () => {
     expect(committed).toEqual([['of 1'], ['of 2', 'of 3', 'of 4']])
   })
 
-  it('takes in at most twice as many deliveries together as a transaction should change runs', async () => {
+  it('takes in at most twice as many deliveries together as runs may change per transaction', async () => {
     const most = 2 * store.runsPerTransaction
     await takeAll(...Array.from({ length: most + 1 }, (_, at) => delivery(at + 1)))
     expect(committed.map(keys => keys.length)).toEqual([most, 1])
   })
 
-  it('treats a delivery as a duplicate, which changes nothing, if another with its key was accepted before or in the same transaction', async () => {
+  it('treats a delivery as a duplicate without effect if another one with its key was accepted before or in the same transaction', async () => {
     const again = delivery(1, { key: 'a', status: 'failed' })
     expect(await takeAll(delivery(1, { key: 'a' }), again)).toEqual(['accepted', 'duplicate'])
     expect(await takeAll(again)).toEqual(['duplicate'])
@@ -130,7 +130,7 @@ describe('a delivery', () => {
     expect(known?.run.pipeline?.record.facts.status).toBe('success')
   })
 
-  it('answers a delivery with nothing to export at once, even while the store does not respond', async () => {
+  it('answers a delivery with nothing to export immediately, even while the store does not respond', async () => {
     holdCommits()
     const push = {
       event: 'Push Hook',
@@ -149,7 +149,7 @@ describe('a delivery', () => {
     expect(takeIn.counters).toMatchObject({ processed: 2, unknownStatuses: 1 })
   })
 
-  it('answers and counts a delivery in the same way, and produces the same runs, whatever arrives together with it', async () => {
+  it('answers and counts a delivery in the same way, and produces the same runs, whichever other deliveries arrive with it', async () => {
     const some = fc.record({
       id: fc.integer({ min: 1, max: 3 }),
       key: fc.integer({ min: 1, max: 8 }),
@@ -179,7 +179,7 @@ describe('a delivery', () => {
 })
 
 describe('a bad delivery', () => {
-  it('accepts a delivery that cannot be decoded, keeps it redacted with its reason, and harms no other delivery', async () => {
+  it('accepts an undecodable delivery, keeps it redacted with the reason, and takes in the other deliveries normally', async () => {
     expect(await takeAll(delivery(1), undecodable('bad'), delivery(2))).toEqual(['accepted', 'accepted', 'accepted'])
     expect([await isKnown(1), await isKnown(2)]).toEqual([true, true])
     const [kept, ...others] = await store.quarantine.list(10)
@@ -192,7 +192,7 @@ describe('a bad delivery', () => {
   })
 
   it.each([new DataError('It does not fit.', 'Please report it.'), new TypeError('It does not fit.')])(
-    'quarantines a delivery that causes an error (%o) alone, with its reason, and takes in the deliveries beside it',
+    'quarantines only the delivery that causes an error (%o), with its reason, and takes in the deliveries next to it',
     async error => {
       failure = keys => (keys.includes('of 2') ? error : undefined)
       expect(await takeAll(delivery(1), delivery(2), delivery(3))).toEqual(['accepted', 'accepted', 'accepted'])
@@ -204,7 +204,7 @@ describe('a bad delivery', () => {
     },
   )
 
-  it('decodes a delivery once when it is put back from quarantine, and removes it from there if it succeeds', async () => {
+  it('decodes a delivery once when it is released from quarantine, and removes it from there on success', async () => {
     failure = keys => (keys.includes('of 2') ? new DataError('It does not fit.', 'Please report it.') : undefined)
     await takeAll(delivery(2))
     expect(await takeIn.retryQuarantined()).toBe(0)
@@ -213,14 +213,14 @@ describe('a bad delivery', () => {
     expect([await isKnown(2), await store.quarantine.count(), await takeIn.retryQuarantined()]).toEqual([true, 0, 0])
   })
 
-  it('quarantines a delivery again that causes an error again, and takes in others that were put back', async () => {
+  it('quarantines a released delivery again if it causes another error, and takes in the other released ones', async () => {
     const isWithout = ([key]: readonly (string | undefined)[]): boolean => key === undefined
     let refused = 0
     failure = keys => (isWithout(keys) ? undefined : new DataError('It does not fit.', 'Please report it.'))
     await takeAll(delivery(1))
     await takeAll(delivery(2))
     await store.quarantine.retry('all')
-    // Fails the first of the two stored deliveries. A stored delivery has no key.
+    // Fails the first of the two stored deliveries. Stored deliveries have no key.
     failure = keys => (isWithout(keys) && (refused += 1) === 1 ? new DataError('Still not.', 'Report it.') : undefined)
     await takeIn.retryQuarantined()
     expect([await isKnown(1), await isKnown(2)]).toEqual([false, true])
@@ -232,7 +232,7 @@ describe('a bad delivery', () => {
 })
 
 describe('a store', () => {
-  it('fails all deliveries of a group if the store cannot write, and quarantines, counts or remembers none of them', async () => {
+  it('fails all deliveries of a group if the store cannot write, and quarantines, counts or records none of them', async () => {
     failure = () => outage
     const three = [delivery(1), delivery(2), delivery(3)]
     expect(await takeAll(...three)).toEqual([outage, outage, outage])
@@ -242,7 +242,7 @@ describe('a store', () => {
     expect(await takeAll(...three)).toEqual(['accepted', 'accepted', 'accepted'])
   })
 
-  it('loses and repeats nothing if the store fails now and then and senders try again', async () => {
+  it('loses and repeats nothing if the store fails now and then and senders retry', async () => {
     let asked = 0
     failure = () => ((asked += 1) % 3 === 0 ? undefined : outage)
     let left = Array.from({ length: 40 }, (_, at) => delivery(at + 1))
@@ -255,12 +255,12 @@ describe('a store', () => {
     expect([(await store.runs.count()).runs, await store.quarantine.count()]).toEqual([40, 0])
   })
 
-  it('fails a bad delivery that the store cannot even keep, so that it is sent again', async () => {
+  it('fails a bad delivery that the store cannot even quarantine, so that it is sent again', async () => {
     failure = ([key]) => (key === undefined ? outage : new DataError('It does not fit.', 'Please report it.'))
     expect(await takeAll(delivery(1))).toEqual([outage])
   })
 
-  it('takes in nothing while the store is full, and does not treat a delivery that is sent again later as a duplicate', async () => {
+  it('takes in nothing while the store is full, and does not treat a delivery that is resent later as a duplicate', async () => {
     full = true
     expect(await takeAll(delivery(1), undecodable('bad'))).toEqual(['full', 'full'])
     expect([committed, await store.quarantine.count()]).toEqual([[], 0])
@@ -268,7 +268,7 @@ describe('a store', () => {
     expect(await takeAll(delivery(1))).toEqual(['accepted'])
   })
 
-  it('fails the deliveries of a store that does not respond within 5 s, and recognises stored ones when they are sent again', async () => {
+  it('fails deliveries if the store does not respond within 5 s, and deduplicates the stored ones when they are resent', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const open = holdCommits()
@@ -283,7 +283,7 @@ describe('a store', () => {
     }
     open()
     await takeIn.drain()
-    // The second delivery waited for its turn, and its transaction was not started.
+    // The second delivery was still queued, so its transaction was not started.
     expect(committed).toEqual([['of 1']])
     expect(await takeAll(delivery(1), delivery(2))).toEqual(['duplicate', 'accepted'])
   })

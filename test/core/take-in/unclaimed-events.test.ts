@@ -1,4 +1,4 @@
-// Tests events on both databases, both if a destination accepts log records and if none does.
+// Tests events on both databases, with and without a destination that accepts log records.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createSelection } from '../../../src/core/take-in/selection.ts'

@@ -1,4 +1,4 @@
-// Generates chunks with fast-check: every field is known or unknown, and times and numbers are as absurd as a payload can contain.
+// Generates chunks with fast-check: every field may be known or unknown, and times and numbers are as absurd as a payload can contain.
 import fc from 'fast-check'
 import { binaryText } from '../../support/binary-text.ts'
 import type { JobSnapshot, Chunk } from '../../../src/model/chunk.ts'
@@ -15,7 +15,7 @@ const time = fc.oneof(fc.constantFrom(0, -1, 0.2, Number.NaN, 2 ** 60), fc.integ
 const person = fc.record({ id: maybe(id), username: maybe(text) })
 
 const runner = fc.record({
-  /** The person is often the same, with other facts. */
+  /** Often one of two IDs, so that the same runner occurs with different facts. */
   id: fc.oneof(id, fc.constantFrom(1, 2)),
   description: maybe(text),
   tags: maybe(fc.array(text, { maxLength: 3 })),
@@ -48,7 +48,7 @@ const jobFields = {
   environment: maybe(fc.record({ name: text, action: maybe(text), deploymentTier: maybe(text) })),
   coverage: maybe(number),
   url: maybe(text),
-  // The time is rounded, because the bytes of the official serializers are corrected to the millisecond.
+  // The time is rounded, because the official serializers' bytes are corrected to the millisecond.
   createdAt: maybe(time.map(Math.round)),
   startedAt: maybe(time),
   finishedAt: maybe(time),

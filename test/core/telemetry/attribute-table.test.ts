@@ -1,11 +1,11 @@
-// Tests the cache of a table's attributes. It changes how attributes are written, but never what is written.
+// Tests a table's attribute cache. It may change how attributes are written, but never what is written.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AttributeTable, type RowValues } from '../../../src/core/telemetry/otlp/attribute.ts'
 import { BackWriter } from '../../../src/core/telemetry/otlp/back-writer.ts'
 import { runs } from '../../full.ts'
 
-/** Marks of recurring rows: two groups, one of two rows and one of three, and rows between them that do not recur. */
+/** Recurrence marks of rows: two groups, one of two rows and one of three, with rows between them that do not recur. */
 const marks = [undefined, true, true, undefined, 'runner', 'runner', 'runner', undefined] as const
 
 function tables(): { readonly remembering: AttributeTable; readonly forgetful: AttributeTable } {
@@ -20,7 +20,7 @@ function written(table: AttributeTable, values: RowValues, tag: number): string 
   return Buffer.from(writer.since(0)).toString('hex')
 }
 
-/** The values are few and similar, so that they recur in every combination. */
+/** There are few values, and they are similar, so that they recur in every combination. */
 const value = fc.constantFrom<RowValues[number]>(
   ...[undefined, '', '1', 1, true, 'true', 0, -0, Number.NaN, 2 ** 40, 0.5, 'a,b', 'é', 'x'.repeat(2_000)],
   ...[[], ['a', 'b'], ['a,b'], ['b', 'a'], ['1'], [1], ['x'.repeat(2_000)]],
@@ -40,7 +40,7 @@ describe('the cache of encoded attributes', () => {
     )
   })
 
-  it('limits the cache of attributes, and writes attributes beyond it correctly', () => {
+  it('limits the size of the attribute cache, and writes attributes beyond the limit correctly', () => {
     const { remembering, forgetful } = tables()
     for (const n of [...Array(2_000).keys(), ...Array(2_000).keys()]) {
       const values = ['a', n, n % 7, n, `runner ${n % 700}`, ['tag', `${n % 3}`], n % 11, 'z']

@@ -1,4 +1,4 @@
-// Tests of the attribute tables: types and presence for any reported values, and the operator's decisions about attributes.
+// Tests of the attribute tables: types and presence for any reported values, and the operator's attribute settings.
 import { createHash } from 'node:crypto'
 import { binaryText } from '../../support/binary-text.ts'
 import type { Attributes } from '@opentelemetry/api'
@@ -71,7 +71,7 @@ function expectTable(rows: readonly AnyRow[], attributes: Attributes, chunk: Chu
 }
 
 describe('attributes for any observations', () => {
-  it('every attribute is in its table with its type', () => {
+  it('exports only attributes that are in their table, with the declared type', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
         expectTable(resourceAttributes, plainAttributes(resourceAttributesOf(chunk, settings)), chunk)
@@ -81,7 +81,7 @@ describe('attributes for any observations', () => {
     )
   })
 
-  it('sets the attributes that the contract always promises if the project is known', () => {
+  it('always sets the attributes that the contract guarantees if the project is known', () => {
     const placed = anyChunk.map(chunk => ({ ...chunk, project: { ...chunk.project, webUrl: 'https://x.example/a' } }))
     const promised = (rows: readonly AnyRow[], namespace: string) =>
       rows
@@ -90,7 +90,7 @@ describe('attributes for any observations', () => {
     fc.assert(
       fc.property(placed, chunk => {
         const { namespace } = profileOf(chunk, settings)
-        // Numbers beyond 64 bits are the only values that cannot be kept.
+        // Numbers beyond 64 bits are the only values that cannot be represented.
         const sane = {
           ...chunk,
           pipeline: { ...chunk.pipeline, facts: { ...chunk.pipeline.facts, duration: 1, queuedDuration: 0 } },
@@ -105,7 +105,7 @@ describe('attributes for any observations', () => {
     )
   })
 
-  it('no attribute name occurs twice in one table', () => {
+  it('has no attribute name twice in one table', () => {
     for (const rows of [resourceAttributes, pipelineAttributes, jobAttributes]) {
       for (const conventions of ['contract', 'strict'] as const) {
         const keys = rowsIn<AnyRow>(rows, new Set([conventions, 'run'])).flatMap(row => row.keys)
@@ -116,7 +116,7 @@ describe('attributes for any observations', () => {
 })
 
 describe('the resource', () => {
-  it('takes the service name from the configuration, or else from the own attributes, or else from the project', () => {
+  it('takes the service name from its own setting, or else from the configured resource attributes, or else from the project', () => {
     const own = { 'service.name': 'theirs' }
     expect(resourceWith({ serviceName: 'ours', resourceAttributes: own })['service.name']).toBe('ours')
     expect(resourceWith({ serviceName: ' ', resourceAttributes: own })['service.name']).toBe('theirs')
@@ -125,7 +125,7 @@ describe('the resource', () => {
     expect(resourceWith({}, withProject({}))['service.name']).toBe('unknown_service')
   })
 
-  it('has the environment under both attribute names, whichever is configured', () => {
+  it('sets the environment under both attribute names, whichever one is configured', () => {
     for (const name of ['deployment.environment', 'deployment.environment.name']) {
       expect(resourceWith({ resourceAttributes: { [name]: 'staging' } })).toMatchObject({
         'deployment.environment': 'staging',
@@ -134,7 +134,7 @@ describe('the resource', () => {
     }
   })
 
-  it("has the operator's own attributes in addition to those of the contract", () => {
+  it("adds the operator's own attributes to those of the contract", () => {
     const resource = resourceWith({
       resourceAttributes: {
         'service.namespace': 'shop',
@@ -162,7 +162,7 @@ describe('the resource', () => {
     ['a/c', 'a'],
     ['c', undefined],
     [undefined, undefined],
-  ])('gives a project at %s the owner %s', (path, owner) => {
+  ])('sets the owner of the project at %s to %s', (path, owner) => {
     expect(resourceWith({}, withProject({ path }))['vcs.owner.name']).toBe(owner)
   })
 })
@@ -181,7 +181,7 @@ describe('an attribute that the operator excludes', () => {
     expect(keys).toContain('pipeline.commit.id')
   })
 
-  it('hashes an excluded attribute over its string form, so that equal values stay equal', () => {
+  it('hashes the string form of an excluded attribute, so that equal values stay equal', () => {
     const sha = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32)
     const [pipeline, compile] = all({ hash: ['**.username', '*.user.id', '*.tags', 'service.name'] })
     expect(pipeline).toMatchObject({
@@ -197,7 +197,7 @@ describe('an attribute that the operator excludes', () => {
 })
 
 describe('long values', () => {
-  it('cuts long values to 4096 code units unless configured otherwise', () => {
+  it('truncates long values to 4096 code units unless configured otherwise', () => {
     const facts = { ...success.pipeline.facts, commit: { message: 'm'.repeat(10_000) } }
     const chunk = { ...success, pipeline: { ...success.pipeline, facts } }
     expect(pipelineAttributesOf(chunk, settings)['pipeline.commit.message']).toHaveLength(4096)
@@ -205,7 +205,7 @@ describe('long values', () => {
     expect(pipelineAttributesOf(chunk, short)['pipeline.commit.message']).toHaveLength(10)
   })
 
-  it('cuts long values between code points within the limit, so that they are valid Unicode', () => {
+  it('truncates long values between code points, so that they remain valid Unicode', () => {
     fc.assert(
       fc.property(binaryText(), fc.nat({ max: 20 }), (text, limit) => {
         const short = cut(text, limit)

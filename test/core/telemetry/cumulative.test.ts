@@ -1,4 +1,5 @@
-// Tests of cumulative metrics and gauges: the owner of a series, the limit of series, and points that are equal because an attribute was dropped.
+// Tests of cumulative metrics and gauges: the owner of a series, the series limit, and data points that became equal because an attribute was
+// dropped.
 import { expect, it } from 'vitest'
 import { encodeResourceMetrics } from '../../../src/core/telemetry/encode.ts'
 import { activeData, projectResource, type ActiveTotals } from '../../../src/core/telemetry/metrics/cumulative.ts'
@@ -23,7 +24,7 @@ function active(...runs: [name: string, status: string, count: number][]): Activ
   return { ...owner, since: 1, runs: all, jobs: [] }
 }
 
-it('identifies a project by its owner and id, whatever name the operator configures', () => {
+it('identifies a project by owner and ID, whatever names the operator configures', () => {
   expect(resource()).toMatchObject({
     'service.name': 'Checkout',
     'service.namespace': 'shop/backend',
@@ -35,7 +36,7 @@ it('identifies a project by its owner and id, whatever name the operator configu
   })
 })
 
-it('joins the statuses of one state into one point', () => {
+it('merges the statuses of one state into one data point', () => {
   const settings = telemetrySettings({ profiles })
   const [{ points } = { points: [] }] = activeData(
     active(['a', 'pending', 2], ['a', 'created', 1], ['a', 'running', 4]),
@@ -48,7 +49,7 @@ it('joins the statuses of one state into one point', () => {
   ])
 })
 
-it('limits the series of active runs without forgetting a run', () => {
+it('limits the series of active runs without losing a run', () => {
   const settings = telemetrySettings({ profiles, maxSeries: 2 })
   const [{ points } = { points: [] }] = activeData(
     active(['a', 'running', 1], ['b', 'running', 2], ['c', 'running', 3]),
@@ -89,7 +90,7 @@ function valuesOf(metric: string, ...values: FoundPoint['value'][]): unknown[] {
   return found.flatMap(one => one.points.map(({ attributes, value }) => ({ ...attributes, value })))
 }
 
-it('adds up counts and histograms, and keeps the longest age, the shortest remaining time and the first value of other gauges', () => {
+it('adds up counts and histograms, and keeps the longest age, the shortest remaining time and otherwise the first gauge value', () => {
   expect(valuesOf('things', 3, 4)).toEqual([{ place: 'here', value: 7 }])
   expect(valuesOf('answer', 3, 4)).toEqual([{ place: 'here', value: 3 }])
   expect(valuesOf('age', { since: 4_000 }, { since: 2_000 })).toEqual([{ place: 'here', value: 8 }])
@@ -108,7 +109,7 @@ function textOf(instance: string, namesInstances: boolean): string {
   return Buffer.from(encodeResourceMetrics([metrics])).toString('latin1')
 }
 
-it('separates the gauges of groups with the same path if several platforms are configured, and otherwise keeps their resource', () => {
+it('distinguishes the gauges of groups with the same path if several platforms are configured, and otherwise leaves their resource unchanged', () => {
   const [one, two] = ['https://git.example.com', 'https://git.example.org']
   expect(textOf(one, true)).toContain('service.instance.id')
   expect(textOf(one, true)).not.toBe(textOf(two, true))

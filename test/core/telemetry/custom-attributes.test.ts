@@ -32,7 +32,7 @@ function settingsOf(rules: readonly AttributeSetter[], options: TelemetryOptions
   return telemetrySettings({ profiles, attributeRules: rules, ...options })
 }
 
-/** Returns the attribute `team` of each span, by the span's name, and of the resource. */
+/** Returns the `team` attribute of each span, by span name, and of the resource. */
 function teams(settings: TelemetrySettings, of = chunk!): Record<string, unknown> {
   const spans = readableSpans(of, settings)
   const own = spans.map(({ name, attributes }) => [name, attributes.team] as const)
@@ -60,13 +60,13 @@ describe('a rule', () => {
     expect(setOf({ projects: { include: ['team/**'] } })).toEqual([undefined, undefined])
     expect(setOf({ branches: ['default'] })).toEqual([undefined, undefined])
     expect(setOf({ sources: { exclude: ['schedule'] } })).toEqual([undefined, undefined])
-    // The events of a change are about a merge request.
+    // Change events are about a merge request.
     const change = eventChunk({ ...deployment, kind: 'change', name: 'platform.vcs.change' }, 5, 'generic')
     const ruled = settingsOf([rule({ team: 'payments' }, { branches: ['merge_request'] })])
     expect(decodeLogs(encodeLogs([change], ruled))[0]!.attributes.team).toBe('payments')
   })
 
-  it('sets the attributes of a rule for jobs only on the spans and records of these jobs', () => {
+  it('sets the attributes of a job rule only on the spans and records of the matching jobs', () => {
     const settings = settingsOf([
       rule({ team: 'payments' }),
       rule({ team: 'qa' }, { jobs: { include: ['{unit,lint}'] } }),
@@ -77,7 +77,7 @@ describe('a rule', () => {
     })
   })
 
-  it('matches a rule by project, class of refs and source, which must all match', () => {
+  it('matches a rule only if its project, ref class and source all match', () => {
     const { facts } = chunk!.pipeline
     expect([chunk!.project.path, facts.source, facts.ref]).toEqual(['shop/backend/checkout', 'push', 'main'])
     const matches = (conditions: Partial<AttributeSetter>): boolean =>
@@ -92,7 +92,7 @@ describe('a rule', () => {
 })
 
 describe('several rules', () => {
-  it('applies all matching rules, of which the last one wins, also over configured resource attributes', () => {
+  it('applies all matching rules; the last one wins, also over configured resource attributes', () => {
     const resourceAttributes = { team: 'nobody', region: 'eu' }
     const rules = [rule({ team: 'shop', tier: '2' }), rule({ team: 'payments' })]
     const [span] = readableSpans(chunk!, settingsOf(rules, { resourceAttributes }))
@@ -100,7 +100,7 @@ describe('several rules', () => {
     expect(span!.attributes).toMatchObject({ team: 'payments', tier: '2' })
   })
 
-  it('applies the attribute policy to the attributes of rules', () => {
+  it('applies the attribute policy to attributes that rules set', () => {
     const rules = [rule({ team: 'payments', tier: '1', note: 'abcdef' }, { metrics: true })]
     const settings = settingsOf(rules, { drop: ['tier'], valueLengthLimit: 3 })
     const [span] = readableSpans(chunk!, settings)
@@ -121,7 +121,7 @@ describe('a value from a label', () => {
     pipeline: { ...chunk!.pipeline, facts: { ...chunk!.pipeline.facts, labels } },
   })
 
-  it('takes a value from the rest of the label with this prefix, and without such a label from an earlier rule', () => {
+  it('takes a value from the remainder of the label with a given prefix, or from an earlier rule if there is no such label', () => {
     const settings = settingsOf(rules)
     const [span] = readableSpans(labelled(['kind::fix', 'team::payments']), settings)
     for (const attributes of [span!.attributes, span!.resource.attributes]) {
@@ -131,7 +131,7 @@ describe('a value from a label', () => {
       const { values, points } = settings.custom!(labelled(labels))
       expect([values, points]).toEqual([{ team: 'nobody' }, { team: 'nobody' }])
     }
-    // Each pipeline has its own value.
+    // Each pipeline has a value of its own.
     expect(settings.custom!(labelled(['team::search'])).points).toEqual({ team: 'search' })
   })
 
@@ -142,7 +142,7 @@ describe('a value from a label', () => {
   })
 })
 
-it('takes a value from a variable of the pipeline, if that is known', () => {
+it('takes a value from a pipeline variable if the variable is known', () => {
   const settings = settingsOf([rule({ team: { variable: 'TEAM' }, tier: { variable: 'toString' } })])
   const withVariables = (variables: Record<string, string> | undefined) => ({
     ...chunk!,
@@ -158,13 +158,13 @@ it('takes a value from a variable of the pipeline, if that is known', () => {
 describe('metrics', () => {
   const settings = settingsOf([rule({ team: 'payments' }, { metrics: true }), rule({ tier: '1' })])
 
-  it('sets the attributes of rules with `metrics` on every metric point, and no others', () => {
+  it('sets the attributes of rules with `metrics` on every data point, and no other attributes', () => {
     const points = decodeMetrics(encodeMetrics([chunk!], settings)).flatMap(metric => [...metric.points])
     expect(points.length).toBeGreaterThan(10)
     for (const { attributes } of points) expect([attributes.team, attributes.tier]).toEqual(['payments', undefined])
   })
 
-  it('keeps separate series in the totals for metrics with attributes of rules', () => {
+  it('keeps separate series in the totals for metrics with rule attributes', () => {
     const seriesOf = (given: TelemetrySettings): string[] =>
       measure(chunk!, given)!.increments.map(({ metric, attributes }) => `${metric} ${attributes}`)
     const [without, ruled] = [seriesOf(telemetrySettings({ profiles })), seriesOf(settings)]
@@ -211,7 +211,7 @@ describe('metrics', () => {
       })
     })
 
-    it('sets the attributes of rules on the inventory of a project, not on that of a group, and never over an attribute of the point', () => {
+    it("sets rule attributes on a project's inventory but not on a group's, and never overrides an attribute of the data point", () => {
       const points = [{ metric: 'cicd.worker.count', attributes: { tier: 'gold' }, value: 1 }]
       const found = { instance: key.instance, profile: 'generic', points }
       expect(set(gaugesData({ ...found, project: chunk!.project }, 9, ruled))).toEqual([
@@ -233,7 +233,7 @@ describe('metrics', () => {
   })
 })
 
-it('finds one literal value for a project and a class of refs, by rules that need nothing else', () => {
+it('finds a single literal value for a project and a ref class from rules that need nothing else', () => {
   const rules = [
     rule({ team: 'nobody' }),
     rule({ team: 'shop' }, { projects: { include: ['shop/**'] } }),

@@ -1,4 +1,4 @@
-// Tests of events around pipelines as log records: the name, the times, the resource, and the operator's decisions.
+// Tests of events around pipelines as log records: the name, the times, the resource, and the operator's attribute settings.
 import { describe, expect, it } from 'vitest'
 import { decodeLogs, type ReceivedLogRecord } from '../../support/otlp-decode.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../../../src/core/telemetry/encode.ts'
@@ -33,7 +33,7 @@ function sent(event: Partial<PlatformEvent>, options: TelemetryOptions = {}, pro
 }
 
 describe('an event', () => {
-  it('exports an event as a named log record without a span, and not in the other signals', () => {
+  it('exports an event as a named log record without a span, and not in any other signal', () => {
     expect(sent({})).toMatchObject({
       eventName: 'platform.deployment',
       time: at,
@@ -52,17 +52,17 @@ describe('an event', () => {
     expect(encodeMetrics([chunk], settings)).toHaveLength(0)
   })
 
-  it('gives an event the time of its receipt if the platform reports none', () => {
+  it('uses the time of receipt for an event if the platform reports no time', () => {
     expect(sent({ at: undefined }).time).toBe(receivedAt)
   })
 
-  it('names an event under the namespace of the profile with which it was received', () => {
+  it('names an event under the namespace of the profile that received it', () => {
     const { eventName, attributes } = sent({}, {}, 'gitlab')
     expect(eventName).toBe('gitlab.deployment')
     expect(attributes).toHaveProperty(['gitlab.deployment.status'], 'failed')
   })
 
-  it("has the event's name as an attribute, too, if configured", () => {
+  it("also exports the event's name as an attribute if configured", () => {
     expect(sent({}).attributes).not.toHaveProperty(['event.name'])
     expect(sent({}, { eventNameAttribute: true }, 'gitlab').attributes).toHaveProperty(
       ['event.name'],
@@ -70,7 +70,7 @@ describe('an event', () => {
     )
   })
 
-  it('names an event without a project after its group, or else after the instance, unless a name is configured', () => {
+  it('uses the group, or else the instance, as the service name of an event without a project, unless one is configured', () => {
     const of = (event: Partial<PlatformEvent>, options?: TelemetryOptions): unknown =>
       sent({ project: undefined, ...event }, options).resource.attributes['service.name']
     expect(of({ group: 'team' })).toBe('team')
@@ -79,7 +79,7 @@ describe('an event', () => {
     expect(sent({ project: undefined }).resource.attributes).not.toHaveProperty(['platform.vcs.repository.id'])
   })
 
-  it('drops and hashes the attributes of an event as the operator configured', () => {
+  it('drops and hashes the attributes of an event as configured by the operator', () => {
     const { attributes } = sent({}, { drop: ['deployment.*'], hash: ['user.name'] })
     expect(attributes).not.toHaveProperty(['deployment.id'])
     expect(attributes['user.name']).toMatch(/^[0-9a-f]{32}$/)

@@ -1,4 +1,4 @@
-// Tests of facts about a pipeline and its jobs that need no further requests: attributes by hand-computed examples, from the wire to the span.
+// Tests of facts about a pipeline and its jobs that need no further requests: hand-computed examples of attributes, from the payload to the span.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createPriceTable } from '../../../src/core/take-in/price-table.ts'
@@ -44,7 +44,7 @@ describe('a merge request pipeline', () => {
     [{ title: 'Draft: x', draft: false }, 'open'],
     [{ title: 'x', work_in_progress: true }, 'wip'],
     [{ title: 'Draft: x', state: 'merged' }, 'merged'],
-  ])('a merge request with %j has the state %s', (fields, state) => {
+  ])('gives a merge request with %j the state %s', (fields, state) => {
     const request = { ...body.merge_request, ...fields }
     expect(pipelineOf({ ...body, merge_request: request })['vcs.change.state']).toBe(state)
   })
@@ -64,20 +64,20 @@ describe('feedback time', () => {
       object_attributes: { ...body.object_attributes, ...fields },
     })['platform.cicd.pipeline.run.feedback_time']
 
-  it('measures feedback time from the commit to the finish in ms', () => {
+  it('measures feedback time from commit to finish in ms', () => {
     // The feedback time from 11:11:02+01:00 to 10:13:01 UTC.
     expect(reported('2025-03-11T11:11:02+01:00')).toBe(119_000)
     expect(reported('2025-03-11T10:13:01Z')).toBe(0)
   })
 
-  it('reports no feedback time if the commit is from the future or if no author waits', () => {
+  it('reports no feedback time if the commit is dated in the future or if no author is waiting', () => {
     expect(reported('2025-03-11T10:13:02Z')).toBeUndefined()
     expect(reported('2025-03-11T10:11:02Z', { source: 'schedule' })).toBeUndefined()
     expect(reported('2025-03-11T10:11:02Z', { status: 'running', finished_at: null })).toBeUndefined()
   })
 })
 
-describe('the metrics of jobs', () => {
+describe('job metrics', () => {
   const measured = (run: Run, chunkSize = 100, superseded?: true): ReceivedMetric[] => {
     const rateOf = createPriceTable([{ name: 'gpu', match: { tags: ['gpu'] }, perMinute: 0.5, factor: 2 }])
     const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 1 }
@@ -105,7 +105,7 @@ describe('the metrics of jobs', () => {
     listed(6, 'slow', 'canceled', 9, { runner: shared }),
   ]
 
-  it.each([100, 2])('measures the jobs of a pipeline correctly in chunks of %i', chunkSize => {
+  it.each([100, 2])('measures the jobs of a pipeline correctly if it is split into chunks of %i jobs', chunkSize => {
     const reported = measured(runOf({ ...body, builds }), chunkSize)
     const sums = new Map<string, number>()
     const names = ['worker.type', 'compute.rate', 'pipeline.task.run.result', 'compute.purpose']
@@ -131,7 +131,7 @@ describe('the metrics of jobs', () => {
     ])
   })
 
-  it('separates queues by the type and the tags of the runner', () => {
+  it('separates queues by runner type and tags', () => {
     const reported = pointsOf(measured(runOf({ ...body, builds })), 'platform.cicd.pipeline.task.run.queued_duration')
     expect(reported).toMatchObject([
       {
@@ -152,7 +152,7 @@ describe('the metrics of jobs', () => {
     expect(point!.attributes['platform.cicd.worker.tag_set']).toBe('*')
   })
 
-  it('counts the time of a canceled job as superseded if a newer pipeline of the ref existed', () => {
+  it("counts a canceled job's time as superseded if a newer pipeline of the same ref existed", () => {
     const reported = pointsOf(
       measured(runOf({ ...body, builds: builds.slice(5) }), 100, true),
       'platform.cicd.compute.time',
@@ -160,7 +160,7 @@ describe('the metrics of jobs', () => {
     expect(reported).toMatchObject([{ value: 9, attributes: { 'platform.cicd.compute.purpose': 'superseded' } }])
   })
 
-  it("includes the feedback time, and the project's name if the pipeline has none", () => {
+  it("exports the feedback time as a metric, and uses the project's name for a pipeline without a name", () => {
     const commit = { ...body.commit, timestamp: '2025-03-11T10:11:02Z' }
     const named = measured(runOf({ ...body, commit }))
     expect(pointsOf(named, 'platform.cicd.pipeline.feedback_time')).toMatchObject([

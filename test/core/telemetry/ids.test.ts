@@ -24,7 +24,7 @@ const bridge = { id: 2, kind: 'bridge' } as const
 const sampled = { traceFlags: 1 }
 const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00'
 
-describe('the vectors of scheme instance', () => {
+describe('the test vectors for scheme instance', () => {
   it.each([
     ['trace, root 123', traceIdOf(chunk('instance').trace, instance), '5fbe2c4b2ade95c4e545a4025a7fadc5'],
     ['pipeline 123', pipelineSpanId(chunk('instance')), 'b2562e297a82cf07'],
@@ -38,7 +38,7 @@ describe('the vectors of scheme instance', () => {
   })
 })
 
-describe('the vectors of scheme platform', () => {
+describe('the test vectors for scheme platform', () => {
   it.each([
     ['trace, root 123', traceIdOf(chunk('platform').trace, instance), '0000000000000000000000000000007b'],
     ['pipeline 123', pipelineSpanId(chunk('platform')), '136bcb60d0df151b'],
@@ -55,14 +55,14 @@ describe('the vectors of scheme platform', () => {
   })
 })
 
-describe('the parents of traces', () => {
-  it('a traceparent sets the trace and the parent, sampled or not', () => {
+describe('the parent of a trace', () => {
+  it('takes the trace and the parent from a traceparent, sampled or not', () => {
     const honoured = chunk('instance', 123, { traceparent })
     expect(traceIdOf(honoured.trace, instance)).toBe('4bf92f3577b34da6a3ce929d0e0e4736')
     expect(parentOfPipeline(honoured)).toMatchObject({ spanId: '00f067aa0ba902b7', isRemote: true, ...sampled })
   })
 
-  it('a bridge replaces a traceparent as the parent, but not its trace', () => {
+  it("prefers a bridge over a traceparent as the parent, but keeps the traceparent's trace", () => {
     const child = chunk('platform', 123, { traceparent, parent: { jobId: 2, kind: 'bridge' } })
     expect(parentOfPipeline(child)).toMatchObject({
       traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
@@ -71,7 +71,7 @@ describe('the parents of traces', () => {
   })
 
   it.each(['', '00-4bf92f35', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, `00-${'a'.repeat(32)}-${'0'.repeat(16)}-01`])(
-    'an invalid traceparent is ignored: %j',
+    'ignores an invalid traceparent: %j',
     invalid => {
       const context = chunk('instance', 123, { traceparent: invalid })
       expect(traceIdOf(context.trace, instance)).toBe('5fbe2c4b2ade95c4e545a4025a7fadc5')
@@ -84,7 +84,7 @@ describe('every id', () => {
   const id = fc.nat({ max: Number.MAX_SAFE_INTEGER })
   const salt = fc.option(fc.constantFrom('2', '3', '2.2'), { nil: undefined })
 
-  it('makes every id lower-case hex of the right length and never all zero', () => {
+  it('makes every ID lower-case hex of the right length, never all zero', () => {
     fc.assert(
       fc.property(traceContext, id, id, salt, (context, root, number, ofSpan) => {
         const trace = { ...context, rootPipelineId: root }
@@ -98,14 +98,14 @@ describe('every id', () => {
     )
   })
 
-  it('hashes an id again that would be all zero', () => {
+  it('rehashes an ID that would be all zero', () => {
     const digest = (bytes: number) => createHash('sha256').update(Buffer.alloc(bytes)).digest()
     const zero = chunk('platform', 0)
     expect(traceIdOf(zero.trace, instance)).toBe(digest(16).toString('hex', 0, 16))
     expect(jobSpanId(zero, { id: 0, kind: 'bridge' })).toBe(digest(8).toString('hex', 0, 8))
   })
 
-  it('makes distinct ids for distinct pipelines, jobs, attempts and salts', () => {
+  it('derives distinct IDs for distinct pipelines, jobs, attempts and salts', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('instance' as const, 'platform' as const),

@@ -1,5 +1,5 @@
-// A metrics request has one point of each series and time, however many pipelines ended at that time. Its sums are the same as those of a request for
-// each pipeline.
+// A metrics request has one data point per series and timestamp, however many pipelines ended at that time. Its sums equal those of one request per
+// pipeline.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyChunk } from './arbitraries.ts'
@@ -14,7 +14,7 @@ const settings = telemetrySettings({ profiles, jobMetrics: 'all' })
 const ended = Date.UTC(2026, 2, 2, 9)
 const trace: Chunk['trace'] = { scheme: 'instance', profile: 'generic', rootPipelineId: 1 }
 
-/** Chunks of few projects and refs that end within a millisecond or two. */
+/** Chunks from few projects and refs that end within a millisecond or two. */
 const alike = fc
   .tuple(
     anyChunk,
@@ -32,7 +32,7 @@ const alike = fc
 const seriesOf = ({ name, resource }: ReceivedMetric, attributes: object): string =>
   JSON.stringify([name, resource.attributes, attributes])
 
-/** Returns the sum of all points of each series. */
+/** Returns the sum over all data points of each series. */
 function sums(requests: readonly (readonly ReceivedMetric[])[]): Map<string, unknown> {
   const found = new Map<string, { value: number; counts: number[]; exemplars: string[]; range: number[] }>()
   for (const metric of requests.flat()) {
@@ -56,7 +56,7 @@ function sums(requests: readonly (readonly ReceivedMetric[])[]): Map<string, unk
 }
 
 describe('delta metrics of several pipelines in one request', () => {
-  it('has one point of each series and time, with the same sums, buckets and exemplars', () => {
+  it('has one data point per series and timestamp, with the same sums, buckets and exemplars', () => {
     fc.assert(
       fc.property(fc.array(alike, { minLength: 1, maxLength: 6 }), chunks => {
         const cap = createSeriesCap(10)

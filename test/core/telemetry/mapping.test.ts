@@ -1,4 +1,4 @@
-// Tests how statuses, failure reasons and merge request states are mapped to the values of the semantic conventions, by the contract's tables.
+// Tests how statuses, failure reasons and merge request states are mapped to semantic convention values, according to the contract's tables.
 import { describe, expect, it } from 'vitest'
 import {
   changeStateOf,
@@ -35,7 +35,7 @@ describe('a status', () => {
   })
 })
 
-describe('who started a pipeline', () => {
+describe('the user who triggered a pipeline', () => {
   it.each([
     ['ada', 'human'],
     ['project_42_bot', 'bot'],
@@ -67,7 +67,7 @@ describe('a failure reason', () => {
     ['a_reason_of_tomorrow', 'failure', 'unknown', undefined],
     ['', 'failure', 'unknown', undefined],
   ])(
-    'treats the failure reason %j as a %s of the domain %s and the component %s',
+    'maps the failure reason %j to the result %s, the domain %s and the component %s',
     (reason, result, domain, component) => {
       const meaning = meaningOf(reason)
       expect([meaning.result, meaning.domain, meaning.component]).toEqual([result, domain, component])
@@ -83,13 +83,13 @@ describe('a failed pipeline', () => {
     [['', 'job_execution_timeout'], 'failure', undefined, '_OTHER'],
     [['', 'script_failure'], 'failure', 'script_failure', 'script_failure'],
     [[], 'failure', undefined, '_OTHER'],
-  ])('a pipeline whose jobs failed for %j has the result %s', (failures, result, reason, errorType) => {
+  ])('gives a pipeline whose jobs failed for the reasons %j the result %s', (failures, result, reason, errorType) => {
     const outcome = outcomeOfPipeline('failed', failures)
     expect(outcome).toEqual(reason === undefined ? { result } : { result, reason })
     expect(errorTypeOf(outcome)).toBe(errorType)
   })
 
-  it('has neither reason nor error type for a pipeline that was finally canceled', () => {
+  it('sets neither reason nor error type for a pipeline that was eventually canceled', () => {
     const outcome = outcomeOfPipeline('canceled', ['script_failure'])
     expect(outcome).toEqual({ result: 'cancellation' })
     expect(errorTypeOf(outcome)).toBeUndefined()
@@ -97,7 +97,7 @@ describe('a failed pipeline', () => {
 })
 
 describe('a failed job', () => {
-  it('uses the reason of a failed job as its error type, and _OTHER without a reason', () => {
+  it("uses a failed job's reason as its error type, and _OTHER if there is no reason", () => {
     expect(errorTypeOf(outcomeOfJob({ status: 'failed', failureReason: 'api_failure' }))).toBe('api_failure')
     expect(errorTypeOf(outcomeOfJob({ status: 'failed' }))).toBe('_OTHER')
   })

@@ -47,7 +47,7 @@ function names(all: readonly ReceivedMetric['points'][number][]): unknown[] {
   return all.map(({ attributes }) => attributes['cicd.pipeline.task.name'])
 }
 
-describe('the duration of jobs', () => {
+describe('job durations', () => {
   it.each([
     ['unit tests 2/3', 'unit tests'],
     ['build: [linux, 3.12]', 'build'],
@@ -58,7 +58,7 @@ describe('the duration of jobs', () => {
     expect(groupNameOf(name)).toBe(group)
   })
 
-  it('counts parallel jobs with equal results in one series', () => {
+  it('counts parallel jobs with the same result in one series', () => {
     const chunks = pipeline({ names: ['unit tests 1/2', 'unit tests 2/2', 'build: [linux, 3.12]'] })
     expect(points(chunks, byJob)).toMatchObject([
       {
@@ -74,7 +74,7 @@ describe('the duration of jobs', () => {
     ])
   })
 
-  it('measures the duration of jobs on the default branch, on all refs, or not at all, as configured', () => {
+  it('measures job durations on the default branch, on all refs, or not at all, as configured', () => {
     const onDefault = pipeline({ names: ['lint'] })
     const onOther = pipeline({ names: ['lint'], defaultBranch: 'trunk' })
     const measured = (options: TelemetryOptions): number[] =>
@@ -84,7 +84,7 @@ describe('the duration of jobs', () => {
     expect(measured({ jobMetrics: 'off' })).toEqual([0, 0])
   })
 
-  it('keeps at most 200 job names of a project with delta temporality: further jobs share one point', () => {
+  it('keeps at most 200 job names per project with delta temporality: further jobs share one data point', () => {
     const settings = telemetrySettings({ profiles })
     const cap = createSeriesCap(2_000)
     const all = Array.from({ length: 250 }, (_, index) => `job ${index}x`)
@@ -108,11 +108,11 @@ describe('the result of the newest pipeline', () => {
     ).toEqual({ success: 1, failure: 0, error: 0, timeout: 0, cancellation: 0, skip: 0 })
   })
 
-  it('does not change the newest result after a child pipeline', () => {
+  it('keeps the newest result when a child pipeline ends', () => {
     expect(points(pipeline({ names: ['lint'], facts: { source: 'parent_pipeline' } }), newest)).toEqual([])
   })
 
-  it('does not change the newest result after an older pipeline that ends later', () => {
+  it('keeps the newest result when an older pipeline ends later', () => {
     const settings = telemetrySettings({ profiles })
     const resultOf = (pipelineId: number, status: 'success' | 'failed', finishedAt: number): Amount => {
       const [chunk] = pipeline({ names: ['lint'], status, finishedAt })

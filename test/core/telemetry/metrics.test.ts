@@ -1,4 +1,5 @@
-// Tests of snapshots as metrics, and of properties that hold for any reported values. Complete stories are in the golden files (`requests.test.ts`).
+// Tests of snapshots as metrics, and of properties that hold for any reported values. Complete stories are covered by the golden files
+// (`requests.test.ts`).
 import fc from 'fast-check'
 import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
@@ -34,7 +35,7 @@ function points(metrics: readonly ReceivedMetric[], name: string) {
 }
 
 describe('a pipeline with delta temporality', () => {
-  it('measures the jobs of all chunks of a pipeline, each once', () => {
+  it('measures the jobs in all chunks of a pipeline, each once', () => {
     const jobs = Array.from({ length: 5 }, (_, index) =>
       job(index + 1, index < 3 ? 'build' : 'test', 'success', { started: 1, finished: 11 + index }),
     )
@@ -50,7 +51,7 @@ describe('a pipeline with delta temporality', () => {
     ])
   })
 
-  it('joins points that are equal after an attribute was dropped', () => {
+  it('merges data points that became equal because an attribute was dropped', () => {
     const reported = received(stories.success!, { drop: ['job.stage'] })
     expect(points(reported, 'job.duration_seconds')).toMatchObject([{ count: 5 }])
   })
@@ -64,7 +65,7 @@ describe('a pipeline with delta temporality', () => {
     ])
   })
 
-  it('counts in the overflow series if the metric has its maximum number of series', () => {
+  it('uses the overflow series once the metric has reached its maximum number of series', () => {
     const cap = createSeriesCap(2)
     const reported = (story: string) => decodeMetrics(encodeMetrics(stories[story]!.slice(0, 1), settings, cap))
     const attributesOf = (metrics: ReceivedMetric[]) => points(metrics, 'pipeline.status_total')[0]!.attributes
@@ -89,13 +90,13 @@ describe('refs in metrics', () => {
     ['success', ['release/*', 'v*'], '*'],
     ['linked', ['release/*', 'v*'], 'v2.4.0'],
     ['merge-request', ['**'], 'refs/merge-requests/*'],
-  ])('the ref of the story %s under %j is %s', (story, metricRefs, ref) => {
+  ])('exports the ref of the story %s under %j as %s', (story, metricRefs, ref) => {
     expect(refOf(story, { metricRefs })).toBe(ref)
   })
 })
 
-describe('metrics of any observations', () => {
-  it("no series occurs twice, no point has a run's id, and every metric is in the table", () => {
+describe('metrics for any observations', () => {
+  it('has no series twice, no run ID in a data point, and only metrics from the table', () => {
     const known = new Map(attemptMetrics.map(row => [row.name.replace(/^platform\./, ''), row]))
     fc.assert(
       fc.property(anyChunk, chunk => {
@@ -127,7 +128,7 @@ function without(value: unknown, name: string): unknown {
 }
 
 describe('exemplars', () => {
-  it('links a total by its exemplar to the latest pipeline, in any order of adding up', () => {
+  it('links a total to the latest pipeline through its exemplar, in whatever order the total is added up', () => {
     const amounts = ['success', 'linked'].map(story => {
       const { increments } = measure(stories[story]![0]!, settings)!
       return increments.find(({ metric }) => metric === 'pipeline.status_total')!.amount
@@ -151,8 +152,8 @@ describe('exemplars', () => {
   })
 })
 
-describe('the bytes of metrics', () => {
-  it('writes the same metric bytes as the official serializer, delta and cumulative', () => {
+describe('encoded metrics', () => {
+  it('encodes metrics with the same bytes as the official serializer, delta and cumulative', () => {
     fc.assert(
       fc.property(anyChunk, fc.constantFrom('generic', 'gitlab'), (chunk, profile) => {
         const measured = measure(chunk, settings)

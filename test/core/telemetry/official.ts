@@ -1,5 +1,5 @@
-// Runs the official serializers, and corrects the values in their bytes that they cannot write: whole doubles, which they write as integers, and Unix
-// nanoseconds, which no JavaScript number can represent. Tests compare our own messages with these bytes.
+// Runs the official serializers, and corrects the values that they cannot encode: whole doubles, which they encode as integers, and Unix nanoseconds,
+// which no JavaScript number can represent. Tests compare our own messages with the resulting bytes.
 import type { Attributes } from '@opentelemetry/api'
 
 /** In protobuf, the name is followed by field 2 with 9 bytes, which contain field 4 (a double) of AnyValue. */
@@ -11,7 +11,7 @@ const nanos = ['job.created_at', '.cicd.pipeline.task.run.created_at', '.cicd.pi
 )
 
 /**
- * Serializes with the official serializers. A whole double is passed as the next larger double, which is not a whole number, and its last bit is
+ * Serializes with the official serializers. A whole double is replaced by the next larger double, which is not whole, and its last bit is then
  * cleared in the bytes.
  */
 export function officially<T extends { readonly attributes: Attributes }>(
@@ -29,14 +29,14 @@ export function officially<T extends { readonly attributes: Attributes }>(
   for (const mark of nanos) {
     for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at)) {
       at += mark.length
-      // The bytes are the length, and field 3 (an int64) of AnyValue.
+      // The bytes are the length, followed by field 3 (an int64) of AnyValue.
       if (bytes[at + 1] === 0x18) putExact(bytes.subarray(at + 2, at + 1 + bytes[at]!))
     }
   }
   return bytes
 }
 
-/** Rounds a varint to the nearest multiple of a millisecond, in the same number of bytes. */
+/** Rounds a varint to the nearest whole millisecond, without changing its number of bytes. */
 function putExact(varint: Buffer): void {
   let value = varint.reduceRight((sum, byte) => (sum << 7n) | BigInt(byte & 0x7f), 0n)
   value = ((value + 500_000n) / 1_000_000n) * 1_000_000n
@@ -54,13 +54,13 @@ function withNeighbours(attributes: Attributes): Attributes {
   return Object.fromEntries(moved) as Attributes
 }
 
-/** Returns the whole double of which the value is the neighbour. Every other value is returned unchanged. */
+/** Returns the whole double just below the value, if there is one. Returns every other value unchanged. */
 function settled(value: number): number {
   const below = Number.isFinite(value) && !Number.isInteger(value) ? neighbour(value, -1n) : value
   return Number.isInteger(below) ? below : value
 }
 
-/** Returns the double that is this many steps further from zero. */
+/** Returns the double that is this many steps farther from zero. */
 function neighbour(value: number, steps: bigint): number {
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, value)

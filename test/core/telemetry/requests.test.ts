@@ -1,5 +1,5 @@
-// Tests of the requests of all signals: golden files of complete stories, stored requests that are read back, and values that the official
-// serializers cannot write.
+// Tests of the requests for all signals: golden files of complete stories, stored requests that are read back, and values that the official
+// serializers cannot encode.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyChunk } from './arbitraries.ts'
@@ -27,7 +27,7 @@ import type { Chunk } from '../../../src/model/chunk.ts'
 const settings = telemetrySettings({ profiles })
 const all = telemetrySettings({ profiles, jobMetrics: 'all' })
 
-/** Formats JSON for people, without this package's version: every `{ key, value }` and every short array is on one line. */
+/** Formats JSON for human readers, with every `{ key, value }` and every short array on one line, and without Pipespan's version. */
 function readable(json: string): string {
   return `${written(JSON.parse(json), '').replaceAll(`"version": "${version}"`, '"version": "VERSION"')}\n`
 }
@@ -61,12 +61,12 @@ describe.each([
     encoded: (chunks: readonly Chunk[]) => encodeMetrics(chunks, all),
     again: (bytes: Uint8Array) => encode(metricsRequest, metricsRequest.contentOf(bytes)),
   },
-])('a request of $signal', ({ signal, asJson, encoded, again }) => {
+])('a $signal request', ({ signal, asJson, encoded, again }) => {
   it.each(Object.entries(stories))('matches the golden file of the story %s', async (name, chunks) => {
     await expect(readable(asJson(chunks))).toMatchFileSnapshot(`../../golden/${signal}/${name}.json`)
   })
 
-  it('reads back requests as they were written, alone or one after the other, and writes them again with the same bytes', () => {
+  it('reads requests back as they were written, alone or concatenated, and encodes them again to the same bytes', () => {
     let written = 0
     fc.assert(
       fc.property(fc.array(anyChunk, { maxLength: 3 }), chunks => {
@@ -80,7 +80,7 @@ describe.each([
     expect(written).toBeGreaterThan(0)
   })
 
-  it('writes the same request from a stored message', () => {
+  it('builds the same request from a stored message', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
         const plain = encoded([chunk])
@@ -95,7 +95,7 @@ describe.each([
   })
 })
 
-describe('a value that a JavaScript number cannot represent, or only as an integer', () => {
+describe('a value that a JavaScript number can represent only as an integer, or not at all', () => {
   const [success] = stories.success!
   /** Returns the value of the attribute in protobuf, and in the JSON of the same request. */
   function reported(changes: object, profile: string, tail: string): [unknown[], string] {
@@ -108,7 +108,7 @@ describe('a value that a JavaScript number cannot represent, or only as an integ
   }
   const profile = fc.constantFrom('generic', 'gitlab')
 
-  it('writes the creation time of a job exactly, for every millisecond and microsecond', () => {
+  it('encodes the creation time of a job exactly, for every millisecond and microsecond', () => {
     const millis = fc.integer({ min: 1, max: 9_223_372_036_853 }).map(at => [at, 0] as const)
     const micros = fc.tuple(fc.integer({ min: 1, max: 4_102_444_800_000 }), fc.integer({ min: 0, max: 999 }))
     fc.assert(
@@ -122,7 +122,7 @@ describe('a value that a JavaScript number cannot represent, or only as an integ
     )
   })
 
-  it('writes coverage as a double, whether it is whole or not', () => {
+  it('encodes coverage as a double, whether or not it is whole', () => {
     const coverage = fc.oneof(fc.integer({ min: -1000, max: 1000 }), fc.double({ min: 0, max: 100, noNaN: true }))
     fc.assert(
       fc.property(coverage, profile, (value, name) => {

@@ -1,4 +1,4 @@
-// Converts our messages to objects of the OpenTelemetry SDK, which the official serializers accept.
+// Converts our messages to OpenTelemetry SDK objects, which the official serializers accept.
 import { ValueType } from '@opentelemetry/api'
 import { millisToHrTime } from '@opentelemetry/core'
 import { resourceFromAttributes } from '@opentelemetry/resources'
@@ -17,7 +17,7 @@ import type { Resource } from '@opentelemetry/resources'
 import type { ResourceMetrics as SdkMetrics } from '@opentelemetry/sdk-metrics'
 import type { TelemetrySettings } from '../../../src/core/telemetry/settings.ts'
 
-/** All messages share this object, because the serializers group messages by it. */
+/** All messages share this object, because the serializers group messages by object identity. */
 const instrumentationScope = { ...scope, schemaUrl }
 
 /** Returns the spans of a chunk, which share one Resource object. */

@@ -1,4 +1,5 @@
-// Compares the copied names of the semantic conventions, and the values that the tables use, with the package.
+// Compares our copies of the semantic convention names, and the values that the attribute tables use, with the package
+// `@opentelemetry/semantic-conventions`.
 import * as incubating from '@opentelemetry/semantic-conventions/incubating'
 import { describe, expect, it } from 'vitest'
 import * as semconv from '../../../src/core/telemetry/mapping/semconv.ts'
@@ -6,15 +7,15 @@ import { changeStates, results, statusMeanings } from '../../../src/core/telemet
 import { refTypeOf, runAction } from '../../../src/core/telemetry/mapping/pipeline.ts'
 import { taskTypes } from '../../../src/core/telemetry/mapping/job.ts'
 
-describe('the copied names of the conventions', () => {
+describe('our copies of the semantic convention names', () => {
   const copied = Object.entries(semconv).filter(([name]) => name !== 'schemaUrl')
 
-  it.each(copied)('%s equals the name in the package', (name, value) => {
+  it.each(copied)('copies %s exactly as in the semantic conventions package', (name, value) => {
     expect((incubating as Record<string, unknown>)[name]).toBe(value)
   })
 })
 
-describe('the values of attributes', () => {
+describe('attribute values', () => {
   it.each([
     ['CICD_PIPELINE_ACTION_NAME', [runAction]],
     ['CICD_PIPELINE_RESULT', results],
@@ -27,7 +28,7 @@ describe('the values of attributes', () => {
     ['VCS_CHANGE_STATE', [...Object.values(changeStates), 'wip']],
     ['VCS_REF_BASE_TYPE', ['branch']],
     ['VCS_REF_HEAD_TYPE', [refTypeOf(true), refTypeOf(false)]],
-  ])('uses only values of %s that are in the package', (attribute, used) => {
+  ])('uses only values of %s that exist in the semantic conventions package', (attribute, used) => {
     const known = Object.entries(incubating).filter(([name]) => name.startsWith(`${attribute}_VALUE_`))
     expect(known.map(([, value]) => value)).toEqual(expect.arrayContaining([...used]))
   })

@@ -1,4 +1,4 @@
-// Tests of spans and log records for any observations: their properties, and that they have the same bytes as those of the official serializers.
+// Tests of spans and log records for any observations: their properties, and that they are encoded to the same bytes as by the official serializers.
 import fc from 'fast-check'
 import { ProtobufLogsSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
@@ -28,7 +28,7 @@ function officialOf(chunks: readonly Chunk[], chosen = settings): Uint8Array {
   return official(chunks.flatMap(chunk => readableSpans(chunk, chosen)))
 }
 
-/** Returns a request of these spans, with the resource and the scope of the story. */
+/** Returns a request with these spans, and the resource and scope of the story. */
 function requestOf(...spans: Span[]): Uint8Array {
   const traces = toTraces(success, settings)!
   const scopeSpans = [{ ...traces.scopeSpans[0]!, spans }]
@@ -46,13 +46,13 @@ function withPercentCoverage(job: JobSnapshot): JobSnapshot {
 
 describe('the trace encoder', () => {
   it.each(Object.entries(stories))(
-    'writes the bytes of the official serializer for the story "%s"',
+    'encodes the story "%s" to the same bytes as the official serializer',
     (_name, chunks) => {
       expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks))).toBe(true)
     },
   )
 
-  it('writes the bytes of the official serializer for jobs that differ in a few fields', () => {
+  it('encodes jobs that differ in a few fields to the same bytes as the official serializer', () => {
     const strict = telemetrySettings({
       profiles,
       drop: ['job.user.*', '*.allow_failure'],
@@ -75,7 +75,7 @@ describe('the trace encoder', () => {
     )
   })
 
-  it('writes the bytes of the official serializer for every value, instant and text', () => {
+  it('encodes every value, time and string to the same bytes as the official serializer', () => {
     const value = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 300 }),
       fc.boolean(),
@@ -99,7 +99,7 @@ describe('the trace encoder', () => {
     )
   })
 
-  it('writes a message that outgrows its buffer', () => {
+  it('encodes a message that outgrows its buffer', () => {
     const [first] = success.jobs
     const jobs = Array.from({ length: 1_000 }, (_, n) => ({ ...first!, id: n + 1, name: `job ${n}` }))
     const chunks = [{ ...success, jobs }]
@@ -108,7 +108,7 @@ describe('the trace encoder', () => {
     expect(Buffer.from(bytes).equals(officialOf(chunks))).toBe(true)
   })
 
-  it('discards a message that could not be written', () => {
+  it('discards a message that could not be encoded', () => {
     const broken = attributesFrom({ name: 'value' })
     broken[0]!.table.write = () => {
       throw new Error('broken')
@@ -117,7 +117,7 @@ describe('the trace encoder', () => {
     expect(Buffer.from(encodeTraces([success], settings)).equals(officialOf([success]))).toBe(true)
   })
 
-  it('returns separate bytes to each caller', () => {
+  it('returns an independent copy of the bytes to each caller', () => {
     const all = Object.values(stories)
     const first = all.map(chunks => encodeTraces(chunks, settings))
     for (const chunks of all) encodeTraces(chunks, settings)
@@ -125,7 +125,7 @@ describe('the trace encoder', () => {
   })
 })
 
-it('writes log records with the bytes of the official serializer', () => {
+it('encodes log records to the same bytes as the official serializer', () => {
   fc.assert(
     fc.property(fc.array(anyChunk, { maxLength: 3 }), given => {
       const chunks = given.map(chunk => ({ ...chunk, jobs: chunk.jobs.map(job => ({ ...job, coverage: 88.5 })) }))
@@ -137,8 +137,8 @@ it('writes log records with the bytes of the official serializer', () => {
   )
 })
 
-describe('spans and records of any observations', () => {
-  it('no span starts at the epoch or before it, and none ends before it starts', () => {
+describe('spans and records for any observations', () => {
+  it('never starts a span at or before the epoch, and never ends it before its start', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
         for (const { startTime, endTime } of readableSpans(chunk, settings)) {
@@ -149,7 +149,7 @@ describe('spans and records of any observations', () => {
     )
   })
 
-  it('every span has valid ids of its own, and a record in the same order, with its ids, attributes and a time', () => {
+  it('gives every span valid, unique IDs, and a log record with the same IDs and attributes in the same order', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
         const spans = readableSpans(chunk, settings)
@@ -170,7 +170,7 @@ describe('spans and records of any observations', () => {
   })
 })
 
-it('names the pipeline as in the semantic conventions if configured', () => {
+it("names the pipeline's span as in the semantic conventions if configured", () => {
   const conventions = telemetrySettings({ profiles, spanNames: 'conventions' })
   const namesOf = (story: string) => readableSpans(stories[story]![0]!, conventions).map(({ name }) => name)
   expect(namesOf('success').slice(0, 2)).toEqual(['RUN Build and deploy', 'job: compile'])

@@ -1,4 +1,4 @@
-// Realistic pipelines as observations, of which the model itself takes the snapshots. The golden files are made from them.
+// Realistic pipelines as observations; the model itself takes their snapshots. The golden files are generated from them.
 import { traceContextOf, type Ancestor, type FamilyOptions } from '../../../src/model/family.ts'
 import { observedRun, mergeRun, type Run } from '../../../src/model/run.ts'
 import { plan } from '../../../src/model/settle.ts'
@@ -13,7 +13,7 @@ import type {
 
 export const instance = 'https://git.example.com'
 
-/** Returns a time after the morning on which all stories begin, ms. */
+/** Returns the time this many minutes and seconds after the start of all stories, ms. */
 export function at(minutes: number, seconds = 0): number {
   return Date.UTC(2026, 2, 2, 9, 0, 0) + (minutes * 60 + seconds) * 1000
 }
@@ -38,7 +38,7 @@ function reported({ id, origin = 'webhook', facts, times = {}, jobs = [] }: Repo
   return { key: { instance, pipelineId: id }, origin: origin, project, pipeline: { facts, times }, jobs }
 }
 
-/** The times at which a job was created, started and finished. */
+/** When a job was created, started and finished. */
 type Times = readonly [createdAt?: number | undefined, startedAt?: number | undefined, finishedAt?: number | undefined]
 
 function job(id: number, stage: string, name: string, times: Times, facts: Partial<JobFacts> = {}): ObservedJob {
@@ -111,7 +111,7 @@ const main: PipelineFacts = {
   commit: { id: sha, message: 'Round totals to cents\n\nFixes the invoice of ticket 88.\n' },
 }
 
-/** A pipeline with five jobs in three stages, two of which run in parallel, with whole and fractional coverage, and with a deployment. */
+/** A pipeline with five jobs in three stages, two of which run in parallel, with whole and fractional coverage, and a deployment. */
 function success(): Chunk[] {
   const ran = (duration: number, queuedDuration: number, facts: Partial<JobFacts> = {}): Partial<JobFacts> => ({
     ...{ duration, queuedDuration, when: 'on_success', user: ada, runner },
@@ -159,12 +159,12 @@ const firstFailure: Reported = {
   ],
 }
 
-/** A pipeline that fails because of a timeout. One job failed twice, one job is allowed to fail, and one job waited for a runner that never came. */
+/** A pipeline that fails because of a timeout. One job fails twice, one job is allowed to fail, and one job waits for a runner that never comes. */
 function failure(): Chunk[] {
   return chunksAfter([[reported(firstFailure)]]).chunks
 }
 
-/** The same pipeline after a retry an hour later: the failed jobs have new ids, and the skipped job has its old id. */
+/** The same pipeline retried an hour later: the failed jobs have new IDs, and the skipped job keeps its ID. */
 function retry(): Chunk[] {
   const second = reported({
     id: 9002,
@@ -179,7 +179,7 @@ function retry(): Chunk[] {
   return chunksAfter([[reported(firstFailure)], [second]]).chunks
 }
 
-/** A canceled pipeline: one job was running, and one had not started. The jobs that waited for them never ran. */
+/** A canceled pipeline: one job was running and one had not started. The jobs that waited for them never ran. */
 function canceled(): Chunk[] {
   const facts = { ...main, iid: 313, status: 'canceled', detailedStatus: 'canceled', duration: undefined }
   const jobs = [
@@ -221,7 +221,7 @@ function family(): Chunk[] {
   return [...parent.chunks, ...child.chunks]
 }
 
-/** A merge request pipeline of a new branch, about which little else is known. */
+/** A merge request pipeline for a new branch, about which little else is known. */
 function mergeRequest(): Chunk[] {
   const facts: PipelineFacts = {
     status: 'success',
@@ -250,7 +250,7 @@ function mergeRequest(): Chunk[] {
   ]).chunks
 }
 
-/** A pipeline that waits for a manual job and is exported as it is. */
+/** A pipeline that is waiting for a manual job and is exported as it is. */
 function blocked(): Chunk[] {
   const facts: PipelineFacts = { ...main, iid: 317, status: 'manual', detailedStatus: 'blocked', duration: undefined }
   const jobs = [
@@ -275,7 +275,7 @@ function supplement(): Chunk[] {
   ]).chunks
 }
 
-/** A pipeline for a tag that was started with a traceparent. The pipeline of another project triggered it, of which only the number is known. */
+/** A pipeline for a tag that was started with a traceparent. It was triggered by a pipeline in another project, of which only the ID is known. */
 function linked(): Chunk[] {
   const facts: PipelineFacts = {
     ...main,
@@ -290,8 +290,8 @@ function linked(): Chunk[] {
 }
 
 /**
- * A pipeline of a future platform, with statuses that this version does not know and no report for days. Also a pipeline whose configuration failed
- * before any job was created.
+ * A pipeline on a future platform, with statuses that this version does not know, about which nothing was reported for days. Also a pipeline whose
+ * configuration failed before any job was created.
  */
 function unknown(): Chunk[] {
   const tomorrow = reported({

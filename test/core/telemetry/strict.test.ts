@@ -1,4 +1,4 @@
-// Tests what `PIPESPAN_CONVENTIONS=strict` changes, with one test for each row of the reference's table.
+// Tests what `PIPESPAN_CONVENTIONS=strict` changes, with one test per row of the reference's table.
 import { describe, expect, it } from 'vitest'
 import { decodeMetrics } from '../../support/otlp-decode.ts'
 import { encodeMetrics } from '../../../src/core/telemetry/encode.ts'
@@ -27,14 +27,14 @@ function withJob(changes: Partial<JobSnapshot>): Chunk {
   return { ...success!, jobs: [{ ...success!.jobs[0]!, ...changes }] }
 }
 
-/** Returns the attribute of the job's span, and checks that the job's log record has the same value. */
+/** Returns an attribute of the job's span, and checks that the job's log record has the same value. */
 function jobAttribute(chunk: Chunk, name: string, settings = strict): unknown {
   const span = readableSpans(chunk, settings)[1]!.attributes[name]
   expect(readableRecords(chunk, settings)[1]!.attributes[name]).toEqual(span)
   return span
 }
 
-/** The tests, by the name of the row in the reference's table. */
+/** The tests, by the name of their row in the reference's table. */
 const promises: Readonly<Record<(typeof strictChanges)[number]['name'], () => void>> = {
   'metric `cicd.pipeline.run.duration`': () => {
     const facts = { ...failure!.pipeline.facts, duration: 250, queuedDuration: 12 }
@@ -58,7 +58,7 @@ const promises: Readonly<Record<(typeof strictChanges)[number]['name'], () => vo
     })
     const totals = measure(chunk, strict)!.increments.filter(({ metric }) => metric === 'cicd.pipeline.run.duration')
     expect(totals.map(({ amount }) => amount)).toMatchObject([{ sum: 12 }, { sum: 250 }])
-    // The platform does not report how long a retry was queued.
+    // The platform does not report how long a retried pipeline was queued.
     const retried = pointsOf({ ...chunk, attempt: 2 }, 'cicd.pipeline.run.duration')
     expect(retried.map(({ attributes }) => attributes[state])).toEqual(['executing'])
   },
@@ -110,12 +110,12 @@ const promises: Readonly<Record<(typeof strictChanges)[number]['name'], () => vo
   },
 }
 
-describe('the conventions to the letter', () => {
+describe('strict conventions', () => {
   it.each(strictChanges.map(({ name }) => name))('differs from the contract in strict mode in: %s', name =>
     promises[name](),
   )
 
-  it('leaves everything else in strict mode as in the contract', () => {
+  it('otherwise exports the same in strict mode as the contract specifies', () => {
     const changed = /^(cicd\.pipeline\.task\.type|(platform|gitlab)\.cicd\.pipeline\.task\.stage|cicd\.worker\.state)$/
     const rest = (settings: typeof strict) =>
       Object.values(stories)
@@ -132,7 +132,7 @@ describe('the conventions to the letter', () => {
 it.each([
   ['contract', contract],
   ['strict', strict],
-])('has each metric of the totals once: %s', (_name, settings) => {
+])('exports each metric of the totals once: %s', (_name, settings) => {
   const measured = measure(success!, settings)!
   const series = measured.increments.map(increment => ({ ...increment, startedAt: 1 }))
   const [{ scopeMetrics }] = [toCumulative({ ...measured, series }, 10, settings)!]

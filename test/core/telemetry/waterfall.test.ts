@@ -1,4 +1,4 @@
-// Tests of the waterfall of a trace in a terminal: golden pictures of complete stories, and properties that hold at every width.
+// Tests of the terminal waterfall of a trace: golden drawings of complete stories, and properties that hold at every width.
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ function spansOf(name: string): WaterfallSpan[] {
   return stories[name]!.flatMap(chunk => shownSpans(chunk, settings))
 }
 
-describe('the waterfalls of whole stories', () => {
+describe('the waterfalls of complete stories', () => {
   for (const name of Object.keys(stories)) {
     it(`are as the golden file shows: ${name}`, async () => {
       await expect(`${waterfall(spansOf(name))}\n`).toMatchFileSnapshot(`../../golden/waterfalls/${name}.txt`)
@@ -35,7 +35,7 @@ describe('a waterfall', () => {
     )
   })
 
-  it('stays within its width if that is 60 or more', () => {
+  it('stays within its width if the width is 60 or more', () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(stories)), fc.integer({ min: 60, max: 200 }), (name, width) => {
         for (const line of waterfall(spansOf(name), { width }).split('\n')) {
@@ -52,7 +52,7 @@ describe('a waterfall', () => {
     expect(plain(coloured)).toBe(plain(waterfall(spansOf('family'))))
   })
 
-  it('writes no escape sequence of a name to the terminal', () => {
+  it('writes no escape sequence from a name to the terminal', () => {
     const spans = spansOf('success').map(span => ({ ...span, name: `${span.name}\u001b[31m\u0007\n` }))
     expect(waterfall(spans)).not.toMatch(/[\u001b\u0007]/)
   })

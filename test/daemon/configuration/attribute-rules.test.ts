@@ -1,4 +1,4 @@
-// Tests of the rules that set attributes: forbidden names, and the sources of values.
+// Tests of the rules that set attributes: reserved names, and the sources of values.
 import { describe, expect, it } from 'vitest'
 import { readFileSync } from 'node:fs'
 import { costsOf } from '../../../src/commands/config-check.ts'
@@ -6,7 +6,7 @@ import { faults, good } from './given.ts'
 import { wrongAttributeName } from '../../../src/daemon/configuration/attribute-rule-options.ts'
 import { projectLabels } from '../../../src/core/telemetry/metrics/families.ts'
 
-/** Returns the warnings about rules, without the name of the file. */
+/** Returns the warnings about attribute rules, without the file name. */
 function warnings(yaml: string, env = {}): string[] {
   return good({ PIPESPAN_WEBHOOK_TOKEN: 'x', ...env }, `attributes:\n  rules:\n${yaml}`).warnings.map(warning =>
     warning.replace(/^\S*:\d+:\d+: /, ''),
@@ -29,8 +29,8 @@ function exportedNames(): string[] {
   )
 }
 
-describe('the names of own attributes', () => {
-  it('refuses names that Pipespan exports itself, and labels of the metrics page', () => {
+describe('the names of custom attributes', () => {
+  it('rejects names that Pipespan itself exports, and labels of the metrics page', () => {
     const names = [...new Set([...exportedNames(), ...projectLabels, 'otel.scope.name', 'le', 'job'])]
     expect(names.length).toBeGreaterThan(150)
     expect(names.filter(name => wrongAttributeName(name) === undefined)).toEqual([])
@@ -38,7 +38,7 @@ describe('the names of own attributes', () => {
     expect(wrongAttributeName('cicd_pipeline_name')?.what).toContain('reserved')
   })
 
-  it('accepts any other name of letters, digits, dots and underscores', () => {
+  it('accepts any other name consisting of letters, digits, dots and underscores', () => {
     for (const name of ['team', 'tier', 'cost_center', 'acme.team', 'jobs', 'test_level', 'Team2']) {
       expect([name, wrongAttributeName(name)]).toEqual([name, undefined])
     }
@@ -48,7 +48,7 @@ describe('the names of own attributes', () => {
   })
 })
 
-it('refuses names of the configured vendor', () => {
+it('rejects names in the namespace of the configured vendor', () => {
   const yaml = 'attributes: { rules: [{ set: { gitlab.team: shop, gitlab_tier: 1 } }] }'
   expect(faults({}, yaml)).toEqual([])
   expect(faults({ PIPESPAN_PLATFORM_PROFILE: 'gitlab' }, yaml)).toEqual([
@@ -58,7 +58,7 @@ it('refuses names of the configured vendor', () => {
 })
 
 describe('the value of an attribute rule', () => {
-  it('accepts a literal value, or one from a label with a prefix or a variable with a name', () => {
+  it('accepts a literal value, a value from a label with a prefix, or one from a named variable', () => {
     const { config } = good(
       {},
       'attributes: { rules: [{ set: { team: { label: "team::" }, tier: 1, lane: { variable: LANE } } }] }',
@@ -86,7 +86,7 @@ describe('the value of an attribute rule', () => {
   })
 })
 
-it('accepts values from sixteen variables in total', () => {
+it('accepts values from up to sixteen variables in total', () => {
   const rules = (count: number): string =>
     Array.from({ length: count }, (_, n) => `    - { set: { team: { variable: TEAM_${n} } } }`).join('\n')
   expect(faults({}, `attributes:\n  rules:\n${rules(16)}\n    - { set: { tier: { variable: TEAM_0 } } }`)).toEqual([])
@@ -95,7 +95,7 @@ it('accepts values from sixteen variables in total', () => {
   ])
 })
 
-it('reports the cost in requests if a value comes from a label', () => {
+it('reports the number of extra requests if a value comes from a label', () => {
   const rules = 'attributes: { rules: [{ set: { team: { label: "team::" } } }] }'
   expect(costsOf(good({}, 'attributes: { rules: [{ set: { team: shop } }] }').config)).not.toContainEqual(
     expect.stringContaining('Labels'),
@@ -109,7 +109,7 @@ it('reports the cost in requests if a value comes from a label', () => {
   )
 })
 
-describe('an attribute by which the pages group', () => {
+describe('an attribute that pages group by', () => {
   it('warns if no rule has a literal value for whole projects', () => {
     const env = { PIPESPAN_PAGES_GROUP_BY: 'team' }
     expect(warnings('    - { set: { team: shop } }', env)).toEqual([])

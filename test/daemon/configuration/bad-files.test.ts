@@ -1,4 +1,4 @@
-// One bad file for each rule, with its exact messages in the lines that start with `#! `.
+// One bad configuration file per rule, with its exact messages in the lines that start with `#! `.
 import { expect, it } from 'vitest'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describeFault } from '../../../src/daemon/configuration/config-fault.ts'
@@ -9,7 +9,7 @@ import { profiles } from '../../../src/daemon/profile.ts'
 const folder = 'test/daemon/configuration/bad'
 const files = readdirSync(folder).filter(name => name.endsWith('.yaml'))
 
-it.each(files)('%s is refused with its documented message', name => {
+it.each(files)('rejects %s with its documented message', name => {
   const file = `${folder}/${name}`
   const text = readFileSync(file, 'utf8')
   const expected = text.split('\n').flatMap(line => (line.startsWith('#! ') ? [line.slice(3)] : []))

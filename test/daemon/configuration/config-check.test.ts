@@ -10,19 +10,19 @@ async function check(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return { code, out, err }
 }
 
-it('the example file is valid without warnings', async () => {
+it('accepts the example file without warnings', async () => {
   const done = await check(['config/pipespan.example.yaml'])
   expect(done).toEqual({ code: 0, out: 'The configuration is valid.\n', err: '' })
 })
 
-describe('the examples', () => {
+describe('the example configurations', () => {
   const examples = readdirSync('config/examples')
 
-  it('has examples for the poller, the rotation and GitLab', () => {
+  it('has examples for the poller, token rotation and GitLab', () => {
     expect(examples).toEqual(expect.arrayContaining(['gitlab.yaml', 'poller.yaml', 'rotation.yaml']))
   })
 
-  it.each(examples)('%s is valid without warnings once its secrets exist', async name => {
+  it.each(examples)('accepts the example %s without warnings once its secrets exist', async name => {
     const secrets = folder()
     const text = readFileSync(path.join('config/examples', name), 'utf8')
     const named = [...text.matchAll(/^ *\w+_file: (\S+)$/gm)].map(([, file = '']) => file)
@@ -80,7 +80,7 @@ it('prints the effective settings and their origin, without secrets', async () =
   expect(out).not.toContain('hunter2')
 })
 
-it('prints the requests that each switch costs', async () => {
+it('prints how many requests each switch costs', async () => {
   const env = { PIPESPAN_JOB_SECTIONS: 'failed,slow', PIPESPAN_PLATFORM_URL: 'https://git.example.com' }
   const printed = async (more: Environment): Promise<string> => (await check([], { ...env, ...more })).out
   expect(await printed({ PIPESPAN_PLATFORM_TOKEN: 'a-token' })).toContain(
@@ -98,7 +98,7 @@ it('prints the requests that each switch costs', async () => {
   expect(await printed({})).toContain('nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN')
 })
 
-it('accepts paths of own spans, and prints their cost', async () => {
+it('accepts paths of spans that jobs record themselves, and prints their cost', async () => {
   const paths = 'a/b.otlp.json,c.otlp.jsonl'
   const url = { PIPESPAN_PLATFORM_URL: 'https://git.example.com', PIPESPAN_PLATFORM_TOKEN: 'a-token' }
   expect((await check([], { ...url, PIPESPAN_JOB_SPANS: paths })).out).toContain(
@@ -109,12 +109,12 @@ it('accepts paths of own spans, and prints their cost', async () => {
   }
 })
 
-it('requires keys for dotenv reports', async () => {
+it('requires the keys to export from dotenv reports', async () => {
   expect((await check([], { PIPESPAN_REPORTS: 'dotenv' })).err).toContain('no key is allowed to be exported')
   expect((await check([], { PIPESPAN_REPORTS: 'dotenv', PIPESPAN_DOTENV_KEYS: 'A,B_*' })).code).toBe(0)
 })
 
-it('accepts regular expressions with commas, but not one that matches the empty text', async () => {
+it('accepts regular expressions with commas, but none that matches the empty string', async () => {
   expect((await check([], { PIPESPAN_REDACT: 'a{2,3},[b,c]d' })).code).toBe(0)
   expect((await check([], { PIPESPAN_REDACT: 'x*' })).err).toContain('"x*" can match an empty text. Use')
   expect((await check([], { PIPESPAN_JOB_LOGS: 'none,all' })).err).toContain(

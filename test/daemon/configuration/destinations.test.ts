@@ -3,7 +3,7 @@ import { destinationsOf } from '../../../src/daemon/configuration/destinations.t
 import { faultOf, fileWith, good } from './given.ts'
 import type { Environment } from '../../../src/daemon/configuration/variables.ts'
 
-/** Returns `name signal url` for each target. */
+/** Returns `name signal url` for each export target. */
 function urls(env: Environment, yaml?: string): string[] {
   return destinationsOf(good(env, yaml).config).flatMap(({ name, targets }) =>
     Object.entries(targets).map(([signal, { url }]) => `${name} ${signal} ${url}`),
@@ -18,7 +18,7 @@ describe('endpoints according to the OpenTelemetry specification', () => {
     ['http://c:4318', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }],
     ['http://c:4318', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/' }],
     ['https://c/my/path', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c/my/path' }],
-  ])('appends the path of the signal to the general endpoint, %s', (base, env) => {
+  ])("appends the signal's path to the general endpoint: %s", (base, env) => {
     expect(urls(env)).toEqual(['traces', 'metrics', 'logs'].map(signal => `default ${signal} ${base}/v1/${signal}`))
   })
 
@@ -31,11 +31,11 @@ describe('endpoints according to the OpenTelemetry specification', () => {
     ])
   })
 
-  it('has a target only for enabled signals', () => {
+  it('creates targets for enabled signals only', () => {
     expect(urls({ SERVICE_OBSERVABILITY_EXPORT: 'logs' })).toEqual(['default logs http://localhost:4318/v1/logs'])
   })
 
-  it('has no target if exports are off, and warns about it', () => {
+  it('creates no target and warns if exports are off', () => {
     const env = { PIPESPAN_OBSERVABILITY_EXPORT: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }
     expect(urls(env)).toEqual([])
     expect(urls(env, listed)).toEqual([])
@@ -45,7 +45,7 @@ describe('endpoints according to the OpenTelemetry specification', () => {
   })
 })
 
-describe('endpoints that are probably wrong', () => {
+describe('suspicious endpoints', () => {
   const doubled = (to: string, meant: string): string =>
     `The paths of the signals are appended to it: traces go to ${to}. Write ${meant}.`
   const unchanged = (meant: string): string =>
@@ -74,11 +74,11 @@ describe('endpoints that are probably wrong', () => {
     [own, 'http://c:4318/v1/traces/v1/traces', unchanged('http://c:4318/v1/traces')],
     [own, 'http://c:4318/otlp/v1', unchanged('http://c:4318/otlp/v1/traces')],
     [own, 'http://c:4317/v1/traces', grpc(4317)],
-  ])('warns about an endpoint that is probably wrong: %s=%s', (variable, url, warning) => {
+  ])('warns about a suspicious endpoint: %s=%s', (variable, url, warning) => {
     expect(warningsOf({ [variable]: url })).toEqual([`${variable}: ${warning}`])
   })
 
-  it('names an endpoint that is probably wrong by its place in the file', () => {
+  it('reports where in the file a suspicious endpoint is set', () => {
     const yaml = 'destinations: [{ name: second, endpoint: "https://c/v1/logs", signals: [logs] }]'
     const warning = expect.stringMatching(/:1:\d+: destinations\[0\]\.endpoint: The paths of the signals/) as string
     expect(warningsOf({}, yaml)).toEqual([warning])
@@ -94,7 +94,7 @@ describe('endpoints that are probably wrong', () => {
     expect(warningsOf({ [variable]: url })).toEqual([])
   })
 
-  it('removes all slashes at the end of a general endpoint', () => {
+  it('removes all trailing slashes from a general endpoint', () => {
     expect(urls({ [general]: 'http://c/otlp//', SERVICE_OBSERVABILITY_EXPORT: 'logs' })).toEqual([
       'default logs http://c/otlp/v1/logs',
     ])
@@ -107,11 +107,11 @@ describe('several destinations', () => {
     'second logs https://two.example.com/otlp/v1/logs',
   ]
 
-  it('does not include the default destination if it has no endpoint', () => {
+  it('omits the default destination if it has no endpoint', () => {
     expect(urls({}, listed)).toEqual(second)
   })
 
-  it('lists further destinations after the default one if that has an endpoint', () => {
+  it('lists additional destinations after the default one if that one has an endpoint', () => {
     expect(urls({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }, listed)).toEqual([
       'default traces http://c/v1/traces',
       'default metrics http://c/v1/metrics',
@@ -120,16 +120,16 @@ describe('several destinations', () => {
     ])
   })
 
-  it('keeps the signals of the default destination that have an endpoint', () => {
+  it('keeps only those signals of the default destination that have an endpoint', () => {
     const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://m/api' }
     expect(urls(env, listed)).toEqual(['default metrics http://m/api', ...second])
   })
 
-  it('does not include a destination without an enabled signal', () => {
+  it('omits a destination without an enabled signal', () => {
     expect(urls({ SERVICE_OBSERVABILITY_EXPORT: 'metrics' }, listed)).toEqual([])
   })
 
-  it('never sends the token and the headers of the default destination to others', () => {
+  it("never sends the default destination's token and headers to other destinations", () => {
     const yaml = `${listed.replace(' }]', ', headers: { x-two: two }, token_file: ')}${fileWith('own', 'token')} }]`
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c',
@@ -155,7 +155,7 @@ describe('several destinations', () => {
   })
 })
 
-it("replaces the general settings by a signal's own settings, with headers as a whole", () => {
+it("lets a signal's own settings override the general ones, and replaces the headers as a whole", () => {
   const { config } = good({
     OTEL_EXPORTER_OTLP_TIMEOUT: '3000',
     OTEL_EXPORTER_OTLP_LOGS_TIMEOUT: '4000',

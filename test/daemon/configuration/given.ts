@@ -1,4 +1,4 @@
-// Configurations for tests: loaded from variables and the text of a YAML file.
+// Configurations for tests, loaded from environment variables and YAML text.
 import { expect } from 'vitest'
 import { writeFileSync } from 'node:fs'
 import { temporaryFolder } from '../../support/after-test.ts'
@@ -15,7 +15,7 @@ export function folder(): string {
   return made
 }
 
-/** Creates a file with this text and returns its path. */
+/** Creates a file with this content and returns its path. */
 export function fileWith(text: string, name = 'pipespan.yaml'): string {
   const file = path.join(folder(), name)
   writeFileSync(file, text)
@@ -33,13 +33,13 @@ export function good(env: Environment, yaml?: string): LoadedConfig<ProfileName>
   throw new Error(loaded.faults.map(describeFault).join('\n'))
 }
 
-/** Returns the faults as the operator reads them, without the name of the file. */
+/** Returns the faults as the operator sees them, without the file name. */
 export function faults(env: Environment, yaml?: string): string[] {
   const loaded = load(env, yaml)
   return loaded.ok ? [] : loaded.faults.map(fault => describeFault(fault).replace(/^\/\S*\/pipespan\.yaml:/, ''))
 }
 
-/** Matches a fault or a warning by its place and its remedy. The sentence between them may change. */
+/** Matches a fault or warning by its location and its remedy. The sentence between them may change. */
 export function faultOf(place: string, remedy: string): unknown {
   const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   return expect.stringMatching(new RegExp(`^${literal(place)}: .* ${literal(remedy)}$`, 's'))

@@ -17,7 +17,7 @@ function parsed(kind: Kind<unknown>, raw: unknown): unknown {
   return 'value' in result ? result.value : 'wrong'
 }
 
-describe('parsing a setting', () => {
+describe('setting values', () => {
   it.each<[string, Kind<unknown>, unknown, unknown]>([
     ['duration', duration, '250ms', 250],
     ['duration', duration, '1h30m', 5_400_000],
@@ -97,7 +97,7 @@ describe('headers', () => {
       : result.wrong.what
   }
 
-  it('percent-decodes headers in key=value pairs, and leaves them unchanged in a mapping', () => {
+  it('percent-decodes headers given as key=value pairs, and leaves headers in a mapping unchanged', () => {
     expect(revealed('Authorization=Basic%20YTpi,x-key=a=b')).toEqual({ authorization: 'Basic YTpi', 'x-key': 'a=b' })
     expect(revealed({ 'X-Key': '100%20' })).toEqual({ 'x-key': '100%20' })
   })
@@ -107,7 +107,7 @@ describe('headers', () => {
     ['x key=a', 'A header name is invalid in HTTP.'],
     ['content-length=5', 'The header content-length is set by Pipespan itself.'],
     ['x-key=%C3%BC', 'The header x-key contains a character outside ASCII.'],
-  ])('refuses headers that would be invalid in a request: %s', (raw, what) => {
+  ])('rejects headers that would be invalid in a request: %s', (raw, what) => {
     expect(revealed(raw)).toBe(what)
   })
 })

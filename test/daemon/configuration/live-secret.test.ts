@@ -29,8 +29,8 @@ function given(file: string): Given {
   return { live, news, value: () => live.current()?.reveal(), wait: ms => (now += ms) }
 }
 
-describe('a secret in a file', () => {
-  it('reads a secret again when its file has changed, with at most one check per second', () => {
+describe('a secret stored in a file', () => {
+  it('rereads a secret when its file has changed, checking at most once per second', () => {
     const file = path.join(folder(), 'token')
     writeFileSync(file, 'first\n')
     const { value, wait, news } = given(file)
@@ -42,7 +42,7 @@ describe('a secret in a file', () => {
     expect(news).toEqual([`The secret file ${quoted(file)} has changed and was read again.`])
   })
 
-  it('reads a secret again at once on request', () => {
+  it('rereads a secret immediately on request', () => {
     const file = path.join(folder(), 'token')
     writeFileSync(file, 'first')
     const { live, value } = given(file)
@@ -51,7 +51,7 @@ describe('a secret in a file', () => {
     expect(value()).toBe('second')
   })
 
-  it('reads a secret again when a symbolic link is replaced, as by Kubernetes', () => {
+  it('rereads a secret when a symbolic link is replaced, as Kubernetes does', () => {
     const mount = folder()
     for (const [version, token] of [
       ['..v1', 'first'],
@@ -105,7 +105,7 @@ describe('a secret in a file', () => {
     },
   )
 
-  it('requires that the file of a secret is readable at the start', () => {
+  it("requires a secret's file to be readable at start-up", () => {
     const missing = path.join(folder(), 'token')
     expect(LiveSecret.fromFile({ path: missing, kind: secret })).toEqual({
       wrong: {

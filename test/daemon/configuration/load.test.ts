@@ -10,7 +10,7 @@ import { profiles } from '../../../src/daemon/profile.ts'
 const noSecret: unknown = faultOf('webhook.token', 'Set webhook.signing_token or webhook.token.')
 
 describe('precedence', () => {
-  it('uses defaults without a file and variables', () => {
+  it('uses the defaults without a file or variables', () => {
     const { config, warnings } = good({})
     expect(config.listen).toEqual({ host: '127.0.0.1', port: 8080 })
     expect(config.settle).toBe(5000)
@@ -20,7 +20,7 @@ describe('precedence', () => {
     expect(warnings).toEqual([noSecret])
   })
 
-  it('prefers the file to the default and the variable to the file', () => {
+  it('prefers the file over the default, and the variable over the file', () => {
     const yaml = 'settle: 6s\nblocked_after: 2h\n'
     const { config, settings } = good({ PIPESPAN_SETTLE: '7s' }, yaml)
     expect([config.settle, config.blockedAfter, config.staleAfter]).toEqual([7000, 7_200_000, 604_800_000])
@@ -42,7 +42,7 @@ describe('precedence', () => {
     },
   )
 
-  it('finds an invalid value in the file even if a variable overrides it', () => {
+  it('reports an invalid value in the file even if a variable overrides it', () => {
     expect(faults({ PIPESPAN_SETTLE: '7s' }, 'settle: soon')).toEqual([
       '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
     ])
@@ -56,13 +56,13 @@ describe('precedence', () => {
   it.each([
     ['https_proxy', 'HTTPS_PROXY', 'http://lower:1'],
     ['HTTPS_PROXY', 'https_proxy', 'http://upper:1'],
-  ])('reads %s, and prefers the lower-case spelling', (set, other, url) => {
+  ])('reads %s and prefers the lower-case spelling', (set, other, url) => {
     const { config } = good({ [set]: url, [other]: '' })
     expect(config.httpsProxy?.reveal()).toBe(url)
     expect(good({ HTTP_PROXY: 'upper:1', http_proxy: 'lower:1' }).config.httpProxy?.reveal()).toBe('http://lower:1')
   })
 
-  it('keeps texts as written that YAML would read as numbers or booleans', () => {
+  it('keeps strings as written that YAML would parse as numbers or booleans', () => {
     const { config } = good({}, 'webhook: { token: [0123, 1e5, yes] }\nresource: { attributes: { zip: 01234 } }')
     expect(config.webhook.token.current()?.map(token => token.reveal())).toEqual(['0123', '1e5', 'yes'])
     expect(config.resource.attributes).toEqual({ zip: '01234' })
@@ -70,7 +70,7 @@ describe('precedence', () => {
 })
 
 describe('faults', () => {
-  it('reports all faults together, from the file and from the environment', () => {
+  it('reports all faults in the file and in the environment together', () => {
     const yaml = 'settle: soon\nlog: { level: loud }\nwebhok: {}\n'
     expect(faults({ PIPESPAN_LISTEN: 'nowhere', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, yaml)).toEqual([
       '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
@@ -124,7 +124,7 @@ describe('faults', () => {
     ])
   })
 
-  it('reports a client certificate without its key as a fault, also across two levels of the configuration', () => {
+  it('reports a client certificate without a key as a fault, even across two levels of the configuration', () => {
     const key = 'test/fixtures/tls/first.key.pem'
     const certificate = 'test/fixtures/tls/first.cert.pem'
     const both = { OTEL_EXPORTER_OTLP_CLIENT_KEY: key, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: certificate }
@@ -137,25 +137,25 @@ describe('faults', () => {
 })
 
 describe('secrets', () => {
-  it('reads secrets from a file without the line break at its end', () => {
+  it('reads secrets from a file without the trailing line break', () => {
     const file = fileWith('abc,def\r\n', 'token')
     const { config } = good({ PIPESPAN_WEBHOOK_TOKEN_FILE: file })
     expect(config.webhook.token.current()?.map(token => token.reveal())).toEqual(['abc', 'def'])
   })
 
-  it('reports a fault if a secret is given both as a value and as a file', () => {
+  it('reports a secret that is set both as a value and as a file as a fault', () => {
     expect(faults({ SERVICE_OBSERVABILITY_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN_FILE: '/x' })).toEqual([
       faultOf('SERVICE_OBSERVABILITY_TOKEN', 'Keep one of the two.'),
     ])
   })
 
-  it('prefers a secret in a variable to a file that the YAML names, and does not read that file', () => {
+  it('prefers a secret in a variable over a secret file named in the YAML, and does not read that file', () => {
     const { config } = good({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, 'webhook: { token_file: /no/such/file }')
     expect(config.webhook.token.current()?.[0]?.equals('abc')).toBe(true)
   })
 
   it.each(['hunter2\n', 'hun\tter2', 'hunter2\u0000', 'hunter2\u007f', 'hunter2\u0085'])(
-    'refuses a secret with a control character (%j)',
+    'rejects a secret with a control character (%j)',
     token => {
       expect(faults({ SERVICE_OBSERVABILITY_TOKEN: token })).toEqual([
         faultOf('SERVICE_OBSERVABILITY_TOKEN', 'Copy it again, as one line of printable ASCII.'),
@@ -164,7 +164,7 @@ describe('secrets', () => {
     },
   )
 
-  it('never prints secrets with the configuration', () => {
+  it('never prints secrets along with the configuration', () => {
     const file = fileWith('hunter2', 'secret')
     const loaded = good({
       PIPESPAN_WEBHOOK_TOKEN: 'hunter2',
@@ -219,7 +219,7 @@ describe('variables', () => {
     expect(good({ PIPESPAN_SETLE: ' ', OTEL_EXPORTER_OTLP_HEADER: ' ', ...others }).warnings).toEqual([noSecret])
   })
 
-  it('reports variables that the SDK for self-telemetry ignores if that telemetry is on', () => {
+  it('warns about variables that the self-telemetry SDK ignores, if self-telemetry is on', () => {
     const ofOthers = { OTEL_EXPORTER_OTLP_INSECURE: 'true', OTEL_METRICS_EXPORTER: 'otlp' }
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_TRACES_EXPORTER: 'none', ...ofOthers }
     expect(good(env).warnings).toEqual([])
@@ -228,7 +228,7 @@ describe('variables', () => {
     ])
   })
 
-  it('names both variables if one exceeds the other setting', () => {
+  it('warns if one setting must not exceed another but does, and names both variables', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_METRIC_EXPORT_INTERVAL: '15000' }
     expect(good(env).warnings).toEqual([])
     expect(good({ ...env, OTEL_METRIC_EXPORT_TIMEOUT: '20000' }).warnings).toEqual([
@@ -236,7 +236,7 @@ describe('variables', () => {
     ])
   })
 
-  it('warns once about all variables of Kubernetes service links', () => {
+  it('warns once about all Kubernetes service link variables', () => {
     const { warnings } = good({
       PIPESPAN_WEBHOOK_TOKEN: 'abc',
       PIPESPAN_SERVICE_HOST: '10.0.0.1',
@@ -262,27 +262,30 @@ describe('variables', () => {
     expect(config.observability.token.current()?.reveal()).toBe('abc')
   })
 
-  it.each(Object.keys(profiles))('uses the same variable names for the export in every profile (%s)', profile => {
-    const env = { PIPESPAN_PLATFORM_PROFILE: profile, PIPESPAN_WEBHOOK_TOKEN: 'abc' }
-    const token = fileWith('of-a-file', 'token')
-    const { config, warnings } = good({
-      ...env,
-      PIPESPAN_OBSERVABILITY_EXPORT: 'logs',
-      PIPESPAN_OBSERVABILITY_TOKEN_FILE: token,
-    })
-    expect(warnings).toEqual([])
-    expect(config.observability.export).toEqual(['logs'])
-    expect(config.observability.token.current()?.reveal()).toBe('of-a-file')
-  })
+  it.each(Object.keys(profiles))(
+    'supports the generic names of the export variables in every profile (%s)',
+    profile => {
+      const env = { PIPESPAN_PLATFORM_PROFILE: profile, PIPESPAN_WEBHOOK_TOKEN: 'abc' }
+      const token = fileWith('of-a-file', 'token')
+      const { config, warnings } = good({
+        ...env,
+        PIPESPAN_OBSERVABILITY_EXPORT: 'logs',
+        PIPESPAN_OBSERVABILITY_TOKEN_FILE: token,
+      })
+      expect(warnings).toEqual([])
+      expect(config.observability.export).toEqual(['logs'])
+      expect(config.observability.token.current()?.reveal()).toBe('of-a-file')
+    },
+  )
 
-  it('names variables that another name of the same setting overrides', () => {
+  it('warns about a variable that is overridden by another name of the same setting', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN: 'one', https_proxy: 'http://same:1' }
     const { config, warnings } = good({ ...env, PIPESPAN_OBSERVABILITY_TOKEN: 'two', HTTPS_PROXY: 'http://same:1' })
     expect(config.observability.token.current()?.reveal()).toBe('two')
     expect(warnings).toEqual([faultOf('SERVICE_OBSERVABILITY_TOKEN', 'Keep one of the two.')])
   })
 
-  it('ignores variables of another profile with a warning that names the profile', () => {
+  it("ignores another profile's variables with a warning that names the profile", () => {
     const { config, warnings } = good({ GITLAB_OBSERVABILITY_EXPORT: 'logs', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
     expect(config.observability.export).toHaveLength(3)
     expect(warnings).toEqual([
@@ -307,13 +310,13 @@ it.each([
   '""',
   'webhook:\n',
   'pages: {}\nredact:\n',
-])('refuses a file without settings (%j)', yaml => {
+])('rejects a file without settings (%j)', yaml => {
   expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, yaml)).toEqual([
     faultOf('1:1', 'Write at least one, or start without a configuration file.'),
   ])
 })
 
-it('accepts a byte order mark and Windows line ends', () => {
+it('accepts a byte order mark and Windows line endings', () => {
   const file = fileWith('')
   writeFileSync(file, '\uFEFFsettle: 6s\r\nlog:\r\n  level: warn\r\n')
   expect(loadConfig({ env: {}, file, profiles, features })).toMatchObject({

@@ -14,12 +14,12 @@ const rows = rowsOf(allOptions(profiles, features))
 const example = readFileSync('config/pipespan.example.yaml', 'utf8')
 
 describe('the table of options', () => {
-  it('has no variable twice', () => {
+  it('lists no variable twice', () => {
     const names = rows.flatMap(({ option }) => variablesOf(option, profiles.generic))
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it('has valid defaults and examples', () => {
+  it('lists only valid defaults and examples', () => {
     const written = rows.flatMap(({ path, option: { kind, spec } }) =>
       path === 'config'
         ? []
@@ -33,7 +33,7 @@ describe('the table of options', () => {
     for (const { option } of rows) expect(option.spec.description).toMatch(/[.]$/)
   })
 
-  it('lists each of its variables in the help text, except those of single signals', () => {
+  it('lists all of its variables in the help text, except those for single signals', () => {
     const help = environmentHelp(profiles, profiles.gitlab, features)
     const names = rows.flatMap(({ option }) => variablesOf(option, profiles.gitlab).slice(-1))
     for (const name of names)
@@ -44,12 +44,12 @@ describe('the table of options', () => {
 })
 
 describe('the example file', () => {
-  it('accepts the example file, also with its commented lines enabled', () => {
+  it('accepts the example file, even with its commented-out lines enabled', () => {
     expect(faults({}, example)).toEqual([])
     expect(faults({}, example.replace('# listen:', 'listen:'))).toEqual([])
   })
 
-  it('matches the example file against the JSON schema, which refuses unknown keys and invalid values', () => {
+  it('validates the example file against the JSON schema, which rejects unknown keys and invalid values', () => {
     const schema = fromJSONSchema(jsonSchema(profiles))
     expect(schema.safeParse(parse(example)).success).toBe(true)
     expect(schema.safeParse({ ...(parse(example) as object), settle: '5s', trust_proxy: true }).success).toBe(true)

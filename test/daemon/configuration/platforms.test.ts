@@ -1,4 +1,4 @@
-// Tests of several platforms, each token of which has its own configuration.
+// Tests of a configuration with several platforms, in which each token gets its own view of the configuration.
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../support/after-test.ts'
 import { loadConfig } from '../../../src/daemon/configuration/load.ts'
@@ -34,13 +34,13 @@ const tokens = `platforms:
       - {groups: [org/team/sub], token: sub}
 `
 
-describe('the views of platforms', () => {
+describe('the configuration views of platforms', () => {
   it('returns one view with the whole configuration if no platforms are listed', () => {
     const { config } = load('platform: {url: https://git.example.com}').loaded
     expect(platformViews(config)).toEqual([{ platform: 'default', name: 'default', groups: [], config }])
   })
 
-  it('returns one view for each token, and one for the single form if that has a URL', () => {
+  it('returns one view per token, and one for the single-platform form if it has a URL', () => {
     const named = (env: Record<string, string>) =>
       viewsOf(tokens, env).map(({ name, groups, config: { platform, webhook } }) => [
         ...[name, groups.join(), platform.token.current()?.reveal(), platform.budget, platform.profile],
@@ -59,7 +59,7 @@ describe('the views of platforms', () => {
     expect(named(single)).toEqual([['default', '', 'own', 300, 'generic', undefined], ...listed])
   })
 
-  it('divides polling and requests between the tokens, by the longest matching group', () => {
+  it('divides polling and requests among the tokens by the longest matching group', () => {
     const views = viewsOf(`${tokens}    poll: {projects: [org/two/app, '4711'], groups: [org, org/team/sub/x]}
 `)
     const parts = views.map(({ config }) => ({
@@ -74,13 +74,13 @@ describe('the views of platforms', () => {
     expect(views.some(({ config }) => isOfView(config))).toBe(false)
   })
 
-  it('polls everything that each token may see if no project or group is named', () => {
+  it('polls everything that each token may read if no projects or groups are listed', () => {
     expect(viewsOf(tokens).map(({ config }) => config.poll.crossProject)).toEqual([true, true, true])
   })
 })
 
 describe('a reload', () => {
-  it('applies changed secrets of platforms, alone or with a changed list', () => {
+  it('applies changed platform secrets, alone or together with a changed list', () => {
     const { loaded, reload } = load(tokens)
     const team = () => platformViews(loaded.config)[1]?.config.platform.token.current()?.reveal()
     expect(reload(tokens.replace('token: team', 'token: renewed'))).toMatchObject({ ok: true, changed: [] })

@@ -1,5 +1,4 @@
-// Tests of patterns for projects and people, wherever they are configured. The patterns ignore the case of letters, and may apply to one platform
-// only.
+// Tests of patterns for projects and people, wherever they can be configured. The patterns are case-insensitive, and may be limited to one platform.
 import { describe, expect, it } from 'vitest'
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
@@ -37,8 +36,8 @@ const places = [
 type Place = (typeof places)[number]
 
 /**
- * Returns a function for each decision that a project pattern makes, which reports whether the pattern selected the project. `pattern`: the pattern
- * that is configured everywhere.
+ * Returns one function for each decision that a project pattern makes. It reports whether the pattern selects a project. `pattern`: the pattern that
+ * is configured in all places.
  */
 function decisionsOf(config: Config<ProfileName>): Record<Place, (path: string, instance: string) => boolean> {
   const platformOf = platformNames(config)
@@ -50,7 +49,7 @@ function decisionsOf(config: Config<ProfileName>): Record<Place, (path: string, 
   return {
     'projects.exclude': (path, instance) => !createSelection(config, platformOf).project(path, instance),
     'pages.hide': (path, instance) => !scopeOf(undefined).sees({ path, instance }),
-    // Hidden projects are hidden from everybody, so a person sees the project only without `pages.hide`.
+    // Hidden projects are hidden from everyone, so a person sees the project only without `pages.hide`.
     'admin.people': (path, instance) =>
       scopesOf({ ...config, pages: { ...config.pages, hide: [] } })(own).sees({ path, instance }),
     'costs.rules': (path, instance) => rate({} as JobView, { id: 1, path }, instance) !== undefined,
@@ -77,15 +76,15 @@ platforms:
 `
 const [cloud, internal] = ['https://git.example.com', 'https://git.internal.example.com']
 
-describe('a pattern of projects', () => {
-  it.each(places)('ignores the case of letters in %s', place => {
+describe('a project pattern', () => {
+  it.each(places)('matches a project pattern case-insensitively in %s', place => {
     const chooses = decisionsOf(configOf(everywhere('Secret/**')))[place]
     for (const one of ['secret/upper', 'Secret/Upper', 'SECRET/x'])
       expect([one, chooses(one, cloud)]).toEqual([one, true])
     expect(chooses('public/secret', cloud)).toBe(false)
   })
 
-  it.each(places)('selects only the projects of a platform if the pattern begins with it, in %s', place => {
+  it.each(places)("selects only a platform's projects if the pattern begins with that platform, in %s", place => {
     const chooses = decisionsOf(configOf(two + everywhere('Internal:org/**')))[place]
     expect([chooses('org/app', internal), chooses('Org/App', internal)]).toEqual([true, true])
     expect([
@@ -95,7 +94,7 @@ describe('a pattern of projects', () => {
     ]).toEqual([false, false, false])
   })
 
-  it('keeps the platform of a pattern when a command uses one of several platforms', () => {
+  it("keeps a pattern's platform when a command uses one of several platforms", () => {
     for (const { platform, config } of platformViews(configOf(two + everywhere('internal:org/**')))) {
       const [destination] = exportDestinations(config, features).destinations.filter(({ name }) => name === 'one')
       const instance = platform === 'cloud' ? cloud : internal
@@ -106,7 +105,7 @@ describe('a pattern of projects', () => {
     }
   })
 
-  it('refuses a pattern for a platform that is not configured, in any place', () => {
+  it('rejects a pattern for a platform that is not configured, in any place', () => {
     const loaded = load(two + everywhere('internl:org/**'))
     const faults = loaded.ok ? [] : loaded.faults.map(({ setting, what, remedy }) => `${setting} ${what} ${remedy}`)
     expect(faults).toHaveLength(7)
@@ -117,7 +116,7 @@ describe('a pattern of projects', () => {
   })
 })
 
-it('ignores the case of letters in a pattern of people, so that nobody becomes another person', () => {
+it('matches patterns for people case-insensitively, so that a different spelling does not make a different person', () => {
   const people = [
     { who: ['contractor@*'], role: 'viewer', projects: { include: ['a/**'], exclude: [] } },
     { who: ['*@corp.com'], role: 'operator' },
@@ -139,7 +138,7 @@ admin: {trusted_header: X-User, trusted_proxies: [127.0.0.1], token: an-admin-to
   const warned = (yaml: string): string[] =>
     load(yaml).warnings.filter(one => one.includes('several platforms') || one.includes('all platforms'))
 
-  it('warns about entries that mix up the projects of two platforms', () => {
+  it('warns about entries that do not distinguish the projects of two platforms', () => {
     expect(warned(tenants('org/**', 'tenant-{group}'))).toEqual([
       expect.stringMatching(/^admin\.people\[0\]\.projects: “org\/\*\*”/),
       expect.stringMatching(
@@ -152,7 +151,7 @@ admin: {trusted_header: X-User, trusted_proxies: [127.0.0.1], token: an-admin-to
   })
 })
 
-it("replaces {platform} in a header by the name of the project's platform", () => {
+it("replaces {platform} in a header with the name of the project's platform", () => {
   const config = configOf(`${two}
 destinations: [{name: each, endpoint: 'http://localhost:4319', headers: {X-Scope-OrgID: '{platform}-{group}'}}]
 `)

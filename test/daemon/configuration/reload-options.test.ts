@@ -1,5 +1,5 @@
-// Reloads the configuration after each option was changed alone. Afterwards the daemon has the new value, like a newly started daemon, or reports
-// that it does not have it. `test/e2e/reload-parts.test.ts` tests that the parts of the daemon use the new values.
+// Changes one option at a time and reloads the configuration. Afterwards the daemon uses the new value, like a freshly started daemon, or reports
+// that it needs a restart. `test/e2e/reload-parts.test.ts` tests that the parts of the daemon use the new values.
 import { expect, it } from 'vitest'
 import { pino } from 'pino'
 import { companions, nameOf, placesIn, plain, several, valueAt, whole, withValue, writingsOf, yamlOf } from './whole.ts'
@@ -31,7 +31,7 @@ function loaded(tree: Tree): LoadedConfig<ProfileName> {
   return found
 }
 
-/** Returns the configuration before the reload. A reload of a secret changes it. */
+/** Returns the configuration before the reload. Reloading a secret modifies it. */
 function runningOf({ tree, option }: OptionPlace): LoadedConfig<ProfileName> {
   const known = option.kind.secret ? undefined : started.get(tree)
   const running = known ?? loaded(tree)
@@ -68,7 +68,7 @@ async function reload(place: OptionPlace, value: unknown): Promise<boolean> {
   const said = [...live.status().restart, ...(live.status().refused?.faults ?? [])].join('\n')
   if (said === '') {
     expect(plain(inUse)).toEqual(plain(wanted.config))
-    // The value of a secret is read at each use. For all other options, the parts of the daemon are restarted.
+    // A secret's value is read at each use. For all other options, parts of the daemon are restarted.
     if (restarts === 0) expect(option.kind.secret).toBe(true)
   } else {
     expect(plain(inUse)).toEqual(before)
@@ -88,14 +88,14 @@ it.each(places.map(place => [nameOf(place), place] as const))('%s', async (name,
   if (isSet) await reload(place, undefined)
 })
 
-it('tests every option that has two values', () => {
+it('covers every option that has two values', () => {
   const all = new Set(places.map(place => inAnyItem(nameOf(place))))
-  // There is only one protocol, and a query can name another platform only if there are several.
+  // There is only one protocol, and a query can name a different platform only if there are several.
   const others = [...all].filter(name => !tried.has(name) && !/protocol$|^queries\[\]\.platform$/.test(name))
   expect(others).toEqual([])
 })
 
-it('applies a changed secret without restarting any part, but not templates, or a token that is added or removed', async () => {
+it('applies a changed secret without restarting any part, unless it has templates or a token is added or removed', async () => {
   const restartsFor = async (from: string, to: string): Promise<number> => {
     const file = fileWith(from)
     const loading = { env: {}, file, profiles, features }

@@ -24,7 +24,7 @@ it('changes nothing if the configuration has not changed', () => {
   expect(reloadConfig(loaded, options)).toEqual({ ok: true, loaded, changed: [], restart: new Map() })
 })
 
-it('applies changed secrets without any other change, from the file or from files that it names', () => {
+it('applies changed secrets alone, whether they are in the configuration file or in files that it names', () => {
   const { loaded, options, write } = running(
     'webhook: { token: abc }\ndestinations: [{ name: a, endpoint: http://a, headers: { x: one } }]',
   )
@@ -40,7 +40,7 @@ it('applies changed secrets without any other change, from the file or from file
   expect(token.current()?.map(one => one.reveal())).toEqual(['from-file'])
 })
 
-it('applies new settings, and keeps those that need a restart, which it names without secrets', () => {
+it('applies new settings, except those that require a restart, which it lists without secrets', () => {
   const { loaded, options, write } = running(
     'webhook: { token: abc }\nsettle: 5s\nstore: { url: "postgres://u:one@db/x", max_size: 1GiB }\n',
   )
@@ -59,13 +59,13 @@ it('applies new settings, and keeps those that need a restart, which it names wi
   expect([config.settle, config.refs.include, config.store]).toEqual([10_000, ['main'], loaded.config.store])
   expect(config.webhook.token.current()?.[0]?.reveal()).toBe('def')
   expect(loaded.config.settle).toBe(5000)
-  // The next reload names the settings that need a restart again, because they still differ.
+  // The next reload lists the settings that require a restart again, because they still differ.
   const again = reloadConfig(found.loaded, options)
   expect(again).toMatchObject({ ok: true, loaded: found.loaded, changed: [] })
   expect(again.ok && [...again.restart.keys()]).toEqual(['store.url', 'store.max_size'])
 })
 
-it('applies nothing of a configuration with another profile', () => {
+it('applies nothing from a configuration with a different profile', () => {
   const { loaded, options, write } = running('platform: { profile: generic }')
   write('platform: { profile: gitlab }\nsettle: 10s')
   const found = reloadConfig(loaded, options)
@@ -80,7 +80,7 @@ it('changes nothing if the new configuration has faults', () => {
   expect(loaded.config.webhook.token.current()?.[0]?.reveal()).toBe('abc')
 })
 
-it('gives each destination its own token, even if the destinations changed places', () => {
+it('gives each destination its own token, even if the destinations have switched places', () => {
   const one = '{ name: one, endpoint: http://one, token: '
   const two = '{ name: two, endpoint: http://two, token: '
   const { loaded, options, write } = running(`destinations: [${one}a}, ${two}b}]`)
@@ -95,7 +95,7 @@ it('gives each destination its own token, even if the destinations changed place
   ])
 })
 
-it('refuses a file without settings, and one that is being written', () => {
+it('rejects a file without settings, and one that is still being written', () => {
   for (const text of ['', '# nothing\n', '---\n', 'null\n', '{}\n', 'webhook:\n', 'pages: {}\n']) {
     const { loaded, options, write } = running(yamlOf(whole))
     write(text)
@@ -106,7 +106,7 @@ it('refuses a file without settings, and one that is being written', () => {
 it.each([
   ['one platform', whole],
   ['several platforms', several],
-])('keeps every protection if the file is cut at the end of any line, with %s', (_, tree) => {
+])('keeps every protective setting if the file is truncated at the end of any line, with %s', (_, tree) => {
   const text = yamlOf(tree)
   const { loaded, options } = running(text)
   const protectedBy = ({ admin, pages, redact, attributes, webhook, platforms }: typeof loaded.config): unknown =>
@@ -121,7 +121,7 @@ it.each([
     ])
   const ends = [...text.matchAll(/\n/g)].map(({ index }) => index + 1)
   const cut = ends.map(end => text.slice(0, end))
-  // Simulates an editor that first writes the parts that the daemon may lose.
+  // Simulates an editor that writes the sections in reverse order, so that truncation removes different settings.
   const reversed = Object.fromEntries(Object.entries(tree).reverse())
   const other = yamlOf(reversed)
   cut.push(...[...other.matchAll(/\n/g)].map(({ index }) => other.slice(0, index + 1)))
@@ -243,7 +243,7 @@ destinations:
         - beta/**
 `
 
-it('keeps each entry of a protection if the file is cut at any character, whichever part is last', () => {
+it('keeps every entry of a protective setting if the file is truncated at any character, whichever section is last', () => {
   const { loaded, options } = running(listed)
   const protections = ({ attributes, redact, pages, projects, admin, webhook }: typeof loaded.config): unknown =>
     plain([attributes.drop, attributes.hash, redact, pages.hide, projects, admin, webhook])
@@ -254,7 +254,7 @@ it('keeps each entry of a protection if the file is cut at any character, whiche
   let applied = 0
   for (const [at] of parts.entries()) {
     const text = [...parts.slice(at), ...parts.slice(0, at), ''].join('\n')
-    // If the file is cut before that, the last part is missing as a whole, which another order also tests.
+    // If the file is truncated earlier, the last section is missing altogether, which is tested with a different order.
     for (let end = text.length - parts.at(at - 1)!.length; end < text.length; end += 1) {
       const found = reloadConfig(loaded, { ...options, text: text.slice(0, end) })
       if (!found.ok) continue
@@ -266,7 +266,7 @@ it('keeps each entry of a protection if the file is cut at any character, whiche
   expect(applied).toBeGreaterThan(0)
 })
 
-it('applies a changed list that protects by other or more entries, or that lets fewer people see something', () => {
+it('applies a changed list that protects through other or additional entries, or that shows something to fewer people', () => {
   for (const [before, after] of [
     ['pages: { hide: [secret/a, secret/b] }', 'pages: { hide: [secret/**] }'],
     ['pages: { hide: [secret/a] }', 'pages: { hide: [secret/a, secret/b] }'],
@@ -283,7 +283,7 @@ it('applies a changed list that protects by other or more entries, or that lets 
   }
 })
 
-it('removes one destination or platform of several, and a header without templates', () => {
+it('removes one of several destinations or platforms, and a header without templates', () => {
   const { loaded, options, write } = running(
     "destinations: [{ name: a, endpoint: 'http://a', headers: { x: one } }, { name: b, endpoint: 'http://b' }]",
   )
@@ -291,7 +291,7 @@ it('removes one destination or platform of several, and a header without templat
   expect(reloadConfig(loaded, options)).toMatchObject({ ok: true, restart: new Map() })
 })
 
-it('reads a secret with other templates from its file only at a reload', () => {
+it('reads a secret whose templates have changed from its file only at a reload', () => {
   const secret = fileWith('x-scope-orgid=one', 'headers')
   const { loaded, options } = running(`destinations: [{ name: a, endpoint: 'http://a', headers_file: ${secret} }]`)
   const shown = (): string | undefined =>

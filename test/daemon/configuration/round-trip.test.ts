@@ -1,4 +1,4 @@
-// A valid value means the same in a variable, in the YAML file, and in the output of `config check --show`.
+// A valid value has the same meaning in a variable, in the YAML file, and in the output of `config check --show`.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
@@ -14,7 +14,7 @@ import { runs } from '../../full.ts'
 
 const tls = 'test/fixtures/tls'
 
-/** A trusted header needs people, which only the file can contain. */
+/** A trusted header requires people, which only the file can contain. */
 const people = { admin: { people: [{ who: '*', role: 'viewer' }] } }
 
 function nested(path: string, text: string): string {
@@ -34,8 +34,8 @@ describe('a value has the same meaning in file and environment', () => {
     const { noun, secret } = option.kind
     const writing = writingOf(noun)
     const [variable = ''] = variablesOf(option, profiles.generic)
-    // Settings that an option needs. A signature that is required, or half of a pair, needs its other half; polling needs a platform and a token;
-    // logs on pages need an admin token.
+    // Settings that an option depends on. A required signature, or half of a pair, needs its other half; polling needs a platform and a token; logs
+    // on pages need an admin token.
     const others = {
       PIPESPAN_ADMIN_TOKEN: 'an-admin-token-of-this-test',
       PIPESPAN_PLATFORM_URL: 'https://git.example.com',

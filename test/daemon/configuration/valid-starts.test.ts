@@ -1,5 +1,5 @@
-// The daemon starts with every configuration that `config check` accepts. The test gives random settings of the whole table, and standard variables,
-// to the real daemon.
+// The daemon starts with every configuration that `config check` accepts. The test starts the real daemon with random settings from the whole table
+// of options, and with standard variables.
 import fc from 'fast-check'
 import { createServer } from 'node:http'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -43,7 +43,7 @@ const garbage = fc.constantFrom(
   '=',
 )
 
-/** The server to which the daemon exports and sends requests. It accepts everything, and nothing leaves this machine. */
+/** The server to which the daemon exports and sends requests. It accepts everything, and no request leaves this machine. */
 const server = createServer((request, response) => request.resume().on('end', () => response.end('{}')))
 beforeAll(async () => once(server.listen(0, '127.0.0.1'), 'listening'))
 afterAll(() => server.close())
@@ -59,7 +59,7 @@ const local = fc
 
 const credentials = fc.constantFrom('', 'user:password@', 'user@', 'us%er:p%zz@', ':@')
 
-/** These values replace values that would reach other machines, or use a port of this machine. */
+/** Replacements for values that would access other machines or use a port on this machine. */
 const onThisMachine: Record<string, fc.Arbitrary<string>> = {
   'an http or https URL': local,
   'the URL of a proxy': fc.tuple(local, credentials).map(([url, user]) => url.replace('://', `://${user}`)),
@@ -72,7 +72,7 @@ const variables = rows.flatMap(({ option }) => {
   return variable === undefined ? [] : [{ variable, noun: option.kind.noun }]
 })
 
-/** Standard variables of the specification that are not in the table, but that the SDK would read. */
+/** Standard variables from the specification that are not in the table of options, but that the SDK would read. */
 const standard = [
   'OTEL_BLRP_SCHEDULE_DELAY',
   'OTEL_EXPORTER_PROMETHEUS_PORT',
@@ -105,7 +105,7 @@ const environment = fc
   )
   .map(([settings, others]) => ({ ...Object.fromEntries(others), ...Object.fromEntries(settings) }))
 
-/** Configurations that were once accepted, but ended the start or the scraping of metrics. */
+/** Configurations that were once accepted, but then made the start or the metrics scrape fail. */
 const reported: [Record<string, string>][] = [
   [{ OTEL_METRIC_EXPORT_INTERVAL: '15000' }],
   [{ OTEL_METRIC_EXPORT_INTERVAL: 'abc', OTEL_METRIC_EXPORT_TIMEOUT: '-1' }],
@@ -114,10 +114,10 @@ const reported: [Record<string, string>][] = [
   [{ PIPESPAN_TLS_CERT_FILE: 'package.json', PIPESPAN_TLS_KEY_FILE: 'package.json' }],
 ]
 
-/** These settings replace the default ports, which another program on this machine may use. */
+/** Replacements for the default ports, which another program on this machine may use. */
 const freePorts = { PIPESPAN_LISTEN: '127.0.0.1:0', PIPESPAN_ADMIN_LISTEN: '127.0.0.1:0' }
 
-/** Returns the settings that remain once all invalid ones are removed, fault by fault, as an operator would do it. */
+/** Returns the settings that remain after all invalid ones have been removed, fault by fault, as an operator would do it. */
 function corrected(env: Record<string, string>): { env: Record<string, string>; loaded: LoadedConfig<ProfileName> } {
   const loaded = loadConfig({ env, profiles, features })
   if (loaded.ok) return { env, loaded }
@@ -150,7 +150,7 @@ async function starts(given: Record<string, string>, store: string): Promise<voi
   }
 }
 
-describe('a configuration that config check accepts starts', () => {
+describe('a configuration that config check accepts', () => {
   it('starts with every accepted configuration on SQLite', async () => {
     await fc.assert(
       fc.asyncProperty(environment, async env => {

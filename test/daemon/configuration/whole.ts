@@ -1,4 +1,4 @@
-// A configuration with every part that an operator may configure, and functions for its places. Each list has one item with everything that the item
+// A configuration with everything that an operator can configure, and functions for its places. Each list has one item with everything that the item
 // needs.
 import fc from 'fast-check'
 import { stringify } from 'yaml'
@@ -15,7 +15,7 @@ const tls = 'test/fixtures/tls'
 
 export type Tree = Record<string, unknown>
 
-/** A configuration of one platform, with all options that protect, hide and divide. */
+/** A single-platform configuration with all options that protect, hide or divide data. */
 export const whole: Tree = {
   webhook: { token: 'a-webhook-token', signing_token: 'whsec_c2VjcmV0', require_signature: true },
   admin: {
@@ -99,7 +99,7 @@ export function yamlOf(tree: unknown): string {
 
 type Step = string | number
 
-/** The options that must change together with an option, because one needs the other. */
+/** Options that must change together with a given option, because one requires the other. */
 export const companions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'tls.cert_file': { 'tls.key_file': `${tls}/second.key.pem` },
   'tls.key_file': { 'tls.cert_file': `${tls}/second.cert.pem` },
@@ -112,7 +112,7 @@ export const companions: Readonly<Record<string, Readonly<Record<string, unknown
   ),
 }
 
-/** One place of the configuration's schema, whether it is set or not. Lists have the items of `tree`. */
+/** A place in the configuration schema, whether or not it is set. Lists have the items of `tree`. */
 export interface Place {
   readonly steps: readonly Step[]
   /** The option at this place; undefined for a group or a list. */
@@ -166,7 +166,7 @@ export function withValue(tree: Tree, steps: readonly Step[], value: unknown): T
   return copy
 }
 
-/** Returns some valid values of an option as an operator may write them, the same at each run. */
+/** Returns some valid values of an option in the spellings that an operator may use. The values are the same on each run. */
 export function writingsOf({ kind }: Option): unknown[] {
   const { noun } = kind
   if (noun === 'a mapping of attribute names to values') return [{ team: 'x', kind: 'y' }, { team: 'z' }]
@@ -184,7 +184,7 @@ export function writingsOf({ kind }: Option): unknown[] {
   return fc.sample(writingOf(noun), { numRuns: 8, seed: 7 })
 }
 
-/** Converts a value to plain data, including secrets. */
+/** Converts a value to plain data, revealing secrets. */
 export function plain(value: unknown): unknown {
   if (value instanceof LiveSecret) return plain((value as LiveSecret<unknown>).current())
   if (value instanceof Secret) return value.reveal()

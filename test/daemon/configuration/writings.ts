@@ -1,4 +1,4 @@
-// The values that an operator may write for an option, by the name of the option's kind of value.
+// The values that an operator may write for an option, by the name of the option's value type.
 import fc from 'fast-check'
 
 const tls = 'test/fixtures/tls'
@@ -13,14 +13,14 @@ const glob = fc.array(fc.constantFrom('*', '**', 'a', '/', '{x,y}', '?', '-', '.
   maxLength: 6,
 })
 
-/** Generates values for kinds whose names describe them: one of a few words, or a whole number within bounds. */
+/** Generates values for types whose names describe them: one of a few words, or an integer within bounds. */
 function reported(noun: string): fc.Arbitrary<string> {
   const [, min, max] = /^a whole number from (-?\d+) to (-?\d+)$/.exec(noun) ?? []
   if (min !== undefined) return fc.integer({ min: Number(min), max: Number(max) }).map(String)
   return fc.constantFrom(...[...noun.matchAll(/`([^`]+)`/g)].map(([, word]) => word ?? ''))
 }
 
-/** Generators of the values that an operator may write, by the name of the kind of value. */
+/** Generators of the values that an operator may write, by the name of the value type. */
 const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
   'a string': () => line,
   'a number from 0 to 1': () => fc.constantFrom('0', '0.25', '1', '1.0'),

@@ -19,13 +19,13 @@ it('delays an address after five different wrong tokens', () => {
   expect(attempts.pause('192.0.2.2')).toBe(0)
 })
 
-it('never delays longer than the maximum, however many clients guess at once', () => {
+it('never delays longer than the maximum, however many clients are guessing at once', () => {
   const { attempts, guess } = world()
   for (let count = 0; count < 5_000; count += 1) guess('192.0.2.1', `wrong ${count}`)
   expect(attempts.pause('192.0.2.1')).toBe(limits.longest)
 })
 
-it('delays every further guess, and forgets guesses after a quarter of an hour', () => {
+it('delays every further guess, and drops recorded guesses after a quarter of an hour', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 20; count += 1) move(guess('192.0.2.1', `wrong ${count}`))
   expect(attempts.pause('192.0.2.1')).toBe(limits.least)
@@ -33,7 +33,7 @@ it('delays every further guess, and forgets guesses after a quarter of an hour',
   expect(attempts.pause('192.0.2.1')).toBe(0)
 })
 
-it('delays all addresses if many of them guess, and counts an IPv6 network as one address', () => {
+it('delays all addresses if many of them are guessing, and counts an IPv6 network as one address', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 6; count += 1) guess(`2001:db8::${count}`, `wrong ${count}`)
   expect(attempts.pause('2001:db8:0:0:ffff::1')).toBeGreaterThan(0)
@@ -44,7 +44,7 @@ it('delays all addresses if many of them guess, and counts an IPv6 network as on
   expect(attempts.pause('203.0.113.1')).toBe(0)
 })
 
-it('limits guesses correctly after the clock was ahead', () => {
+it('still limits guesses correctly after the clock was ahead', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 50; count += 1) guess('192.0.2.1', `wrong ${count}`)
   move(-365 * 24 * 3_600_000)

@@ -1,4 +1,4 @@
-// Tests of the two formats of `/metrics`: which client gets which format, and how the formats show names that people have written.
+// Tests of the two formats of `/metrics`: which client gets which format, and how names chosen by people are escaped.
 import Fastify from 'fastify'
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { describe, expect, it } from 'vitest'
@@ -43,7 +43,7 @@ const project =
 const openmetrics = 'application/openmetrics-text'
 
 describe('OpenMetrics', () => {
-  it('writes exemplars on counters and on the bucket of their value, and ends with EOF', async () => {
+  it('writes exemplars on counters and on the histogram bucket of their value, and ends with EOF', async () => {
     const { type, body } = await scrape(openmetrics)
     expect(type).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8')
     const trace = `# {trace_id="${exemplar.traceId}",span_id="${exemplar.spanId}"} 3 1772442001.987`
@@ -64,7 +64,7 @@ describe('OpenMetrics', () => {
 })
 
 describe('the text format', () => {
-  it('has the same samples as OpenMetrics without exemplars, and the suffix of counters in their family', async () => {
+  it('contains the same samples as OpenMetrics, but without exemplars, and with the counter suffix in the family name', async () => {
     const [plain, open] = [(await scrape()).body, (await scrape(openmetrics)).body]
     expect(plain).toContain('# TYPE pipeline_status_total counter\n')
     const samples = (text: string): string[] =>
@@ -75,7 +75,7 @@ describe('the text format', () => {
   })
 })
 
-describe('the format of a metrics page', () => {
+describe('the format of the metrics page', () => {
   it.each([
     [undefined, 'text/plain'],
     ['*/*', 'text/plain'],
@@ -84,7 +84,7 @@ describe('the format of a metrics page', () => {
     ['application/openmetrics-text;q=0.2,text/plain;q=0.5', 'text/plain'],
     ['application/openmetrics-text; version=1.0.0; charset=utf-8', openmetrics],
     ['application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1', openmetrics],
-  ])('a client that accepts %s gets %s', async (accept, type) => {
+  ])('serves a client that accepts %s the format %s', async (accept, type) => {
     expect((await scrape(accept)).type).toContain(type)
   })
 })

@@ -1,4 +1,4 @@
-// Tests of the health checks: what they query in the store, how often, and what they report.
+// Tests of the health checks: what they query from the store, how often, and what they report.
 import { pino } from 'pino'
 import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
@@ -37,7 +37,7 @@ test('reports that the daemon is alive and ready while the store accepts writes'
   expect(await ask('/readyz')).toEqual([200, { message: 'Ready.' }])
 })
 
-test('checks the store at most every 5 s, and once for simultaneous requests', async () => {
+test('checks the store at most every 5 s, and only once for simultaneous requests', async () => {
   let now = 1_000_000
   let asked = 0
   const ask = await run({ now: () => now, proveWritable: async () => void (asked += 1) })
@@ -52,7 +52,7 @@ test('checks the store at most every 5 s, and once for simultaneous requests', a
   expect(asked).toBe(2)
 })
 
-test('reports that the daemon is alive but not ready if the store cannot write, logs the error, and may recover', async () => {
+test('reports that the daemon is alive but not ready while the store cannot be written, logs the error, and can recover', async () => {
   let now = 1_000_000
   let broken = true
   const lines: string[] = []
@@ -67,12 +67,12 @@ test('reports that the daemon is alive but not ready if the store cannot write, 
   expect(await ask('/healthz')).toEqual([200, { message: 'Alive.' }])
   expect(lines.join()).toContain('/var/db')
   broken = false
-  // A daemon that is not ready is soon checked again, so that it is used within seconds once it recovers.
+  // A daemon that is not ready is soon checked again, so that it is back in use within seconds of recovering.
   now += 1_000
   expect(await ask('/readyz')).toEqual([200, { message: 'Ready.' }])
 })
 
-test('reports that the daemon is alive but not ready as soon as it stops', async () => {
+test('reports that the daemon is alive but not ready as soon as it begins to stop', async () => {
   let stopping = false
   const ask = await run({ stopping: () => stopping })
   expect((await ask('/readyz'))[0]).toBe(200)

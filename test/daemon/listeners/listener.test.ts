@@ -1,4 +1,4 @@
-// Tests what a listener guarantees whatever its routes are: limits, errors, and an orderly end.
+// Tests what a listener guarantees regardless of its routes: limits, errors, and an orderly shutdown.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
@@ -82,21 +82,21 @@ describe('responses without a route', () => {
     ['PUT', '/runs/7/?x=/', 'DELETE, GET, HEAD'],
     ['POST', '/files/a/b', 'GET, HEAD'],
     ['OPTIONS', '/readyz', 'GET, HEAD'],
-  ])('answers a wrong method (%s %s) with 405 and the possible methods', async (method, path, allow) => {
+  ])('answers a wrong method (%s %s) with 405 and the allowed methods', async (method, path, allow) => {
     const { port } = await run({}, routes)
     const answer = await exchange(port, get(path).replace('GET', method))
     expect(answer).toMatch(/^HTTP\/1\.1 405 /)
     expect(answer).toContain(`\r\nallow: ${allow}\r\n`)
   })
 
-  test('does not wait beyond its time limit for a huge body to an unknown path', async () => {
+  test('waits no longer than its time limit for a huge body to an unknown path', async () => {
     const { port } = await run({ limits: { headers: 100, request: 200 } })
     const connection = await openRaw(port)
     connection.socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 25000000\r\n\r\n')
     expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  test('a request that was refused before its body has no effect, even if its sender disconnects at once', async () => {
+  test('ignores the body of a request that was already rejected, even if its sender disconnects immediately', async () => {
     let asked = 0
     let acted = 0
     let closed = 0
@@ -125,7 +125,7 @@ describe('responses without a route', () => {
     expect(acted).toBe(0)
   })
 
-  test('answers 500 without the error if a route throws, and logs the error with the request id', async () => {
+  test("responds with 500 without the error's details if a route throws, and logs the error with the request ID", async () => {
     const lines: string[] = []
     const { url } = await run({ log: pino({ level: 'error' }, { write: line => lines.push(line) }) }, routes)
     const answer = await request(`${url}/boom`)
@@ -150,7 +150,7 @@ describe('responses without a route', () => {
     ],
     ['a bad escape in the path', get('/runs/%zz'), 400],
     ['20 kB of headers', get('/healthz', `X-Long: ${'x'.repeat(20_000)}\r\n`), 431],
-  ])('refuses %s with a JSON message', async (_name, text, status) => {
+  ])('rejects %s with a JSON message', async (_name, text, status) => {
     const { port } = await run({}, routes)
     const answer = await exchange(port, text)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
@@ -158,7 +158,7 @@ describe('responses without a route', () => {
     expect(answer).toMatch(/connection: close/i)
   })
 
-  test('closes the connection at a malformed request after a valid one, without changing the valid response', async () => {
+  test('closes the connection after a malformed request that follows a valid one, without altering the valid response', async () => {
     const { port } = await run()
     const connection = await openRaw(port)
     connection.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -167,7 +167,7 @@ describe('responses without a route', () => {
     expect((await connection.closed()).match(/HTTP\/1\.1/g)).toHaveLength(1)
   })
 
-  test('names the server software in no response', async () => {
+  test('does not reveal the server software in any response', async () => {
     const { port } = await run({}, routes)
     for (const text of [get('/healthz'), get('/nowhere'), get('/boom'), 'nonsense\r\n\r\n']) {
       expect(await exchange(port, text)).not.toMatch(/^(server|x-powered-by|via):|fastify|node|pipespan/im)
@@ -176,20 +176,20 @@ describe('responses without a route', () => {
 })
 
 describe('limits', () => {
-  test('closes a connection without a request', async () => {
+  test('closes a connection on which no request is sent', async () => {
     const { port } = await run({ limits: { headers: 100, request: 200 } })
     const connection = await openRaw(port)
     await connection.closed()
   })
 
-  test('closes an idle connection after the keep-alive time', async () => {
+  test('closes an idle connection after the keep-alive timeout', async () => {
     const { port } = await run({ limits: { keepAlive: 100 } })
     const connection = await openRaw(port)
     connection.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
     expect(await connection.closed()).toContain('Alive')
   })
 
-  test('closes a connection that pipelines hundreds of requests after a few responses', async () => {
+  test('closes a connection on which hundreds of requests are pipelined after a few responses', async () => {
     let asked = 0
     const { port } = await run({}, async app => {
       app.get('/count', async () => ({ message: `${(asked += 1)}` }))
@@ -201,7 +201,7 @@ describe('limits', () => {
     expect(await exchange(port, get('/count'))).toContain(`${asked}`)
   })
 
-  test("allows one address all connections if a proxy is trusted, because all clients then come from the proxy's address", async () => {
+  test("grants one address all connections if a proxy is trusted, because all clients then share the proxy's address", async () => {
     const { port } = await run({ trustProxy: true, limits: { connections: 4, connectionsOfAddress: 1 } })
     const all = [await openRaw(port), await openRaw(port), await openRaw(port), await openRaw(port)]
     for (const one of all) {
@@ -212,7 +212,7 @@ describe('limits', () => {
 })
 
 describe('stopping', () => {
-  test('finishes requests in flight, closes idle connections at once, and accepts no new ones', async () => {
+  test('finishes requests in flight, closes idle connections immediately, and accepts no new ones', async () => {
     let finish: (() => void) | undefined
     const slow: Routes = async app => {
       app.get('/slow', async () => {
@@ -268,7 +268,7 @@ describe('stopping', () => {
 })
 
 describe('addresses', () => {
-  test('reports an address in use as a configuration error that names the reason', async () => {
+  test('reports an address that is already in use as a configuration error with the reason', async () => {
     const { port } = await run()
     await expect(run({ port })).rejects.toThrow(
       new RegExp(`^The test listener cannot bind 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.* Use another address`),
@@ -284,7 +284,7 @@ describe('addresses', () => {
     !Object.values(networkInterfaces())
       .flat()
       .some(address => address?.family === 'IPv6'),
-  )('listens on IPv4 and IPv6 at the address ::', async () => {
+  )('listens on both IPv4 and IPv6 for the address ::', async () => {
     const { port, url } = await run({ host: '::' })
     expect(url).toBe(`http://[::]:${port}`)
     for (const host of ['127.0.0.1', '::1']) {
@@ -295,7 +295,7 @@ describe('addresses', () => {
   })
 
   test.each(['/ci', 'ci/', '/ci/'])(
-    'serves routes below the base path %s, and health checks below it and at the root',
+    'serves routes under the base path %s, and health checks both under it and at the root',
     async basePath => {
       const { port, url } = await run(
         { basePath },
@@ -318,7 +318,7 @@ describe('TLS', () => {
     return socket
   }
 
-  test('answers requests over TLS, also malformed ones, and uses a renewed certificate for the next connection', async () => {
+  test('answers requests over TLS, including malformed ones, and uses a renewed certificate for the next connection', async () => {
     const { listener, port, url } = await run({ tls: pem('first') })
     expect(url).toBe(`https://127.0.0.1:${port}`)
     const socket = await dial(port)
@@ -335,7 +335,7 @@ describe('TLS', () => {
     expect(String(await once(next, 'data'))).toContain('Alive')
   })
 
-  test('reports a certificate that cannot be used as a configuration error', () => {
+  test('reports an unusable certificate as a configuration error', () => {
     const tls = { cert: 'nonsense', key: 'nonsense' }
     expect(() =>
       createListener({ name: 'test', host: '::1', port: 0, trustProxy: false, health, log: silentLog(), tls }),

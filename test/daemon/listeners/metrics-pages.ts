@@ -1,4 +1,4 @@
-// Writes metrics as a text, and serves a page of metrics with other parts than the daemon's, for tests.
+// Formats metrics as text, and serves a metrics page with metrics other than the daemon's, for tests.
 import { expositionOf, type Exposition, type ScrapedMetric } from '../../../src/daemon/listeners/exposition.ts'
 import { createMetricsPage, type MetricsPageOptions } from '../../../src/daemon/listeners/metrics-page.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -13,7 +13,7 @@ export function metricsPageOf(options: Partial<MetricsPageOptions>): FastifyPlug
   })
 }
 
-/** Returns the whole text without its end marker. */
+/** Returns the whole exposition text without its end marker. */
 export async function expositionText(metrics: readonly ScrapedMetric[], format: Exposition): Promise<string> {
   let text = ''
   const room = { left: Infinity, leftOut: 0 }

@@ -1,4 +1,4 @@
-// Tests how many requests of one connection are read in one turn of the event loop.
+// Tests how many requests are read from one connection per turn of the event loop.
 import { createServer, type RequestListener } from 'node:http'
 import { expect, test } from 'vitest'
 import { listen } from '../../support/after-test.ts'
@@ -11,7 +11,7 @@ const serve = async (handler: RequestListener): Promise<number> => listen(create
 
 const answer: RequestListener = (_request, response) => void response.end('Heard.')
 
-test('does not parse further requests of a closed connection', async () => {
+test('does not parse further requests from a closed connection', async () => {
   let parsed = 0
   const limited = onceAtATime()(answer)
   const port = await serve((request, response) => {

@@ -1,4 +1,4 @@
-// Sends bytes to a port and reads the bytes that come back, for requests that no well-behaved HTTP client would send.
+// Sends raw bytes to a port and reads the response bytes, for requests that no well-behaved HTTP client would send.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
@@ -6,13 +6,13 @@ export interface RawConnection {
   readonly socket: Socket
   /** Returns all text that has arrived so far. */
   text(): string
-  /** Resolves when the text so far matches, or the connection has closed. */
+  /** Resolves once the text received so far matches, or the connection has closed. */
   until(pattern: RegExp): Promise<string>
-  /** Resolves with all text that has arrived, once the other side has closed the connection. */
+  /** Resolves with all received text once the other side has closed the connection. */
   closed(): Promise<string>
 }
 
-/** Opens a raw connection. `from`: the client's address, as the other side sees it. */
+/** Opens a raw connection. `from`: the client's address as seen by the other side. */
 export async function openRaw(port: number, host = '127.0.0.1', from?: string): Promise<RawConnection> {
   const socket = connect({ port, host, localAddress: from })
   await once(socket, 'connect')
@@ -37,14 +37,14 @@ export async function openRaw(port: number, host = '127.0.0.1', from?: string): 
   return { socket, text, until: pattern => until(() => pattern.test(text())), closed: () => until(() => false) }
 }
 
-/** Sends one text and waits until the server closes the connection. */
+/** Sends a request as text and waits until the server closes the connection. */
 export async function exchange(port: number, text: string): Promise<string> {
   const connection = await openRaw(port)
   connection.socket.write(text)
   return connection.closed()
 }
 
-/** Sends a JSON body of `length` bytes to /webhooks before it reads a byte of the response, as simple clients do. Resolves with the response. */
+/** Sends a JSON body of `length` bytes to /webhooks before reading any of the response, as simple clients do. Resolves with the response. */
 export async function pour(port: number, length: number, headers: Readonly<Record<string, string>>): Promise<string> {
   const connection = await openRaw(port)
   const { socket } = connection

@@ -1,4 +1,5 @@
-// Tests of large scrapes: what is written first, what is omitted, and how clients are served that read slowly, disconnect or arrive at the same time.
+// Tests of large scrapes: what is written first, what is omitted, and how the daemon serves clients that read slowly, disconnect or arrive at the
+// same time.
 import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -65,7 +66,7 @@ const metrics = fc.array(
   { maxLength: 8 },
 )
 
-describe('the maximum of series', () => {
+describe('the maximum number of series', () => {
   it('limits the series of all metrics together: gauges come first and histograms last, and omitted series are counted in the same response', async () => {
     await fc.assert(
       fc.asyncProperty(metrics, fc.integer({ min: 0, max: 120 }), async (all, maxSeries) => {
@@ -98,7 +99,7 @@ describe('the maximum of series', () => {
         expect(types.lastIndexOf('gauge')).toBeLessThan(
           types.includes('histogram') ? types.indexOf('histogram') : Infinity,
         )
-        // No metric is omitted in favour of a later kind of metric.
+        // No metric is omitted in favour of a metric type that comes later.
         const shown = new Set(samples.map(line => /^m\d+/.exec(line)?.[0]))
         const order = ['gauge', 'counter', 'histogram']
         const first = all.findIndex((_, at) => !shown.has(`m${at}`))
@@ -111,7 +112,7 @@ describe('the maximum of series', () => {
   })
 })
 
-/** Returns endless metrics. `read`: how many pieces were read. `ended`: how many readings ended. */
+/** Returns endless metrics. `read`: how many pieces have been read. `ended`: how many reads have ended. */
 function endless(): { readonly metric: ScrapedMetric; readonly state: { read: number; ended: number } } {
   const state = { read: 0, ended: 0 }
   const metric = metricOf('endless', 'gauge', 2_000)
@@ -136,12 +137,12 @@ function ask(url: string): Socket {
   return closeAfterTest(socket)
 }
 
-describe('a client', () => {
-  it('stops reading metrics for a client that stops reading, serves others in the meantime, and ends when the client disconnects', async () => {
+describe('a scraping client', () => {
+  it('pauses reading metrics while a client does not read, serves others in the meantime, and stops when the client disconnects', async () => {
     const { metric, state } = endless()
     const url = await listening({ ofPipelines: async () => Promise.resolve([metric]) })
     const socket = ask(url).pause()
-    // The client's buffers fill up. After that no piece is read any more, however much time passes.
+    // Once the client's buffers are full, no more pieces are read, however much time passes.
     let before = -1
     let quiet = 0
     while (quiet < 20) {
@@ -149,13 +150,13 @@ describe('a client', () => {
       quiet = state.read === before && state.read > 0 ? quiet + 1 : 0
       before = state.read
     }
-    // This limit allows for the buffers of both sockets and a piece or two. A piece has about 40 KB.
+    // This limit allows for the buffers of both sockets and a piece or two. A piece is about 40 KB.
     expect(state.read * 40_000).toBeLessThan(64 * 2 ** 20)
     socket.destroy()
     await expect.poll(() => state.ended).toBe(1)
   })
 
-  it('answers 429 to a client that arrives while ten others are served', async () => {
+  it('responds with 429 to a client that arrives while ten others are being served', async () => {
     const { metric, state } = endless()
     const { promise: go, resolve } = Promise.withResolvers<undefined>()
     const url = await listening({ ofPipelines: async () => go.then(() => [metric]) })
@@ -176,7 +177,7 @@ describe('a client', () => {
     await expect.poll(() => state.ended).toBeGreaterThan(1)
   })
 
-  it('reads nothing for a client that requests the head alone', async () => {
+  it('reads no metrics for a HEAD request', async () => {
     const { metric, state } = endless()
     const url = await listening({ ofPipelines: async () => Promise.resolve([metric]) })
     const { status, headers } = await fetch(`${url}/metrics`, { method: 'HEAD' })
@@ -187,7 +188,7 @@ describe('a client', () => {
     ])
   })
 
-  it('responds with an error if nothing can be read, and breaks off the response if reading fails midway', async () => {
+  it('responds with an error if nothing can be read, and aborts the response if reading fails midway', async () => {
     const url = await listening({ ofPipelines: async () => Promise.reject(new Error('the disk is gone')) })
     expect((await fetch(`${url}/metrics`)).status).toBe(500)
     const metric = metricOf('large', 'gauge', 5_000)

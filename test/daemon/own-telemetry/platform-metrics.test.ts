@@ -1,4 +1,4 @@
-// Tests the whole daemon with the API of a platform: /metrics shows the daemon's requests to it.
+// Tests the whole daemon with a platform API: /metrics shows the daemon's requests to it.
 import { hooksOf } from '../../support/rest-hooks.ts'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -15,7 +15,7 @@ import { Timeline } from '../../../src/simulator/platform/timeline.ts'
 const publicUrl = 'https://pipespan.example.com'
 const minute = 60_000
 
-it('counts the work of the poller, enrichment and redelivery, and their share of the API budget', async () => {
+it('counts the requests of the poller, enrichment and redelivery, and their share of the API budget', async () => {
   const state = new PlatformState()
   const random = new Random(3)
   const timeline = new Timeline(Date.now() - 50 * minute)
@@ -30,7 +30,8 @@ it('counts the work of the poller, enrichment and redelivery, and their share of
   const project = pipeline?.project.id ?? 0
   const hook = { id: 17, url: `${publicUrl}/webhooks`, owner: { project } }
   hooksOf(api).hooks.push(hook)
-  // The first delivery never arrived. It does not report the finish, so the finish is new to the poller, whichever of the two reads first.
+  // The first delivery was lost. It does not report the pipeline's finish, so the finish is new to the poller, whether the poller or the redelivery
+  // reads first.
   const missed = deliveries.filter(({ kind }) => kind === 'pipeline').slice(0, 1)
   const headers = { headerPrefix: 'X-Service-', instance: api.url }
   for (const one of missed) hooksOf(api).record(hook, one, 'internal error', headers, Date.now() - minute, random)
@@ -58,7 +59,7 @@ it('counts the work of the poller, enrichment and redelivery, and their share of
   await expect.poll(async () => valueOf('pipespan_platform_requests_total{priority=')).toBeGreaterThan(0)
   expect(await valueOf('pipespan_platform_unauthorized_total')).toBe(0)
 
-  // From now on the platform treats the token as revoked.
+  // From now on, the platform treats the token as revoked.
   api.misbehave = restFaults.wrongToken
   await expect.poll(async () => valueOf('pipespan_platform_unauthorized_total')).toBeGreaterThan(0)
 })

@@ -1,4 +1,4 @@
-// Scrapes the whole daemon while nothing can be written, as on a full disk. At that moment metrics are needed most.
+// Scrapes the whole daemon while nothing can be written, as on a full disk. That is when metrics are needed most.
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
@@ -9,7 +9,7 @@ import { openHouse } from '../../console/house.ts'
 import { PlatformState } from '../../../src/simulator/platform/state.ts'
 import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
 
-/** Makes every write to the store fail. Returns a function that ends this. */
+/** Makes every write to the store fail. Returns a function that lets writes succeed again. */
 const forbidWrites = {
   SQLite: async (file: string): Promise<() => Promise<void>> => {
     const beside = new DatabaseSync(file)

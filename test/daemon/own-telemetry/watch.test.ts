@@ -40,8 +40,8 @@ function world() {
   }
 }
 
-describe('a watched store', () => {
-  it('reports how long each operation of the store took, and which operations failed', async () => {
+describe('an instrumented store', () => {
+  it('reports how long each store operation took, and which operations failed', async () => {
     const { store, points } = world()
     await store.runs.takeIn({ keys: ['a'], plan: () => ({ work: [] }) })
     const failing: RunWork = {
@@ -58,7 +58,7 @@ describe('a watched store', () => {
     ])
   })
 
-  it("reports how many items of the platform's lists were omitted, by list", async () => {
+  it("reports how many items were omitted from the platform's lists, by list", async () => {
     const { watch, points } = world()
     watch.leftOut('jobs', 2)
     watch.leftOut('bridges', 1)
@@ -69,7 +69,7 @@ describe('a watched store', () => {
     ])
   })
 
-  it('creates a span only for operations that are slow or fail', async () => {
+  it('creates spans only for operations that are slow or fail', async () => {
     const { store, spans, move } = world()
     const working = (ms: number): RunWork => ({
       key: { instance: 'https://git.example.com', pipelineId: 1 },
@@ -103,8 +103,8 @@ describe('a watched store', () => {
   })
 })
 
-describe('the table of own metrics', () => {
-  it('has one row for each name of a metric, with a unit, a sentence, and attributes that its rows use', () => {
+describe("the table of Pipespan's own metrics", () => {
+  it('has one row per metric name, with a unit, a description, and the attributes that the metric uses', () => {
     expect(new Set(ownMetrics.map(({ name }) => name)).size).toBe(ownMetrics.length)
     for (const { name, unit, description: description } of ownMetrics) {
       expect(name).toMatch(/^pipespan(\.[a-z_]+)+$/)
