@@ -1,4 +1,4 @@
-// The parts that a feature adds to the console: pages, routes of the JSON API, and links. Pages of the core have the same form.
+// What a feature adds to the console: pages, JSON API routes, and links. The core's pages are declared in the same form.
 import type { ApiRoute } from './api/api-route.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Filling } from '../lib/slot.ts'
@@ -13,52 +13,52 @@ import type { Tool } from './api/tool.ts'
 
 export interface ConsolePart {
   readonly links?: readonly NavigationLink[]
-  /** Returns the links and kinds of events that are shown only if an admin token is set. It is called at each request. */
+  /** Returns the links and event kinds that are shown only if an admin token is set. Called on each request. */
   readonly secret?: () => Secret | undefined
   readonly timeline?: TimelinePart
   /** The parts that the feature adds to slots of other pages. */
   readonly fills?: readonly Filling[]
   /**
-   * Returns the pages of the feature. It is called once for each view, and its result is used for many requests. `parts` are the view's sources,
-   * limited to what the view may show.
+   * Returns the feature's pages. It is called once per view, and its result is used for many requests. `parts` are the view's data sources, limited
+   * to what the view may show.
    */
   readonly pages?: (parts: PagesParts, settings: PagesSettings) => readonly Address[]
   readonly routes?: (parts: PagesParts, settings: ApiSettings) => readonly ApiRoute[]
-  /** The feature's tools for programs with a language model. */
+  /** The feature's tools for programs that use a language model. */
   readonly tools?: readonly Tool[]
-  /** Adds routes for programs, behind the guard and the limits of the JSON API. */
+  /** Adds routes for programs, behind the JSON API's guard and limits. */
   readonly programs?: (app: FastifyInstance, asked: AskedApi) => void
 }
 
 /**
- * The JSON API as routes for programs use it. `routesOf` returns the routes for what a request may see, and the same list for the same view. `tools`
- * are the tools of all features.
+ * The JSON API, as used by routes for programs. `routesOf` returns the routes for what a request may see, always the same list for the same view.
+ * `tools` are the tools of all features.
  */
 export interface AskedApi {
   readonly routesOf: (request: FastifyRequest) => readonly ApiRoute[]
   readonly tools: readonly Tool[]
 }
 
-/** The parts of the console that need an admin token. `timeline` contains kinds of events. */
+/** The parts of the console that need an admin token. `timeline` contains event kinds. */
 interface Secret {
   readonly links: readonly NavigationLink[]
   readonly timeline: readonly ShownKind[]
 }
 
-/** The settings that answers of the JSON API depend on. */
+/** The settings that JSON API responses depend on. */
 export type ApiSettings = Pick<
   PagesSettings,
   'adminToken' | 'secretKinds' | 'traceLink' | 'costUnit' | 'hasPrices' | 'groupBy'
 >
 
 export interface Address {
-  /** The path of the page in fastify's syntax, such as `/pipelines/:projectId/:pipelineId`. */
+  /** The page's path in fastify's syntax, such as `/pipelines/:projectId/:pipelineId`. */
   readonly path: string
-  /** Renders the page. If it returns undefined, the answer is "not found". */
+  /** Renders the page. If it returns undefined, the response is “not found”. */
   readonly page: Render<never>
 }
 
-/** Renders a page. `asked` contains the ids in the path, and the platform that they belong to if there are several. */
+/** Renders a page. `asked` contains the IDs in the path and, if there are several platforms, the one they belong to. */
 type Render<Asked> = (context: RequestContext, asked: Asked) => Promise<Page | undefined>
 
 /** Declares a page at a path. */
@@ -69,7 +69,10 @@ export function at<Path extends string>(
   return { path, page }
 }
 
-/** Declares a page that can be filtered by the operator's attribute. Its parts are limited to the projects that have the value. */
+/**
+ * Declares a page that can be filtered by the grouping attribute (PIPESPAN_PAGES_GROUP_BY). Its data sources are limited to the projects with the
+ * chosen value.
+ */
 export function filteredAt(
   parts: PagesParts,
   path: string,

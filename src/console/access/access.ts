@@ -1,8 +1,8 @@
 // Decides who may see the pages, and whose requests may change something.
 //
-// The gate of the admin listener admits requests from this machine, or with the admin token. On the pages, people may also log in with that token. A
-// request that changes something must come from one of our own pages: a browser names the site that sends a request, and no site can change that.
-// Tokens in forms would prove no more, and would need a key that all replicas share.
+// The admin listener's gate admits requests from this machine, or with the admin token. On the pages, people may also log in with that token. A
+// request that changes something must come from one of our own pages: the browser reports which site a request comes from, and a site cannot change
+// that. CSRF tokens in forms would prove no more, and would need a key shared by all replicas.
 import { bearerOf, createGate, type Refused } from './gate.ts'
 import { cookieOf, createSessions, sessionCookie, type Session, type SessionParts } from './session.ts'
 import type { FastifyRequest } from 'fastify'
@@ -10,9 +10,9 @@ import type { Identify, Person, Role } from './person.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 interface AccessOptions extends SessionParts {
-  /** Returns the current admin token. Without a token the pages are open on loopback. */
+  /** Returns the current admin token. Without a token, the pages are open to requests on loopback. */
   readonly token: () => Secret | undefined
-  /** Returns the person who has logged in at a proxy. Undefined if no proxy is trusted. */
+  /** Returns the person who is logged in at a proxy. Undefined if no proxy is trusted. */
   readonly identify?: Identify | undefined
 }
 
@@ -26,14 +26,14 @@ export type Admitted = Extract<Admission, { readonly as: 'admitted' }>
 
 export interface Access {
   admit(request: FastifyRequest): Promise<Admission>
-  /** Checks the token that a person entered in the login form. If it is right, begins a session and returns the session's cookie. */
+  /** Checks the token that a person entered in the login form. If it is correct, starts a session and returns its cookie. */
   login(request: FastifyRequest, given: string): Promise<{ readonly cookie: string } | 'wrong token' | 'too many'>
   logout(admission: Admitted): Promise<void>
-  /** Whether a token or a proxy decides who is admitted. If false, everybody on this machine is admitted. */
+  /** Whether a token or a proxy controls access. If false, everybody on this machine is admitted. */
   secured(): boolean
-  /** Whether a login form is useful: an admin token is set, and no proxy has already logged this person in. */
+  /** Whether to offer a login form: an admin token is set, and no proxy has already logged this person in. */
   takesLogin(request: FastifyRequest): boolean
-  /** Ends the pauses of all waiting login attempts. */
+  /** Ends the delays of all pending login attempts. */
   close(): void
 }
 
@@ -48,7 +48,8 @@ export function createAccess(options: AccessOptions): Access {
       const person = options.identify?.(request) ?? 'absent'
       if (typeof person === 'object') return { as: 'admitted', by: 'proxy', person }
       if (person !== 'absent' && bearerOf(request) === undefined) return { as: person }
-      // A request is not admitted as local then, because behind a proxy on this machine every request would look local.
+      // With a trusted proxy and no admin token, no request is admitted as local, because every request through a proxy on this machine would look
+      // local.
       if (options.identify !== undefined && options.token() === undefined) return { as: 'nobody' }
       const found = await gate.check(request)
       if (found === 'loopback' || found === 'bearer') return { as: 'admitted', by: found }
@@ -70,29 +71,29 @@ export function createAccess(options: AccessOptions): Access {
   }
 }
 
-/** Whether a request that changes something was sent by our own page or by a script, and not by a page of another site. */
+/** Whether a request that changes something was sent by one of our own pages or by a script, not by a page of another site. */
 export function isOurs(request: FastifyRequest, admission: Admitted): boolean {
   return admission.by === 'bearer' || isSameSite(request)
 }
 
-/** Returns what an admitted request may change: everything, only what belongs to its person's projects, or nothing. */
+/** Returns what an admitted request may change: everything, only what belongs to the person's own projects, or nothing. */
 export function mayChange(admission: Admitted): 'all' | 'own' | 'nothing' {
   if (admission.by !== 'proxy') return 'all'
   if (admission.person.role !== 'operator') return 'nothing'
   return admission.person.entry.projects === undefined ? 'all' : 'own'
 }
 
-/** Returns the user and the role that are recorded with an action. */
+/** Returns the user and the role to record with an action. */
 export function actorOf(admission: Admitted): { readonly user: string; readonly role: Role } {
   if (admission.by === 'proxy') return { user: admission.person.name, role: admission.person.role }
   return { user: admission.by === 'loopback' ? 'this machine' : 'admin token', role: 'operator' }
 }
 
-/** Whether the browser's headers name no other site as the request's origin. Scripts send no such headers. */
+/** Whether the browser's headers name no other site as the request's origin. Scripts do not send these headers. */
 export function isSameSite(request: FastifyRequest): boolean {
   const { origin, 'sec-fetch-site': site } = request.headers
   if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') return false
-  // The `Origin` header may be "null", for instance if a form was sent from a page without a referrer. That is not our host.
+  // The `Origin` header may be "null", for example when a form is sent from a page without a referrer. "null" does not match our host.
   if (origin === undefined) return true
   return URL.parse(origin)?.host === request.host
 }

@@ -1,42 +1,42 @@
-// Slows down the guessing of tokens. After a few wrong tokens from an address, every further attempt from that address, right or wrong, is checked
-// only after a pause. The right token is never refused: it waits a few seconds at most.
+// Slows down token guessing. After a few wrong tokens from an address, every further attempt from it, right or wrong, is checked only after a delay.
+// The right token is never rejected: it is delayed by a few seconds at most.
 //
-// The same wrong token counts only once, so a script with last month's token slows down nobody. The pauses of one address grow by a step for each
-// attempt, up to a maximum. All addresses together also have a limit, against guesses from many addresses.
+// Repeating the same wrong token counts only once, so a script with last month's token slows nobody down. The delay for an address grows with each
+// attempt, up to a maximum. All addresses together are limited as well, against guesses from many addresses.
 import { createHmac, randomBytes } from 'node:crypto'
 import { networkOf } from '../../lib/network-of.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export const limits = {
-  /** The number of different wrong tokens that cause no pause: from one address, and from all addresses together. */
+  /** The number of different wrong tokens that cause no delay, per address and for all addresses together. */
   address: 5,
   everybody: 100,
-  /** How long wrong tokens count, from the first one on, ms. */
+  /** How long wrong tokens are counted, starting with the first one, ms. */
   span: 15 * 60_000,
-  /** The shortest pause before an attempt is checked, its increase from one attempt to the next, and the longest pause, ms. */
+  /** The minimum delay before an attempt is checked, its increase per attempt, and the maximum delay, ms. */
   least: 1_000,
   step: 100,
   longest: 5_000,
 } as const
 
-/** The maximum number of addresses whose attempts are stored. The oldest address is dropped first. */
+/** The maximum number of addresses whose attempts are tracked. The oldest address is evicted first. */
 const remembered = 10_000
-/** The number of wrong tokens per address that are recognized when they are sent again. */
+/** The number of recent wrong tokens per address that are deduplicated. */
 const known = 8
 
 interface Attempts {
-  /** Returns the pause before this attempt from the address is checked, ms. Each call counts as an attempt. */
+  /** Returns the delay before this attempt from the address is checked, ms. Each call counts as an attempt. */
   pause(address: string): number
-  /** Records a wrong token that was sent from the address. */
+  /** Records a wrong token from this address. */
   failed(address: string, given: string): void
 }
 
 interface Tries {
   count: number
   readonly since: Millis
-  /** The time at which the last waiting attempt is checked. */
+  /** The time at which the last pending attempt is checked. */
   last: Millis
-  /** The digests of the newest wrong tokens. */
+  /** The digests of the most recent wrong tokens. */
   readonly given: string[]
 }
 
@@ -78,7 +78,7 @@ function fresh(now: Millis): Tries {
   return { count: 0, since: now, last: 0, given: [] }
 }
 
-/** Whether the counted attempts are recent. Also false after the clock was set back, because nobody should have to wait until it has caught up. */
+/** Whether the counted attempts are recent. Also false after the clock was set back, because nobody should have to wait until it catches up. */
 function isCurrent({ since }: Tries, now: Millis): boolean {
   return now >= since && now - since < limits.span
 }

@@ -1,4 +1,4 @@
-// The pages for people who are not logged in: the login form, and the reason why a request was refused.
+// The pages for people who are not logged in: the login form, and the reason why access was denied.
 import { html, type Content, type Html } from '../layout/html.ts'
 import type { NotShown } from '../layout/not-shown.ts'
 import type { Page } from '../layout/frame.ts'
@@ -19,7 +19,7 @@ export function loginPage(base: string, next: string, problem?: string): Page {
   }
 }
 
-/** The messages for people who are not admitted. People without a message are redirected to the login form. */
+/** The messages for people who are not admitted. If there is no message, the person is redirected to the login form. */
 const notAdmitted = {
   'strange host': [
     'Host name not allowed',
@@ -48,7 +48,7 @@ const notAdmitted = {
   ],
 } as const
 
-/** Returns the page for a person who is not admitted. Undefined if the person may still log in, or has to wait. */
+/** Returns the page for a person who is not admitted. Undefined if the person can still log in or has to wait. */
 export function notAdmittedPage(why: string): Page | undefined {
   if (!Object.hasOwn(notAdmitted, why)) return undefined
   const [title, content] = notAdmitted[why as keyof typeof notAdmitted]
@@ -63,7 +63,7 @@ export function notShownPage({ reason }: NotShown): Page {
   return saying(404, 'Not shown', html`<p>${reason}</p>`)
 }
 
-/** The reason why an action was refused. */
+/** The message shown when an action is not allowed. */
 export const notAllowed = 'Your role does not allow this: ask an operator (admin.people).'
 
 export function notAllowedPage(): Page {
@@ -95,7 +95,7 @@ function saying(status: number, title: string, content: Html): Page {
   }
 }
 
-/** Returns the address if it is one of our paths, or else `/`. A browser reads `//other.example` and `/\other.example` as other hosts. */
+/** Returns the address if it is a path on this site, otherwise `/`. Browsers interpret `//other.example` and `/\other.example` as other hosts. */
 export function ownAddress(next: unknown): string {
   return typeof next === 'string' && /^\/(?!\/)[!-[\]-~]{0,2000}$/.test(next) ? next : '/'
 }

@@ -1,7 +1,8 @@
 // Decides which requests to the admin listener are admitted.
 //
-// Without an admin token, requests to a loopback name are admitted, unless a proxy forwards them for another machine. The name is checked because any
-// web site can point its name at 127.0.0.1 (DNS rebinding). With an admin token, requests that send it as a bearer token are admitted.
+// Without an admin token, requests to a loopback host name are admitted, unless a proxy forwards them for another machine. The host name is checked
+// because any web site can point its own name at 127.0.0.1 (DNS rebinding). With an admin token, requests that send it as a bearer token are
+// admitted.
 import { after } from '../../lib/timer.ts'
 import { createAttempts } from './attempts.ts'
 import { isIP, type Socket } from 'node:net'
@@ -16,18 +17,17 @@ interface GateOptions {
 }
 
 /**
- * Why a request is refused.
- * `strange host`: no admin token is set, and the request was to a name that is not a loopback name, or came from another machine.
- * `too many`: the request had a wrong token after several other wrong tokens.
+ * Why a request is rejected. `strange host`: no admin token is set, and the request either used a host name that is not a loopback name or came from
+ * another machine. `too many`: the request had a wrong token after several other wrong tokens.
  */
 export type Refused = 'strange host' | 'no token' | 'wrong token' | 'too many'
 type Passed = 'loopback' | 'bearer'
 
 export interface Gate {
   check(request: FastifyRequest): Promise<Passed | Refused>
-  /** Compares a given token with the admin token. */
+  /** Compares the given token with the admin token. */
   compare(request: FastifyRequest, given: string): Promise<'right' | 'wrong token' | 'too many'>
-  /** Ends the pauses of all waiting attempts. */
+  /** Ends the delays of all pending attempts. */
   close(): void
 }
 
@@ -36,7 +36,9 @@ export function createGate({ token, now }: GateOptions): Gate {
   const waiting = new WeakSet<Socket>()
   const closing = new AbortController()
 
-  /** Waits before an attempt is checked. Returns false if another attempt on the connection is already waiting, or if the connection closes. */
+  /**
+   * Delays an attempt before it is checked. Returns false if another attempt on the same connection is already pending, or if the connection closes.
+   */
   async function mayTry(socket: Socket, ms: number): Promise<boolean> {
     if (waiting.has(socket)) return false
     waiting.add(socket)
@@ -50,7 +52,7 @@ export function createGate({ token, now }: GateOptions): Gate {
   async function compare(request: FastifyRequest, given: string): Promise<'right' | 'wrong token' | 'too many'> {
     const address = nearestOf(request)
     const pause = attempts.pause(address)
-    // An attempt without a pause is compared and counted synchronously, so that pipelined attempts in the same packet cannot be checked before it is
+    // An attempt without a delay is compared and counted synchronously, so that pipelined attempts in the same packet cannot be checked before it is
     // counted.
     if (pause > 0 && !(await mayTry(request.raw.socket, pause))) return 'too many'
     if (token()?.equals(given) === true) return 'right'
@@ -77,7 +79,7 @@ const wrongToken = [
   { 'www-authenticate': 'Bearer' },
 ] as const
 
-/** The answers to refused requests. `nobody` and `other host` are results of checking a proxy's header, see `person.ts`. */
+/** The responses to rejected requests. `nobody` and `other host` result from checking a proxy's header, see `person.ts`. */
 const refusals = {
   'strange host': [
     403,
@@ -102,7 +104,7 @@ const refusals = {
   readonly [status: number, message: string, headers: object]
 >
 
-/** Answers a program whose request is not admitted. */
+/** Responds to a program whose request is not admitted. */
 export function refuse(reply: FastifyReply, why: keyof typeof refusals): FastifyReply {
   const [status, message, headers] = refusals[why]
   return reply.code(status).headers(headers).send({ message })
@@ -112,7 +114,7 @@ export function bearerOf({ headers }: FastifyRequest): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
-/** Waits for the pause. Returns false if the connection or the listener closes before the pause ends. */
+/** Waits for the delay. Returns false if the connection or the listener closes before it ends. */
 async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<boolean> {
   if (socket.destroyed || signal.aborted) return false
   return new Promise(resolve => {
@@ -133,12 +135,12 @@ async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<
   })
 }
 
-/** Returns the client's address. Behind a proxy, it is the last address in the proxy's header, because any client can forge the earlier ones. */
+/** Returns the client's address. Behind a proxy, it is the last address in the proxy's header, because clients can forge the earlier ones. */
 function nearestOf({ ip, ips }: FastifyRequest): string {
   return ips?.[1] ?? ip
 }
 
-/** Whether the request is to a loopback name, and every sender that a proxy names is also this machine. */
+/** Whether the request uses a loopback host name and every client address that a proxy reports is also local. */
 function isFromHere(headers: FastifyRequest['headers']): boolean {
   const valuesOf = (name: string): string[] =>
     [headers[name] ?? []]

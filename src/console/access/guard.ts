@@ -1,5 +1,5 @@
-// The guard of everything on the admin listener except health: it admits a request, or answers why the request is not admitted. This file also has
-// the routes that need no login (assets, login), and the logout.
+// The guard of everything on the admin listener except health checks: it admits a request or responds with the reason for not admitting it. This file
+// also registers the routes that need no login (assets, login), and the logout.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { assets, bareDocument } from '../layout/frame.ts'
 import { isOurs, isSameSite, type Access, type Admitted } from './access.ts'
@@ -7,7 +7,7 @@ import { refuse } from './gate.ts'
 import { loginPage, notAdmittedPage, ownAddress, refusedPage } from './entrance.ts'
 import { sessionCookie, sessionLife } from './session.ts'
 
-/** The configuration of a page's route. Pages are opened by people in a browser; all other routes are for programs. */
+/** The route configuration of a page. Pages are opened by people in a browser; all other routes are for programs. */
 export interface RouteReader {
   readonly forPeople?: boolean
 }
@@ -70,7 +70,7 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
   })
 }
 
-/** Registers the logout. It must be registered behind the guard. */
+/** Registers the logout route. It must be registered behind the guard. */
 export function registerExit(app: FastifyInstance, access: Access, base: string): void {
   app.post('/logout', async (request, reply) => {
     const admission = admissionOf(request)
@@ -87,7 +87,7 @@ function cookie(request: FastifyRequest, base: string, value: string, seconds: n
   return `${sessionCookie}=${value}; Path=${base === '' ? '/' : base}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`
 }
 
-/** Returns the path and query of a request, below the base. */
+/** Returns the request's path and query, relative to the base path. */
 export function addressOf(request: FastifyRequest, base: string): string {
   const address = request.url.slice(base.length)
   return address.startsWith('/') ? address : `/${address}`

@@ -1,4 +1,4 @@
-// Events about what operators do on the pages or through the JSON API, and the table of their attributes.
+// Events for operators' actions on the pages or through the JSON API, and the table of their attributes.
 import { randomUUID } from 'node:crypto'
 import type { Millis } from '../../model/instant.ts'
 import type { OperatorAction } from '../ports.ts'
@@ -6,7 +6,7 @@ import type { PlatformEvent } from '../../model/event.ts'
 
 const name = 'pipespan.operator.action'
 
-/** The attributes of operator events by name: the type, a note, and the field that has the value. */
+/** The attributes of operator events by name: the type, a note, and the field that contains the value. */
 const attributes: Readonly<Record<string, readonly ['string' | 'int', string, keyof OperatorAction]>> = {
   'user.name': ['string', 'the value of the trusted header; `admin token` or `this machine` without one', 'user'],
   'pipespan.operator.role': ['string', '`operator`', 'role'],
@@ -15,7 +15,7 @@ const attributes: Readonly<Record<string, readonly ['string' | 'int', string, ke
   'pipespan.operator.count': ['int', 'exports that it changed', 'count'],
 }
 
-/** Returns the part of docs/EVENTS.md about operator events. */
+/** Returns the section of docs/EVENTS.md about operator events. */
 export function operatorReference(): string {
   const rows = Object.entries(attributes).map(([key, [type, note]]) => `| \`${key}\` | ${type} | ${note} |`)
   return [
@@ -25,7 +25,10 @@ export function operatorReference(): string {
   ].join('\n\n')
 }
 
-/** Creates the event of an operator's action. `instance` is the platform whose pipelines the daemon reads. Every event must belong to a platform. */
+/**
+ * Creates the event for an operator's action. `instance` is the platform whose pipelines the daemon reads, because every event must belong to a
+ * platform.
+ */
 export function operatorEvent(action: OperatorAction, instance: string, at: Millis): PlatformEvent {
   const key = `operator ${randomUUID()}`
   const { user, action: what, target, count } = action

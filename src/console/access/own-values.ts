@@ -1,18 +1,21 @@
-// The values of the operator's attribute (PIPESPAN_PAGES_GROUP_BY), such as a team, for each known project. Also limits the sources of the pages to
-// the projects that have one value.
+// The values of the grouping attribute (PIPESPAN_PAGES_GROUP_BY), such as a team, for each known project. Also limits the data sources of the pages
+// to the projects with one value.
 import { sharedAnswer } from '../../lib/shared-answer.ts'
 import { isInScope, type ProjectScope } from '../../core/store/ports/project-scope.ts'
 import { NotShown } from '../layout/not-shown.ts'
 import type { OwnFilter } from '../layout/frame.ts'
 import type { OwnValues, PagesParts, PagesSettings, PagesSources } from '../ports.ts'
 
-/** Maximum number of projects that are read. Their paths are bound to one statement, and SQLite allows 32,766 values in a statement. */
+/** The maximum number of projects to read. Their paths are bound in one statement, and SQLite allows 32,766 values in a statement. */
 const maxProjects = 16_000
-/** How long the values are cached, ms. Pages are updated every second, and reading 10,000 projects takes a tenth of a second. */
+/** How long the attribute values are cached, ms. Pages are updated every second, and reading 10,000 projects takes a tenth of a second. */
 const freshFor = 10_000
 const maxNamed = 20
 
-/** Reads the values of the operator's attribute. A project has one value for all branches, so rules with `branches` are ignored. */
+/**
+ * Reads the values of the grouping attribute (PIPESPAN_PAGES_GROUP_BY). A project has one value for all branches, so rules with `branches` are
+ * ignored.
+ */
 export function createOwnValues(
   { views, now }: Pick<PagesSources, 'views' | 'now'>,
   groupBy: PagesSettings['groupBy'],
@@ -20,7 +23,7 @@ export function createOwnValues(
   if (groupBy === undefined) return async () => ({ name: undefined, projects: new Map() })
   const { name, valueOf } = groupBy
   return sharedAnswer(freshFor, now, async () => {
-    // The features' projects are read too: features store figures for longer than pipelines, so they may know projects without a stored pipeline.
+    // The features' projects are read as well: features retain data for longer than pipelines, so they may know projects without a stored pipeline.
     const known = await Promise.all([views.projects(maxProjects), views.latestPaths(maxProjects)])
     const paths = [...new Set(known.flat())].slice(0, maxProjects)
     const byValue = Map.groupBy(paths, path => valueOf(path, '') ?? '')
@@ -31,8 +34,8 @@ export function createOwnValues(
 }
 
 /**
- * Returns the sources, limited to the projects that have this value (without a value: all projects), and the filter; the filter is undefined without
- * an attribute.
+ * Returns the data sources, limited to the projects with this value (all projects if no value is given), and the filter, which is undefined if no
+ * grouping attribute is configured.
  */
 export async function ofValue(
   parts: PagesParts,
@@ -46,7 +49,7 @@ export async function ofValue(
   return { parts: withinProjects(parts, own ?? new Set()), filter: { ...filter, unknown } }
 }
 
-/** Returns the answer of `read` for the projects that have this value, or `NotShown` if no known project has it. */
+/** Returns the result of `read` for the projects with this value, or `NotShown` if no known project has it. */
 export async function answerOf<T>(
   parts: PagesParts,
   value: string | undefined,
@@ -69,7 +72,7 @@ interface OfProject {
 }
 
 /**
- * Returns the sources, limited to some projects: lists and sums leave out all other projects. The store does the selection, so that lists have the
+ * Returns the data sources, limited to some projects: lists and sums leave out all others. The store does the filtering, so that lists have the
  * requested length. `projects` contains full paths. Reads that are not about a project, such as the list of known projects, are not limited.
  */
 function withinProjects(parts: PagesParts, projects: ReadonlySet<string>): PagesParts {

@@ -1,12 +1,11 @@
-// Identifies the person who has logged in at a proxy in front of the admin listener, by the header that the proxy sets.
+// Identifies the person who is logged in at a proxy in front of the admin listener, by the header that the proxy sets.
 //
-// The header is trusted only if the connection itself comes from one of the listed proxies, because a request's claims about earlier senders prove
-// nothing. The proxy must remove the header from the requests that it receives. A header that occurs twice, or that has no plausible value, is
-// refused.
+// The header is trusted only if the connection itself comes from one of the configured proxies, because headers that name earlier senders prove
+// nothing. The proxy must remove this header from incoming requests. A header that occurs twice or has no plausible value is rejected.
 //
 // A browser on the proxy's machine connects from the same address as the proxy. Any web site can point its name at this listener (DNS rebinding) and
-// have the browser send the header. The site cannot choose the name in `Host`, so that name is checked. If host names are configured, it is checked
-// for all proxies.
+// have the browser send the header. The site cannot choose the name in `Host`, so that name is checked. If host names are configured, `Host` is
+// checked for all proxies.
 import { BlockList, isIPv4, type Socket } from 'node:net'
 import { chooser } from '../../lib/chooser.ts'
 import { hostNameOf, isLoopbackName } from './gate.ts'
@@ -15,7 +14,7 @@ import type { FastifyRequest } from 'fastify'
 export type Role = 'viewer' | 'operator'
 
 export interface Person {
-  /** The person's name, which is the value of the proxy's header. */
+  /** The person's name, as sent in the proxy's header. */
   readonly name: string
   readonly role: Role
   /** The entry of admin.people that matches this person. */
@@ -23,10 +22,10 @@ export interface Person {
 }
 
 export interface PeopleEntry {
-  /** Globs that match the names of people. */
+  /** Glob patterns for the names of the people whom this entry applies to. */
   readonly who: readonly string[]
   readonly role: Role
-  /** The projects that the people may see; undefined for all projects. */
+  /** The projects that these people may see; undefined for all projects. */
   readonly projects?: ProjectChoice | undefined
 }
 
@@ -38,19 +37,17 @@ export interface ProjectChoice {
 export interface PeopleOptions {
   /** The name of the header that the proxy sets, in lower case. */
   readonly header: string
-  /** The addresses and networks (`10.0.0.0/8`) of the trusted proxies. */
+  /** The addresses and networks (such as `10.0.0.0/8`) of the trusted proxies. */
   readonly proxies: readonly string[]
-  /**
-   * The accepted host names, in lower case. If undefined, any name is accepted for a proxy on another machine. Loopback names are always accepted.
-   */
+  /** The accepted host names, in lower case. If undefined, proxies on other machines may use any host name. Loopback names are always accepted. */
   readonly hosts?: readonly string[] | undefined
   /** The entries of admin.people. The first entry that matches a person applies. */
   readonly people: readonly PeopleEntry[]
 }
 
 /**
- * Identifies the person of a request. `absent`: the request does not come from a proxy with the header. `other host`: the request is to a host name
- * that is not ours.
+ * Identifies the person behind a request. `absent`: the request does not come from a trusted proxy, or has no such header. `other host`: the request
+ * uses a host name that is not accepted.
  */
 export type Identify = (request: Pick<FastifyRequest, 'raw'>) => Person | 'absent' | 'nobody' | 'other host'
 
@@ -79,7 +76,7 @@ export function identifier({ header, proxies, hosts, people }: PeopleOptions): I
   }
 }
 
-/** Whether a connection comes from this machine. Also true if this machine connects to itself through an address that is not a loopback address. */
+/** Whether a connection comes from this machine. Also true if the machine connects to itself through a non-loopback address. */
 function isThisMachine({ remoteAddress = '', localAddress }: Pick<Socket, 'remoteAddress' | 'localAddress'>): boolean {
   return remoteAddress === localAddress || isLoopbackName(isIPv4(remoteAddress) ? remoteAddress : `[${remoteAddress}]`)
 }

@@ -1,7 +1,7 @@
-// Sessions of people who have logged in. A cookie contains a random id and its expiry, signed with the admin token. So every replica can check it,
-// and a new token ends all sessions. A signed cookie alone cannot be revoked, so a logout is stored until the session would have expired.
+// Sessions of people who are logged in. The cookie contains a random ID and its expiry, signed with the admin token. So every replica can verify it,
+// and changing the token ends all sessions. A signed cookie alone cannot be revoked, so a logout is stored until the session would have expired.
 //
-// A login writes nothing to the store, because people need the pages most while the disk is full.
+// A login writes nothing to the store, because people need the pages most when the disk is full.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { remember } from '../../lib/bounded-map.ts'
 import { reasonOf } from '../../lib/fault.ts'
@@ -13,21 +13,21 @@ import type { Secret } from '../../lib/secret.ts'
 export const sessionCookie = 'pipespan_session'
 /** How long a session lasts, ms. It is longer than a working day. */
 export const sessionLife = 12 * 3_600_000
-/** The maximum difference between the clocks of replicas, ms. */
+/** The maximum clock difference between replicas, ms. */
 const clockSlack = 3_600_000
-/** The maximum number of logouts that this process stores in memory, in case the store cannot be written. */
+/** The maximum number of logouts kept in memory, in case the store cannot be written. */
 const maxRemembered = 10_000
 
 export interface Session {
-  /** The session's id, as in the cookie. */
+  /** The session ID, as in the cookie. */
   readonly id: string
   readonly until: Millis
 }
 
 export interface Sessions {
-  /** Begins a session and returns the value of its cookie. */
+  /** Starts a session and returns its cookie value. */
   begin(token: Secret): string
-  /** Finds the session of a cookie. Returns undefined for a forged or expired cookie, and after logout. */
+  /** Finds the session for a cookie. Returns undefined if the cookie is forged or expired, or if its session was logged out. */
   find(token: Secret, cookie: string | undefined): Promise<Session | undefined>
   end(token: Secret, session: Session): Promise<void>
 }
@@ -39,7 +39,7 @@ export interface SessionParts {
 }
 
 export function createSessions({ sessions, now, log }: SessionParts): Sessions {
-  /** The digests of the sessions that ended in this process. */
+  /** The digests of the sessions that were logged out in this process. */
   const endedHere = new Map<string, true>()
   return {
     begin: token => {
@@ -58,7 +58,8 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
       const digest = keyed(token, 'session', id)
       remember(endedHere, digest, true, maxRemembered)
       try {
-        // Logouts are pruned long after the session expired: if this clock is ahead, the logout of a session that is still valid must not be deleted.
+        // Logouts are pruned long after their sessions have expired: if this clock is ahead, the logout of a session that is still valid must not be
+        // deleted.
         await sessions.prune(one => one.until + sessionLife + clockSlack <= now())
         await sessions.put({ digest, until })
       } catch (error) {

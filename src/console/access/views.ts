@@ -1,5 +1,5 @@
-// The views of admitted requests: everything, or only the projects that a person is limited to. Every view has the same pages, routes and tools, with
-// its own sources.
+// The views for admitted requests: all projects, or only those that a person is limited to. Every view has the same pages, routes and tools, but its
+// own data sources.
 import { apiRoutes } from '../api/api.ts'
 import { createOwnValues } from './own-values.ts'
 import { noUsuals, usualsSlot } from '../pipelines/usual.ts'
@@ -15,14 +15,15 @@ export interface View {
   readonly parts: PagesParts
   readonly site: readonly Address[]
   readonly routes: readonly ApiRoute[]
-  /** Whether the view shows all projects. If false, it shows only some of them. */
+  /** Whether the view shows all projects rather than only some of them. */
   readonly isWhole: boolean
 }
 
 export type ViewOf = (admission: Admitted) => View
 
 /**
- * Creates the views. `sourcesOf` returns the sources for a person's choice of projects or, without a choice, for all projects that are not hidden.
+ * Creates the views. `sourcesOf` returns the data sources for the projects that a person is limited to or, if no limit is passed, for all projects
+ * that are not hidden.
  */
 export function createViews(
   sourcesOf: (choice: ProjectChoice | undefined) => PagesSources,

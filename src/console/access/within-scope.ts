@@ -1,11 +1,11 @@
-// Limits what the pages show about the daemon itself to people who may not see all projects. No text may name a project that they cannot see. People
-// who are limited to some projects see nothing about destinations and tokens.
+// Limits what the pages show about the daemon itself to people who may not see all projects. No text may name a project they cannot see, and they see
+// nothing about destinations and tokens.
 import { textWithin, type Scope } from '../../core/store/ports/scope.ts'
 import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'
 import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { Flow } from '../overview/flow.ts'
 
-/** The sentence that is shown instead of the state of destinations. */
+/** The sentence shown instead of the state of destinations. */
 export const destinationsWithheld = 'The state of destinations is shown to people who may see all projects.'
 
 export function flowWithin(flow: Flow, scope: Scope): Flow {
@@ -32,7 +32,7 @@ export function queuesWithin(queues: readonly ExportQueueStatus[], scope: Scope)
   })
 }
 
-/** Limits the setup to a scope. The names of hidden groups must already be removed from `setup`. */
+/** Limits the daemon's setup to a scope. The names of hidden groups must already have been removed from `setup`. */
 export function setupWithin(setup: Setup, { bounds }: Scope): Setup {
   if (bounds !== 'own') return setup
   const { webhooks, platform, hasPlatformToken, hasWebhookSecret, isExportOff } = setup

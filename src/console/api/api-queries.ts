@@ -1,10 +1,10 @@
-// The inputs of the JSON API: the parameters of each route, and the bodies of its actions.
+// The inputs of the JSON API: the parameters of each route and the request bodies of its actions.
 import { z } from 'zod'
 import { comparedNames } from '../pipelines/compared-with.ts'
 import { spanNames } from '../layout/trend-spans.ts'
 import { timelineItems } from '../timeline/timeline-part.ts'
 
-/** Returns the `sort` parameter of a route. It has the same values as the `sort` in the page's address. */
+/** Returns a route's `sort` parameter. It accepts the same values as the `sort` parameter in the page's address. */
 export const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
   const names = [...new Set(keys.flatMap(Object.keys))]
   return z
@@ -27,7 +27,7 @@ export const group = z
   .optional()
   .describe('Path of a group, with a slash at its end.')
 export const atMost = (max: number) => z.coerce.number('Write a whole number').int().min(1).max(max)
-/** Returns the parameters of a paginated route. `pattern` is the format of `next`. */
+/** Returns the parameters of a paginated route. `pattern` is the format of the `next` cursor. */
 export const nextPage = (pattern: RegExp) =>
   z.string().regex(pattern, 'Pass `next` of the previous page').optional().describe('`next` of the previous page.')
 export const text = (description: string) => z.string().optional().describe(description)
@@ -56,7 +56,7 @@ export const scopedQuery = z.object({
   own: ownValue,
   limit: atMost(200).default(50),
 })
-/** Returns the query of the timeline. `kinds` are the kinds of events and of the items that features add. */
+/** Returns the query parameters of the timeline. `kinds` are the event kinds and the kinds of items that features add. */
 export const timelineQuery = (kinds: readonly string[]) =>
   z.object({
     span: z.enum(spanNames).default('7d'),

@@ -1,4 +1,4 @@
-// A route of the JSON API: its inputs, its answer, and the shapes of both.
+// A JSON API route: its inputs, its response, and the shapes of both.
 import { z } from 'zod'
 import type { Admitted } from '../access/access.ts'
 import type { Ids } from '../layout/address.ts'
@@ -6,7 +6,7 @@ import { wholeNumber } from './api-queries.ts'
 
 export interface ApiRoute {
   readonly method: 'GET' | 'POST'
-  /** The path of the route below `/api`, with parameters as `:name`. */
+  /** The route's path below `/api`, with parameters written as `:name`. */
   readonly path: string
   readonly description: string
   readonly params?: z.ZodObject | undefined
@@ -14,11 +14,11 @@ export interface ApiRoute {
   readonly body?: z.ZodType | undefined
   readonly answer: z.ZodType
   /**
-   * Handles a request. It gets the parsed parameters and query together, or the parsed body. If it returns undefined, the answer is 404; if it
-   * returns `NotShown`, the answer is 404 with the reason.
+   * Handles a request. It receives the parsed path and query parameters together, or the parsed body. If it returns undefined, the response is 404;
+   * if it returns `NotShown`, the response is 404 with the reason.
    */
   readonly handle: (asked: never, by: Admitted) => Promise<unknown>
-  /** Whether the action affects all projects instead of single ones. */
+  /** Whether the action affects all projects rather than individual ones. */
   readonly isOfAll?: boolean
 }
 
@@ -33,7 +33,7 @@ export function get<Path extends string, Query extends z.ZodObject | undefined =
   return { method: 'GET', path, description, params, query, answer, handle }
 }
 
-/** Returns a parameter for an ID. Its name shows the kind of ID: `jobId` is the ID of a job. */
+/** Returns the schema of an ID parameter. The name determines the kind of ID: `jobId` is a job's ID. */
 function idOf(name: string): z.ZodType {
   const of = name.replace(/Id$/, '').replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
   return wholeNumber.describe(`ID of the ${of}.`)

@@ -1,4 +1,4 @@
-// Registers the routes of the JSON API and its OpenAPI description. The inputs of each route are checked against its shapes.
+// Registers the JSON API's routes and its OpenAPI description. Each route's inputs are validated against its shapes.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { admissionOf } from '../access/guard.ts'
 import { isOurs, mayChange } from '../access/access.ts'
@@ -9,9 +9,9 @@ import { version } from '../../lib/version.ts'
 import type { ApiRoute } from './api-route.ts'
 import type { ViewOf } from '../access/views.ts'
 
-/** Registers the routes of the JSON API. `routes` are the routes of the view that shows everything. `viewOf` returns the view of a request. */
+/** Registers the JSON API's routes. `routes` are the routes of the view that shows all projects. `viewOf` returns the view for a request. */
 export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], viewOf: ViewOf): void {
-  // The OpenAPI description. It is generated at the first request, because generating it takes longer than starting all other pages.
+  // The OpenAPI description. It is generated on the first request, because generating it takes longer than starting all other pages.
   let description: ReturnType<typeof openApi> | undefined
   app.get('/api/openapi.json', async (_request, reply) => reply.send((description ??= openApi(routes, version))))
   for (const [index, route] of routes.entries()) {

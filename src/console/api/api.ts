@@ -1,4 +1,4 @@
-// The JSON API as one table of routes. Both the routes and their OpenAPI description are generated from it.
+// The JSON API as a single table of routes, from which both the routes and their OpenAPI description are generated.
 import { z } from 'zod'
 import { get, post, type ApiRoute } from './api-route.ts'
 import { answerOf } from '../access/own-values.ts'

@@ -65,7 +65,7 @@ function refusal(description: string): Json {
   return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Message' } } } }
 }
 
-/** Returns the parameters of a route. Their types are those after parsing; `required` describes the request before parsing. */
+/** Returns the OpenAPI parameters of a route. Their types are those after parsing, but `required` describes the request before parsing. */
 function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined, shared: Json): Json[] {
   if (shape === undefined) return []
   const { properties = {} } = schema(shape, 'output', shared) as { properties?: Record<string, Json> }
@@ -78,7 +78,7 @@ function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined, sha
   }))
 }
 
-/** Returns the shape as JSON Schema. Recursive shapes are added to `shared` and referenced. */
+/** Converts a shape to JSON Schema. Recursive shapes are added to `shared` and referenced. */
 function schema(shape: z.ZodType, io: 'input' | 'output', shared: Json): Json {
   const text = JSON.stringify(z.toJSONSchema(shape, { io, target: 'draft-2020-12', reused: 'inline', override: pair }))
   const { $schema: _, $defs, ...rest } = JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')) as Json
@@ -86,7 +86,7 @@ function schema(shape: z.ZodType, io: 'input' | 'output', shared: Json): Json {
   return rest
 }
 
-/** Writes tuples as arrays, because not all client generators understand `prefixItems`. All tuples here have elements of one type. */
+/** Describes tuples as arrays, because not all client generators understand `prefixItems`. The elements of each tuple here have the same type. */
 function pair({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { prefixItems } = jsonSchema
   if (prefixItems === undefined) return

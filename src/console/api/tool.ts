@@ -1,26 +1,29 @@
-// A tool for programs with a language model: a route of the JSON API, limited to the part of its answer that a model needs. The arguments and the
-// answer have the shapes of the route.
+// A tool for programs that use a language model: a JSON API route, reduced to the part of its response that a model needs. The arguments and the
+// result have the shapes of the route.
 import type { z } from 'zod'
 
 export interface Tool {
   readonly name: string
   readonly title: string
-  /** The tool's description in plain English, with units. Models read it to choose a tool and its arguments. */
+  /** The tool's description in plain English, including units. Models read it to choose a tool and its arguments. */
   readonly description: string
-  /** The GET route of the JSON API that the tool calls. */
+  /** The JSON API's GET route that the tool calls. */
   readonly path: string
-  /** The arguments of the route that always have these values. */
+  /** Route arguments with fixed values. */
   readonly fixed?: Readonly<Record<string, unknown>>
-  /** The arguments of the tool that the route does not have. */
+  /** Arguments that only the tool has, not the route. */
   readonly more?: z.ZodRawShape
-  /** The shape of the part of the route's answer that the tool returns. All other fields are left out. If undefined, the whole answer is returned. */
+  /**
+   * The shape of the part of the route's response that the tool returns. All other fields are dropped. If undefined, the tool returns the whole
+   * response.
+   */
   readonly answer?: z.ZodObject
-  /** Turns the route's answer into one that fits `answer`, or into a sentence that explains why there is none. */
+  /** Converts the route's response into one that matches `answer`, or into a sentence explaining why there is none. */
   readonly select?: (found: never, asked: never) => object | string
-  /** Maximum number of rows in each list of the tool's answer, unless `limit` is given. */
+  /** The maximum number of rows in each list that the tool returns, unless `limit` is given. */
   readonly rows?: number
-  /** Which rows of a list are returned if there are too many. By default, these are the first ones. */
+  /** Which rows to return if a list has too many. By default, these are the first ones. */
   readonly keep?: 'last'
-  /** Whether the tool causes requests to the platform. */
+  /** Whether the tool sends requests to the platform. */
   readonly asksPlatform?: boolean
 }

@@ -1,4 +1,4 @@
-// A chart of durations over time. Its lines have a point for each step that has a value.
+// A chart of durations over time. Each line has a point for every step that has a value.
 import { duration } from '../layout/format.ts'
 import { html, type Html } from '../layout/html.ts'
 import { linked, niceDuration, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
@@ -7,17 +7,17 @@ import type { Millis } from '../../model/instant.ts'
 interface Line<T> {
   readonly name: string
   readonly css: string
-  /** Returns the value of a point, ms; undefined if no point is drawn. */
+  /** Returns the value of a point, ms; undefined to draw no point. */
   readonly value: (point: T) => number | undefined
 }
 
 interface LineChart<T> extends Pick<PlotOptions, 'marks' | 'moments'> {
   readonly label: string
   readonly frame: Frame
-  /** The points of the chart in order of time. `at` is the start of a point's step. */
+  /** The points of the chart in chronological order. `at` is the start of a point's step. */
   readonly points: readonly T[]
   readonly lines: readonly Line<T>[]
-  /** Returns the address that a point links to: the list of its runs. */
+  /** Returns the address a point links to, which is the list of its runs. */
   readonly href?: ((point: T) => string) | undefined
 }
 

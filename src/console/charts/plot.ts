@@ -1,12 +1,12 @@
-// The common parts of all charts over time: size, grid, axis, and marks of events. Charts are inline SVG, readable without scripts. A table on the
-// page has the same figures. Links in a chart cannot be focused by keyboard, because a chart of a year would have 365 of them.
+// What all time charts have in common: size, grid, axis, and event marks. Charts are inline SVG and readable without scripts. A table on the page
+// contains the same values. Links in a chart cannot be focused by keyboard, because a chart of a year would have 365 of them.
 import { addressWith } from '../layout/address.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { utc, zoned } from '../layout/format.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Scope } from '../layout/scope-heading.ts'
 
-/** The period of a chart, divided into equal steps. */
+/** The period covered by a chart, divided into equal steps. */
 export interface Frame {
   readonly since: Millis
   readonly until: Millis
@@ -17,12 +17,12 @@ export interface Frame {
 /** A period that a chart highlights, such as a regression. */
 export interface ChartMark {
   readonly at: Millis
-  /** The end of the period; undefined if it has not ended. */
+  /** The end of the highlighted period; undefined if it has not ended. */
   readonly until?: Millis | undefined
   readonly description: string
 }
 
-/** An event that a chart marks at one moment, such as a deployment, with a link to it. */
+/** An event that a chart marks at a point in time, such as a deployment, with a link to it. */
 export interface ChartMoment {
   readonly at: Millis
   readonly description: string
@@ -31,7 +31,7 @@ export interface ChartMoment {
 }
 
 export interface PlotOptions {
-  /** The width of the chart in SVG units. The drawing is stretched to the width of its card. */
+  /** The chart's width in SVG units. The drawing is stretched to the width of its card. */
   readonly width?: number | undefined
   /** The greatest value on the vertical axis. */
   readonly max: number
@@ -64,12 +64,12 @@ export class Plot {
     this.#width = options.width ?? defaultWidth
   }
 
-  /** The width of a chart's step in SVG units. */
+  /** The width of one step of the chart in SVG units. */
   get stepWidth(): number {
     return (this.#width - left) / this.#steps
   }
 
-  /** Returns the horizontal position of the middle of the step that begins at `at`. */
+  /** Returns the x coordinate of the middle of the step that begins at `at`. */
   x(at: Millis): number {
     return this.#place(at + this.#frame.step / 2)
   }
@@ -155,7 +155,7 @@ export class Plot {
     })
   }
 
-  /** Draws a moment as a line with a head: a filled triangle for success, a cross for failure. */
+  /** Draws an event as a vertical line with a head: a filled triangle for success, a cross for failure. */
   #moment({ at, description, isBad, href }: ChartMoment): Content {
     const x = this.#place(at)
     if (at < this.#frame.since || at > this.#frame.until) return ''
@@ -168,20 +168,17 @@ export class Plot {
   }
 }
 
-/** Returns the drawing, as a link if it has an address. */
+/** Wraps the drawing in a link if there is an address. */
 export function linked(href: string | undefined, label: string, drawn: Html): Html {
   return href === undefined ? drawn : html`<a href="${href}" tabindex="-1" aria-label="${label}">${drawn}</a>`
 }
 
-/** Returns the day or, for steps shorter than a day, the time at which a step begins, in UTC. */
+/** Returns the label of a step: the day or, for steps shorter than a day, the start time, in UTC. */
 export function stepName(at: Millis, { step }: Pick<Frame, 'step'>): string {
   return step < day ? `${utc(at).slice(11, 16)} UTC` : utc(at).slice(5, 10)
 }
 
-/**
- * Returns the smallest number that is not less than `value` and has the form 1, 2, 4, 6, 8 or 10 times a power of ten. Quarters of such numbers are
- * short to write.
- */
+/** Rounds `value` up to 1, 2, 4, 6, 8 or 10 times a power of ten. A quarter of such a number is short to write. */
 export function niceMax(value: number): number {
   const unit = 10 ** Math.floor(Math.log10(value))
   return ([1, 2, 4, 6, 8, 10].find(one => one * unit >= value) ?? 10) * unit
@@ -189,7 +186,7 @@ export function niceMax(value: number): number {
 
 const niceSeconds = [1, 2, 4, 10, 20, 40, 60, 120, 240, 480, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 28_800, 43_200]
 
-/** Returns a duration that is not less than `ms` and whose quarters are short to write, ms. */
+/** Rounds a duration up to one whose quarters are short to write, ms. */
 export function niceDuration(ms: number): number {
   const seconds = niceSeconds.find(one => one * 1_000 >= ms)
   return seconds === undefined ? niceMax(ms / 86_400_000) * 86_400_000 : seconds * 1_000
@@ -201,14 +198,14 @@ interface RunsFilter extends Pick<Scope, 'project' | 'own'> {
   readonly job?: string | undefined
 }
 
-/** Returns the address of the list of pipelines in the step that begins at `at`. */
+/** Returns the address of the pipeline list, filtered to the step that begins at `at`. */
 export function runsLink(base: string, at: Millis, { step }: Pick<Frame, 'step'>, filter: RunsFilter = {}): string {
   const { project, own, job } = filter
   const text = (one: Millis): string =>
     utc(one)
       .slice(0, step < day ? 16 : 10)
       .replace(' ', 'T')
-  // One minute is subtracted, because the filter includes its end.
+  // One minute is subtracted because the filter includes its end.
   const until = text(at + step - minute)
   return addressWith(`${base}/pipelines`, { project, own, job, since: text(at), until })
 }

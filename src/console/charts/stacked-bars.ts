@@ -1,4 +1,4 @@
-// A chart of amounts over time. It has a bar for each step, stacked from the parts of the amount.
+// A bar chart of amounts over time. Each step has one bar, in which the parts of the amount are stacked.
 import { html, type Html } from '../layout/html.ts'
 import { linked, niceMax, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -12,18 +12,18 @@ interface Area<T> {
 interface StackedBars<T> extends Pick<PlotOptions, 'width' | 'marks' | 'moments'> {
   readonly label: string
   readonly frame: Frame
-  /** The steps of the chart. Steps without an amount may be left out. `at` is the start of the step. */
+  /** The steps of the chart. Steps without an amount may be omitted. `at` is the start of a step. */
   readonly steps: readonly T[]
-  /** The parts of each bar, in order from the bottom. */
+  /** The parts of each bar, from bottom to top. */
   readonly areas: readonly Area<T>[]
   readonly shown: (value: number) => string
-  /** Rounds a value up to the maximum of the axis. By default, values are rounded to whole numbers. */
+  /** Rounds a value up to the axis maximum. By default, values are rounded up to whole numbers. */
   readonly nice?: (value: number) => number
-  /** Returns the address that a bar links to: the list of its runs. */
+  /** Returns the address a bar links to, which is the list of its runs. */
   readonly href?: ((step: T) => string) | undefined
 }
 
-/** The width of a chart that fills its card. */
+/** The width of a chart that fills its card, in SVG units. */
 export const fullWidth = 960
 
 export function stackedBars<T extends { readonly at: Millis }>(chart: StackedBars<T>): Html {

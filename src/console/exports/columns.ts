@@ -1,4 +1,4 @@
-// The lists on the exports page: the backlog of each destination and signal, and dead letters.
+// The lists on the exports page: the backlog per destination and signal, and the dead letters.
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { drawn, listOf } from '../layout/list.ts'
@@ -12,7 +12,7 @@ const isWhole = (content: Content): Html => html`<span class="whole">${content}<
 const breakerStates = ['closed', 'open', 'half-open', 'unserved', 'held'] as const
 const breakerCauses = ['unavailable', 'unauthorized', 'unacceptable'] as const
 
-/** The state of one signal's export to one destination. The states are those of the circuit breaker. */
+/** The state of the export of one signal to one destination. The states are those of the circuit breaker. */
 export const queueList = listOf()({
   state: {
     json: z
@@ -138,7 +138,7 @@ export const triedNowShape = z.object({
   probes: z.number().describe('Number of queues whose circuit breaker was open.'),
 })
 
-/** The number of exports that are due now, and the number of circuit breakers that are half-open. */
+/** The number of exports that are now due, and the number of circuit breakers that are now half-open. */
 export type TriedNow = Shaped<typeof triedNowShape>
 
 interface QueueState {
@@ -147,7 +147,7 @@ interface QueueState {
   readonly lastSuccess?: Millis | undefined
 }
 
-/** Renders the state of a queue's circuit breaker, and its meaning. */
+/** Renders the state of an export queue's circuit breaker, and what it means. */
 export function queueBadge({ state, cause, lastSuccess }: QueueState): Html {
   if (state === 'closed') return badge(lastSuccess === undefined ? 'created' : 'success', breakerWords.closed)
   return badge(cause ?? state, breakerWords[state] + (cause === undefined ? '' : `: ${causeWords[cause]}`))
@@ -167,7 +167,7 @@ const causeWords: Readonly<Record<NonNullable<QueueState['cause']>, string>> = {
   unacceptable: 'refuses everything',
 }
 
-/** Returns the time until the next try in whole seconds. An open page is sent again each second if it has changed. */
+/** Formats the time until the next attempt in whole seconds. An open page is sent again every second if it has changed. */
 function tryWords(at: Millis | undefined, now: Millis): string {
   if (at === undefined) return '–'
   const seconds = Math.ceil((at - now) / 1_000)

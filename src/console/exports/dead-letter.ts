@@ -1,4 +1,4 @@
-// One dead letter, for its page and the JSON API: the backend's answer, and the refused content.
+// One dead letter, for its page and the JSON API: the backend's response and the rejected content.
 import { z } from 'zod'
 import { card, crumbs, facts, type Page, type RequestContext } from '../layout/frame.ts'
 import { deadLetterList } from './columns.ts'
@@ -27,7 +27,7 @@ export async function deadLetterDetail(
   return found && { letter: found.letter, contents: contentsOf(found.letter.signal, found.body) }
 }
 
-/** The number of spans or records that are shown in full. The others are shown only by name. */
+/** The number of spans or records shown in full. The others are only listed by name. */
 const whole = 3
 
 export async function deadLetterPage(

@@ -1,4 +1,4 @@
-// The exports page. It shows the pending exports of each destination and the dead letters with their reasons, and has actions on them.
+// The exports page. It shows each destination's pending exports and the dead letters with their reasons, and offers actions on them.
 import { z } from 'zod'
 import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, number } from '../layout/format.ts'
@@ -18,12 +18,14 @@ export const exportsShape = z.object({
 
 type ExportsView = Shaped<typeof exportsShape>
 
-/** The query of the exports page. `sort` may be a column of either list. */
+/** The exports page's query parameters. `sort` may be a column of either list. */
 export const exportsQuery = z.object({ sort: sortBy(queueList.keys, deadLetterList.keys) })
 
 const shown = 100
 
-/** Reads the content of the exports page. `sort` is a column of either table. The newest dead letters are listed, whatever the column. */
+/**
+ * Reads the content of the exports page. `sort` is a column of either table. It orders the rows only: the newest dead letters are listed in any case.
+ */
 export async function exportsView(parts: PagesSources, sort?: string | null): Promise<ExportsView> {
   const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
   return {
@@ -87,7 +89,7 @@ interface Action {
   readonly which: readonly number[] | 'all'
 }
 
-/** Parses the form of an action. Returns undefined if the form is not a valid action. */
+/** Parses the form for an action on dead letters. Returns undefined if the form is invalid. */
 export function actionOf(values: URLSearchParams): Action | undefined {
   const [verb, which] = [values.get('do'), values.get('which')]
   if (verb !== 'retry' && verb !== 'drop') return undefined
@@ -97,7 +99,7 @@ export function actionOf(values: URLSearchParams): Action | undefined {
 }
 
 /**
- * Renders the page that confirms an action. Returns undefined if the action names a dead letter that does not exist, or that the reader may not see.
+ * Renders the confirmation page for an action. Returns undefined if the action names a dead letter that does not exist or that the user may not see.
  */
 export async function confirmPage(
   { outbox }: Pick<PagesSources, 'outbox'>,
@@ -135,14 +137,14 @@ export async function perform(parts: PagesSources, { verb, which }: Action, by: 
   return count
 }
 
-/** Retries pending exports at once. `by` is the user who does it. `destination` is undefined for all destinations. */
+/** Retries pending exports immediately. `by` is the user who requested it. If `destination` is undefined, all destinations are retried. */
 export async function tryNow(parts: PagesSources, by: Admitted, destination?: string): Promise<TriedNow> {
   const tried = await parts.tryNow(destination)
   await parts.onAction?.({ ...actorOf(by), action: 'try_now', target: destination ?? 'all', count: tried.due })
   return tried
 }
 
-/** Removes the outcome of the last action from the query, so that links that sort a table do not repeat it. */
+/** Removes the last action's result from the query, so that sort links do not show it again. */
 function withoutOutcome(context: RequestContext): RequestContext {
   const query = new URLSearchParams(context.query)
   for (const name of ['done', 'count', 'probes']) query.delete(name)
@@ -162,20 +164,20 @@ const outcomes = {
   },
 }
 
-/** Renders the result of an action from the query of the page that the action redirects to. */
+/** Renders the result of an action, which is passed in the query of the page that the action redirects to. */
 function outcome(query: URLSearchParams): Html | false {
   const [done, count, probes] = [query.get('done') ?? '', Number(query.get('count')), Number(query.get('probes'))]
   if (!Object.hasOwn(outcomes, done) || !Number.isSafeInteger(count) || !Number.isSafeInteger(probes)) return false
   return html`<p class="notice done" role="status">${outcomes[done as keyof typeof outcomes](count, probes)}</p>`
 }
 
-/** Whether exports or an open circuit breaker are waiting for their next try. */
+/** Whether exports or an open circuit breaker are waiting for their next attempt. */
 function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean {
   if (state === 'unserved' || state === 'held') return false
   return (pending > 0 && putOff > 0) || (state === 'open' && nextTry !== undefined)
 }
 
-/** Renders the button that retries exports at once, for a backend that was just repaired; empty if no export is waiting. */
+/** Renders the button that retries exports immediately, for when a backend has just been repaired; empty if no export is waiting for a retry. */
 export function tryNowForm(queues: readonly ExportQueueStatus[], { base, may }: RequestContext): Content {
   if (may !== 'all' || !queues.some(waits)) return ''
   return html`<form method="post" action="${base}/exports/do">

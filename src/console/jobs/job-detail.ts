@@ -48,17 +48,17 @@ export const jobDetailShape = z.object({
   history: historyShape,
   spans: z.array(exportedSpanShape),
 })
-/** The details of a job. A field is undefined if nothing was read or counted for it. */
+/** A job's details. A field is undefined if there is no data for it. */
 export type JobDetail = Shaped<typeof jobDetailShape>
 
-/** The part that a feature adds to the page of a job, and to the JSON API's answer about it. */
+/** What a feature adds to the job page and to the JSON API's response about a job. */
 export interface JobPart {
-  /** The fields of the answer that `read` fills. */
+  /** The response fields that `read` returns. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: PagesParts, key: RunKey, jobId: number) => Promise<object>
-  /** Renders links in the head of the job's page. */
+  /** Renders links in the header of the job page. */
   readonly links: (detail: JobDetail, settings: PagesSettings, context: RequestContext) => Content
-  /** Renders cards below the reasons of a job's failure. `detail` includes the result of `read`. */
+  /** Renders cards below the reasons for a job's failure. `detail` includes the result of `read`. */
   readonly failure: (
     parts: PagesParts,
     settings: PagesSettings,
@@ -66,7 +66,7 @@ export interface JobPart {
     detail: JobDetail,
     context: RequestContext,
   ) => Promise<Content>
-  /** Explains why no sections of the job's log are known. */
+  /** Explains why the sections of the job's log are not available. */
   readonly withoutSections: (detail: JobDetail) => Content
 }
 
@@ -83,10 +83,10 @@ export interface AskedJob {
   readonly instance?: string | undefined
 }
 
-/** Maximum number of chunks that are read for a job. A job has one chunk with sections for each of its runs. */
+/** The maximum number of chunks read for a job. Each run of a job has one chunk with sections. */
 const maxReadings = 20
 
-/** Reads the details of a job. Returns undefined if there is no such job. */
+/** Reads a job's details. Returns undefined if there is no such job. */
 export async function jobDetail(
   parts: PagesParts,
   settings: Pick<PagesSettings, 'costUnit'>,
@@ -127,9 +127,9 @@ export async function jobDetail(
 
 interface Known {
   readonly known: Job
-  /** The job's snapshots, one for each of its runs. */
+  /** The job's snapshots, one per run. */
   readonly snapshots: readonly JobSnapshot[]
-  /** The sections and other data that were read from the job's log. */
+  /** The sections and other data extracted from the job's log. */
   readonly insides: readonly JobInside[]
 }
 

@@ -1,4 +1,4 @@
-// The recent runs of a job: the jobs with the same name in the newest pipelines of the project.
+// A job's recent runs: the jobs with the same name in the newest pipelines of the project.
 import { z } from 'zod'
 import type { Shaped } from '../layout/shape.ts'
 import { badge, wordOf } from '../layout/status.ts'
@@ -12,7 +12,7 @@ import { jobList, runnerOf, statusOf, type JobCard, type RunCard } from '../pipe
 import type { PagesParts } from '../ports.ts'
 
 interface HistoryContext extends RequestContext {
-  /** The run of the job that the page shows. */
+  /** The run that the job page shows. */
   readonly here: JobCard
   readonly projectId: number
 }
@@ -69,7 +69,7 @@ export const historyShape = z.object({
   runs: z.array(pastRuns.shape),
   pipelines: z.number().describe('Number of newest pipelines of the project that were searched.'),
 })
-/** The recent runs of a job, the newest first. */
+/** A job's recent runs, newest first. */
 type JobHistory = Shaped<typeof historyShape>
 
 const maxRuns = 12
@@ -90,7 +90,7 @@ export async function historyOf(
   return { runs: runs.slice(0, maxRuns), pipelines }
 }
 
-/** Renders the table of a job's recent runs. `here` is the run that the page shows. */
+/** Renders a job's recent runs as a table. `here` is the run that the page shows. */
 export function historyTable(
   { runs, pipelines }: JobHistory,
   here: JobCard,

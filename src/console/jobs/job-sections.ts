@@ -1,4 +1,4 @@
-// The sections of a job as nested rows of a waterfall. These functions are pure.
+// A job's log sections as nested rows of a waterfall. The functions in this file are pure.
 import { z } from 'zod'
 import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { duration, number } from '../layout/format.ts'
@@ -28,7 +28,10 @@ export const jobSectionsShape = z.object({
 })
 export type JobSections = Shaped<typeof jobSectionsShape>
 
-/** Returns the sections of the job's last run, because a manual job that is played again keeps its id. Returns undefined if nothing was read. */
+/**
+ * Returns the sections of the job's last run only: a manual job that is played again keeps its ID, so it may have several. Returns undefined if no
+ * sections were read.
+ */
 export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSections | undefined {
   const last = insides.findLast(({ job, sections }) => job.id === jobId && sections !== undefined)
   if (last?.sections === undefined) return undefined
@@ -37,13 +40,13 @@ export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSec
   return { jobId, start: job.start, end: job.end, sections, left: Math.max(0, highest - sections.length) }
 }
 
-/** Returns the rows of a job's sections. `depth` is the depth of the job's own row. */
+/** Returns the waterfall rows for a job's sections. `depth` is the depth of the job's own row. */
 export function sectionRows(
   { sections }: JobSections,
   { projectId, pipelineId, depth }: Pick<WaterfallRow, 'projectId' | 'pipelineId' | 'depth'>,
 ): WaterfallRow[] {
   const known = new Set(sections.map(({ ordinal }) => ordinal))
-  // An enclosing section must come before the enclosed one. This check prevents cycles.
+  // An enclosing section must come before the section it encloses. This check prevents cycles.
   const isAround = (parent: number | undefined, { ordinal }: Section): parent is number =>
     parent !== undefined && parent < ordinal && known.has(parent)
   const inner = Map.groupBy(sections, one => (isAround(one.parent, one) ? one.parent : undefined))
@@ -66,12 +69,12 @@ export function sectionRows(
   return rows
 }
 
-/** Returns the label of a section: its name if the runner wrote it, its title if a script wrote it. */
+/** Returns a section's label: its name if the runner wrote the section, its title if a script did. */
 export function labelOf({ kind, name, title }: Section): string {
   return kind === 'runner' ? name : (title ?? name)
 }
 
-/** Explains which sections were left out, and which times were shifted. */
+/** Explains which sections were omitted and which times were adjusted. */
 export function aboutSections({ sections, left }: JobSections): string[] {
   const shift = sections.reduce((most, { clockShift = 0 }) => Math.max(most, clockShift), 0)
   const isCoarse = sections.some(({ clock }) => clock === 'marker')

@@ -1,5 +1,5 @@
-// The page of a job. It shows why the job failed, its tests, the end of its log, facts, sections, a comparison with the usual duration, recent runs,
-// and exported attributes.
+// The job page. It shows why the job failed, its tests, the end of its log, facts, sections, a comparison with the usual duration, recent runs, and
+// exported attributes.
 import { addressWith } from '../layout/address.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
@@ -19,7 +19,7 @@ import type { FailureDomain, PagesSources } from '../ports.ts'
 import type { JobDetail } from './job-detail.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
-/** The parts of a job's page. `links`, `tail` and `noSections` are content from features; `noSections` explains why there are no sections. */
+/** The feature-provided content of a job page. `noSections` explains why there are no sections. */
 interface JobPageParts extends Pick<PagesSources, 'legacyName'> {
   readonly links: Content
   readonly tail: Content
@@ -125,7 +125,7 @@ function aboutJob(
   ])
 }
 
-/** Formats an amount; below 1 it has three significant digits. */
+/** Formats an amount; amounts below 1 have three significant digits. */
 function amount(value: number): string {
   return new Intl.NumberFormat('en', value < 1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 }).format(
     value,
@@ -148,7 +148,7 @@ function whyItFailed({ job, about, sections }: JobDetail): Content {
   </ul>`
 }
 
-/** Renders the waterfall of a job's sections, or the reason why there is none. */
+/** Renders a job's sections as a waterfall, or the reason why there are none. */
 function sectionsContent({ pipeline, job, sections }: JobDetail, none: Content): Content {
   if (sections === undefined || sections.sections.length === 0) return empty(none)
   const { projectId, pipelineId } = pipeline

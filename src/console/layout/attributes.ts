@@ -1,11 +1,11 @@
-// The exported attributes of a pipeline or a job: the name in the semantic conventions, the legacy name, and the value of both.
+// The exported attributes of a pipeline or a job: each with its name in the semantic conventions, its legacy name, and the value of both.
 import { z } from 'zod'
 import { card, empty, table } from './frame.ts'
 import { counted, duration, said } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { millis, type Shaped } from './shape.ts'
 
-/** A span as it is exported. */
+/** A span in its exported form. */
 export const exportedSpanShape = z.object({
   attempt: z.number(),
   name: z.string(),
@@ -26,7 +26,7 @@ export type LegacyName = (kind: ExportedSpan['kind'], name: string) => string | 
 interface AttributeCard {
   readonly title: string
   readonly spans: readonly ExportedSpan[]
-  /** The text to show if there are no spans. */
+  /** The text shown if there are no spans. */
   readonly none: string
   readonly legacyName: LegacyName
   readonly aside?: Content
@@ -61,7 +61,7 @@ function resource({ resource: attributes }: ExportedSpan): Html {
 }
 
 /**
- * Renders a table of attributes with one row for each value. An attribute that has only a vendor's name is shown in the column of the conventions.
+ * Renders an attribute table with one row per value. An attribute that only has a vendor-specific name is listed in the semantic conventions column.
  */
 export function attributeTable(
   label: string,

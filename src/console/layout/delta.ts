@@ -1,28 +1,28 @@
-// Shows the change of a figure: an arrow, its size, and whether it is better or worse.
+// Renders the change of a value: an arrow, its size, and whether the change is for the better or the worse.
 import { counted, duration, number } from './format.ts'
 import { html, type Content } from './html.ts'
 
-/** Changes below this size are shown as unchanged, because percentiles are exact only to 5 %. */
+/** Changes smaller than this are shown as unchanged, because percentiles are only accurate to 5 %. */
 const minChange = 0.05
-/** Changes below this size are shown without a colour, because either percentile may be wrong by 5 %. */
+/** Changes smaller than this are shown without colour, because each of the two percentiles may be off by 5 %. */
 const minColoured = 0.1
-/** Changes of a share below this size are shown as unchanged. 0.005 is half a percentage point. */
+/** Changes of a percentage smaller than this are shown as unchanged. 0.005 is half a percentage point. */
 const minPoints = 0.005
-/** If either period has fewer runs than this, the change may be chance: it is shown without a colour, with the numbers of runs. */
+/** If either period has fewer runs than this, a change may be random: it is shown without colour and with the number of runs. */
 const minRuns = 20
 
 interface DeltaOptions {
-  /** The unit of the change. `points`: both figures are shares, and their difference is shown in percentage points. */
+  /** The unit of the change. `points`: both values are shares, and their difference is shown in percentage points. */
   readonly unit?: 'percent' | 'points'
   /** The number of runs counted in each of the two periods. */
   readonly runs: readonly [now: number, before: number]
-  /** Whether the figure is exact. Sums are exact; percentiles are not. */
+  /** Whether the value is exact. Sums are exact; percentiles are not. */
   readonly isExact?: boolean
 }
 
 /**
- * Renders the change since the previous period. `better` is `less` if a smaller figure is better. The result is empty if there is no figure to
- * compare with.
+ * Renders the change since the previous period. `better` is `less` if a smaller value is better. The result is empty if there is nothing to compare
+ * with.
  */
 export function delta(
   now: number | undefined,
@@ -54,12 +54,12 @@ export function delta(
   >`
 }
 
-/** Differences below this duration are shown without a colour, because times are known only to the second. */
+/** Differences smaller than this are shown without colour, because timestamps are only accurate to the second. */
 const minMs = 1_000
 
 /**
- * Renders how much longer or shorter one run took than another, or than the median of `runs` runs. Differences below `factor` times `there` are shown
- * without a colour, because they may be chance. Without `factor`, every difference counts.
+ * Renders how much longer or shorter one run took than another, or than the median of `runs` runs. Differences smaller than `there` times (`factor` −
+ * 1) are shown without colour, because they may be random. Without `factor`, every difference of at least a second counts.
  */
 export function longer(deltaMs: number | undefined, there: number | undefined, factor = 1, runs = Infinity): Content {
   if (deltaMs === undefined || there === undefined) return html`<span class="figure dim">–</span>`

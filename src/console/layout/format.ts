@@ -1,5 +1,5 @@
-// Formats times, durations, numbers and sizes for the pages. Times are written in UTC. In a browser with scripts, `times.js` shows them in the
-// browser's time zone.
+// Formats times, durations, numbers and sizes for the pages. Times are rendered in UTC. In browsers with scripts enabled, `times.js` converts them to
+// the browser's time zone.
 import { durationText, type Millis } from '../../model/instant.ts'
 import { html, type Content, type Html } from './html.ts'
 
@@ -8,25 +8,25 @@ export function utc(at: Millis): string {
   return new Date(at).toISOString().slice(0, 19).replace('T', ' ')
 }
 
-/** Formats a time: `12:00:05` for today, or else `2026-05-31 12:00`, with the full time as a tooltip. */
+/** Formats a time: `12:00:05` if it is today, otherwise `2026-05-31 12:00`, with the full time as a tooltip. */
 export function time(at: Millis | undefined, now: Millis): Content {
   if (at === undefined) return '–'
   const text = utc(at)
   return timeElement(at, 'near', text.slice(0, 10) === utc(now).slice(0, 10) ? text.slice(11) : text.slice(0, 16))
 }
 
-/** Formats a time to the minute, for a sentence or a cell: `2026-05-31 12:00`. */
+/** Formats a time to the minute, for use in a sentence or a table cell: `2026-05-31 12:00`. */
 export function minute(at: Millis): Html {
   return timeElement(at, 'minute', utc(at).slice(0, 16))
 }
 
-/** Formats a time to the second, for a sentence or a cell: `2026-05-31 12:00:05`. */
+/** Formats a time to the second, for use in a sentence or a table cell: `2026-05-31 12:00:05`. */
 export function second(at: Millis): Html {
   return timeElement(at, 'second', utc(at))
 }
 
 /**
- * Returns the attributes from which `times.js` writes the text of an SVG in the browser's time zone. `hour` is `12:00`, `minute` is `2026-05-31
+ * Returns the attributes that let `times.js` show the text of an SVG in the browser's time zone. `hour` formats as `12:00`, `minute` as `2026-05-31
  * 12:00`.
  */
 export function zoned(at: Millis, form: 'hour' | 'minute'): Html {
@@ -37,7 +37,7 @@ function timeElement(at: Millis, form: 'near' | 'clock' | 'minute' | 'second', s
   return html`<time datetime="${new Date(at).toISOString()}" data-form="${form}" title="${utc(at)} UTC">${shown}</time>`
 }
 
-/** Formats a time of day, such as `12:00:05`, with the full time as a tooltip. It is for lists of events that happened close together. */
+/** Formats a time of day, such as `12:00:05`, with the full time as a tooltip. Used for lists of events that are close together. */
 export function clock(at: Millis | undefined): Content {
   if (at === undefined) return '–'
   return timeElement(at, 'clock', utc(at).slice(11))
@@ -49,12 +49,12 @@ export function duration(ms: number | undefined): string {
   return durationText(ms)
 }
 
-/** Formats a rounded duration, such as a percentile: `≈ 4 m 30 s`. */
+/** Formats a rounded duration, used for percentiles: `≈ 4 m 30 s`. */
 export function roughly(ms: number | undefined): string {
   return ms === undefined ? '–' : `≈ ${duration(ms)}`
 }
 
-/** Formats the time since an event, such as `40 s ago`. It is rounded, so that live pages do not change every second. */
+/** Formats the time since an event, such as `40 s ago`. It is rounded so that live pages do not change every second. */
 export function ago(at: Millis | undefined, now: Millis): string {
   if (at === undefined) return 'never'
   const seconds = Math.max(0, Math.round((now - at) / 1_000))
@@ -71,17 +71,17 @@ export function since(at: Millis | undefined, now: Millis): Html {
   return html`<time datetime="${new Date(at).toISOString()}" title="${utc(at)} UTC">${ago(at, now)}</time>`
 }
 
-/** Renders a number, a duration or another figure as tables show it. `description` is its tooltip. */
+/** Renders a number, a duration or another value the way tables show it. `description` is its tooltip. */
 export function figure(content: Content, description?: string): Html {
   return html`<span class="figure" ${description !== undefined && html` title="${description}"`}>${content}</span>`
 }
 
-/** Renders a text from outside the daemon. It may be long, so browsers may break it anywhere. */
+/** Renders text from outside the daemon. It may be long, so browsers may break it anywhere. */
 export function said(text: Content): Html {
   return html`<span class="said">${text}</span>`
 }
 
-/** The number format. It is created at first use, because its language tables take 5 MiB of memory. */
+/** The number formatter. It is created lazily, because its locale data takes 5 MiB of memory. */
 let grouped: Intl.NumberFormat | undefined
 
 export function number(count: number): string {

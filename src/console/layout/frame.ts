@@ -1,4 +1,5 @@
-// The frame of every page: document, header, navigation and assets. This file also contains the building blocks of pages: cards, tables and facts.
+// The frame of every page: document, header, navigation and assets. This file also contains the building blocks of pages: cards, tables and fact
+// lists.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { html, type Content, type Html } from './html.ts'
@@ -6,53 +7,53 @@ import { navigation, type NavigationLink } from './navigation.ts'
 import { version } from '../../lib/version.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The filter of a page by a value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY). */
+/** A page's filter by one value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY). */
 export interface OwnFilter {
   readonly name: string | undefined
-  /** The values of the operator's attribute that can be chosen. */
+  /** The values of the grouping attribute (PIPESPAN_PAGES_GROUP_BY) to choose from. */
   readonly values: readonly string[]
   readonly value: string | undefined
   /** The message that no known project has the chosen value. */
   readonly unknown: string | undefined
 }
 
-/** The context of a request that a page is rendered for. */
+/** What rendering a page needs to know about the request. */
 export interface RequestContext {
-  /** The path under which a reverse proxy publishes the daemon; empty at the root. */
+  /** The path under which a reverse proxy serves the daemon; empty at the root. */
   readonly base: string
-  /** The path and query of the page, below the base. */
+  /** The page's path and query, relative to the base path. */
   readonly address: string
   readonly query: URLSearchParams
   readonly now: Millis
-  /** The filter by the operator's attribute, on the pages that have it; undefined without an attribute. */
+  /** The filter by the grouping attribute (PIPESPAN_PAGES_GROUP_BY), on pages that have it; undefined if no grouping attribute is configured. */
   readonly own?: OwnFilter | undefined
   /** The links that features add to the navigation. */
   readonly links?: readonly NavigationLink[] | undefined
-  /** Which changes the reader may make: all, only those to their own projects, or none. */
+  /** Which changes the user may make: all, only those to their own projects, or none. */
   readonly may: 'all' | 'own' | 'nothing'
-  /** Whether the reader may see destinations. False for readers who are limited to some projects. */
+  /** Whether the user may see destinations. False for users who are limited to some projects. */
   readonly seesDestinations?: boolean | undefined
-  /** The person who has logged in at a proxy, and the person's role. */
+  /** The person who is logged in at a proxy, with their role. */
   readonly person?: { readonly name: string; readonly role: string } | undefined
-  /** Whether there is a session that the reader can log out of. */
+  /** Whether there is a session that the user can log out of. */
   readonly session: boolean
 }
 
 export interface Page {
-  /** The HTTP status of the page; 200 by default. */
+  /** The page's HTTP status; 200 by default. */
   readonly status?: number
   readonly title: string
   readonly content: Html
-  /** Whether the page needs the script of waterfalls. */
+  /** Whether the page needs the waterfall script. */
   readonly hasWaterfall?: boolean
-  /** Whether the page is updated while it is open. */
+  /** Whether the page is updated while it is open in a browser. */
   readonly live?: boolean
 }
 
 interface Asset {
   readonly type: string
   readonly body: Buffer
-  /** The version of an asset. It changes whenever the content changes, so that browsers may cache the asset forever. */
+  /** The version of an asset. It changes whenever the content does, so browsers may cache the asset forever. */
   readonly version: string
 }
 
@@ -140,7 +141,7 @@ const logo = html`<svg class="logo" viewBox="0 0 32 32" width="26" height="26" a
   <rect x="14" y="21" width="15" height="5" rx="2.5" class="logo-c" />
 </svg>`
 
-/** Renders a region of a live page, which is replaced separately when its content has changed. `name` is unique on the page. */
+/** Renders a region of a live page, which is replaced on its own when its content changes. `name` must be unique on the page. */
 export function region(name: string, content: Content): Html {
   return html`<section id="${name}" data-region>${content}</section>`
 }
@@ -159,14 +160,14 @@ export function card(
   </section>`
 }
 
-/** Renders breadcrumbs: the pages above this page, and this page. */
+/** Renders breadcrumbs: the parent pages and this page. */
 export function crumbs(...places: readonly Content[]): Html {
   return html`<nav class="crumbs" aria-label="Where this is">
     ${places.map((place, index) => [index > 0 && ' / ', place])}
   </nav>`
 }
 
-/** Renders links to the same page with other choices, such as other periods. */
+/** Renders links to the same page with other settings, such as other periods. */
 export function alternatives(
   label: string,
   links: readonly (readonly [text: string, href: string, isChosen: boolean])[],
@@ -177,7 +178,7 @@ export function alternatives(
   </nav>`
 }
 
-/** Renders the most important figures of a page, each with its change. */
+/** Renders a page's key numbers as tiles, each with its change. */
 export function tiles(
   label: string,
   all: readonly (readonly [name: string, shown: string, change?: Content] | false)[],
@@ -194,7 +195,7 @@ export function tiles(
   </dl>`
 }
 
-/** Explains how the figures of a page or card are counted. The explanation is collapsed at first. */
+/** Explains how the numbers of a page or card are counted. The explanation is collapsed initially. */
 export function howCounted(definitions: Content): Html {
   return html`<details>
     <summary class="dim">How is this counted?</summary>
@@ -206,15 +207,15 @@ export function empty(text: Content): Html {
   return html`<p class="empty">${text}</p>`
 }
 
-/** The head of a column that the table can be sorted by. */
+/** The heading of a column that the table can be sorted by. */
 export interface SortHead {
   readonly text: string
   readonly href: string
-  /** The order in which the table is sorted by this column; undefined if it is not sorted by this column. */
+  /** The sort direction of this column; undefined if the table is not sorted by it. */
   readonly sorted?: 'ascending' | 'descending' | undefined
 }
 
-/** Renders a table. A wide table scrolls separately from the page. It can be focused, so that it can also be scrolled by keyboard. */
+/** Renders a table. A wide table scrolls independently of the page. It is focusable, so that it can also be scrolled by keyboard. */
 export function table(
   label: string,
   head: readonly (string | SortHead)[],
@@ -257,7 +258,7 @@ function headCell(cell: string | SortHead): Html {
   </th>`
 }
 
-/** Renders a list of names and values. Names without a value are left out. */
+/** Renders a list of names and values. Names without a value are omitted. */
 export function facts(pairs: readonly (readonly [string, Content])[]): Html {
   const known = pairs.filter(([, value]) => value !== undefined && value !== '' && value !== false)
   return html`<dl class="facts">

@@ -1,5 +1,5 @@
-// Sums by groups of projects, and by values of the operator's attribute: their shape, the assignment of items to lines, and the tables that show
-// them.
+// Sums by project group and by the grouping attribute (PIPESPAN_PAGES_GROUP_BY): their shape, the assignment of items to rows, and the tables that
+// show them.
 import { z } from 'zod'
 import { card, type RequestContext } from './frame.ts'
 import { html, pathText, type Content } from './html.ts'
@@ -8,7 +8,7 @@ import { ownLink } from './scope-heading.ts'
 import { sortedTable, type ShownColumn } from './sorting.ts'
 import type { PagesSettings } from '../ports.ts'
 
-/** Returns the shape of sums by group. `line` must have a field `name` for the name of the group or the value of the attribute. */
+/** Returns the shape of sums by group. `line` must have a `name` field, for the name of the group or the value of the grouping attribute. */
 export function groupsShape<Line extends z.ZodObject>(line: Line) {
   return {
     subgroups: z
@@ -28,7 +28,7 @@ interface Groups<Line> {
   readonly groups?: { readonly by: string; readonly lines: readonly Line[] } | undefined
 }
 
-/** The items that are added up in one line of a table. */
+/** The items that are added up in one table row. */
 export interface Grouped<Item> {
   readonly name: string
   readonly items: readonly Item[]
@@ -39,13 +39,13 @@ interface Grouping<Item> {
   readonly scope: string | undefined
   readonly groupBy: PagesSettings['groupBy']
   readonly pathOf: (item: Item) => string
-  /** Returns the branch class of an item. If undefined, rules of the operator's attribute that name branches are ignored. */
+  /** Returns the branch class of an item. If undefined, attribute rules that name branches are ignored. */
   readonly branchOf?: (item: Item) => string
 }
 
 /**
- * Adds up items by groups. There are no lines if `items` is undefined or the scope is one project. `linesOf` adds up the items of each line, and
- * sorts the lines.
+ * Adds up items by group. There are no rows if `items` is undefined or the scope is a single project. `linesOf` adds up the items of each row and
+ * sorts the rows.
  */
 export function groupsOf<Item, Line>(
   items: readonly Item[] | undefined,
@@ -61,8 +61,8 @@ export function groupsOf<Item, Line>(
 }
 
 /**
- * Groups items by the next level of groups below `group`. The names of groups end with a slash. Projects directly in `group` are left out. The result
- * is empty if there is only one group.
+ * Groups items by the next group level below `group`. Group names end with a slash. Projects directly in `group` are omitted. The result is empty if
+ * there is only one group.
  */
 function bySubgroup<Item>(items: readonly Item[], pathOf: (item: Item) => string, group = ''): Grouped<Item>[] {
   const endOf = (item: Item): number => pathOf(item).indexOf('/', group.length)
@@ -75,13 +75,15 @@ function grouped<Item>(items: readonly Item[], nameOf: (item: Item) => string): 
   return [...Map.groupBy(items, nameOf)].map(([name, some]) => ({ name, items: some }))
 }
 
-/** Returns addresses of the same page for a group, and for a value of the operator's attribute. */
+/** Returns the address of the same page for a group, or for a value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY). */
 interface GroupLinks {
   readonly group: (path: string) => string
   readonly value: (value: string) => string
 }
 
-/** Renders the table by groups and the table by the operator's attribute, if they have lines. `columns` are the columns after the name. */
+/**
+ * Renders the tables by group and by the grouping attribute (PIPESPAN_PAGES_GROUP_BY), if they have rows. `columns` are the columns after the name.
+ */
 export function groupCards<Line extends { readonly name: string }>(
   { subgroups, groups = { by: '', lines: [] } }: Groups<Line>,
   columns: Readonly<Record<string, ShownColumn<Line>>>,

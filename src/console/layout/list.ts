@@ -1,5 +1,5 @@
-// Declares a list once, column by column: its value, its sort order, its cell. The type of its rows, their JSON, its schema (and so the OpenAPI
-// description), the `sort` parameter and the table are derived from that. Columns are declared in the order of the table.
+// Declares a list once, column by column: value, sort order, cell. The row type, the JSON, its schema (and so the OpenAPI description), the `sort`
+// parameter and the table are all derived from that declaration. Columns are declared in table order.
 import { z } from 'zod'
 import { ordered, sortedTable, type Key, type Keys, type ShownColumn } from './sorting.ts'
 import type { Content, Html } from './html.ts'
@@ -9,30 +9,30 @@ import type { Shaped } from './shape.ts'
 type Fields = Readonly<z.ZodRawShape>
 type RowOf<S extends Fields> = Shaped<z.ZodObject<S>>
 
-/** A column without a value of its own. Its cell shows other fields, or actions on the row. */
+/** A column without a value of its own. Its cell shows other fields or offers actions on the row. */
 export const drawn = { json: z.undefined().optional(), inJson: false } as const
 
-/** A column of a list. `Source` is the type that rows are computed from. `Context` is the type of the further data that cells need. */
+/** A column of a list. `Source` is the type that rows are computed from. `Context` is the type of the additional data that cells need. */
 interface ListColumn<Shape extends Fields[string], Row, Source, Context> {
-  /** The schema of the column's field in the JSON. The field has the same name as the column. */
+  /** The schema of the column's JSON field, which has the same name as the column. */
   readonly json: Shape
-  /** Set to false if the column is only in the table. */
+  /** False if the column appears only in the table, not in the JSON. */
   readonly inJson?: false
-  /** Computes the column's value. Without this function, rows already have the value. */
+  /** Computes the column's value. If undefined, the row already contains it. */
   readonly of?: (source: Source) => Shaped<z.ZodType<z.core.output<Shape>>>
-  /** The head of the column in the table. Without a title, the table has no such column. */
+  /** The column's heading in the table. Without a title, the column does not appear in the table. */
   readonly title?: string
-  /** The name of the column in addresses, if it differs from the name of the field. */
+  /** The column's name in page addresses, if it differs from the field name. */
   readonly as?: string
-  /** Returns the value that the table is sorted by. By default, it is the column's value. If `null`, the column is not sortable. */
+  /** Returns the value to sort the table by; by default, the column's value. If `null`, the column is not sortable. */
   readonly by?: Key<Row> | null
-  /** Whether the column is shown in this reader's table. */
+  /** Whether this user's table includes the column. */
   readonly isFor?: (context: Context) => boolean
-  /** Draws the cell of the column. By default, it shows the value, or a dash if there is none. */
+  /** Renders the column's cell. By default, it shows the value, or a dash if there is none. */
   readonly cell?: (row: Row, context: Context) => Content
 }
 
-/** The address of the page. The heads of columns link to it with another sort order. */
+/** The page's address. The column headings link to it with another sort order. */
 type Address = Pick<RequestContext, 'base' | 'address' | 'query'>
 
 interface List<S extends Fields, Source, Context> {
@@ -41,13 +41,13 @@ interface List<S extends Fields, Source, Context> {
   readonly columns: readonly (Pick<ListColumn<never, RowOf<S>, Source, Context>, 'title' | 'by' | 'cell'> & {
     readonly as: string
   })[]
-  /** The sort keys of the list's table, by their names in addresses. */
+  /** The table's sort keys, by their names in page addresses. */
   readonly keys: Keys<RowOf<S>>
-  /** Returns the rows, sorted. `sort` has the same form as in addresses. */
+  /** Returns the rows, sorted. `sort` has the same format as in page addresses. */
   readonly sorted: (rows: readonly RowOf<S>[], sort: string | null | undefined) => readonly RowOf<S>[]
-  /** Returns the columns of the list's table, by their names in addresses. */
+  /** Returns the table's columns, by their names in page addresses. */
   readonly table: (context: Context) => Readonly<Record<string, ShownColumn<RowOf<S>>>>
-  /** Draws the list's table, sorted by the `sort` of the page's address. */
+  /** Renders the list as a table, sorted by the `sort` parameter in the page's address. */
   readonly draw: (label: string, rows: readonly RowOf<S>[], context: Context & Address, css?: string) => Html
 }
 
@@ -65,7 +65,7 @@ export function listOf<Source = never, Context = RequestContext>() {
       return title === undefined ? [] : [{ as, head: title, of, isFor, cell: cell ?? (row => textOf(valueOf(row))) }]
     })
     const keys = Object.fromEntries(shown.flatMap(({ as, of }) => (of === undefined ? [] : [[as, of]])))
-    // An empty row, which is copied for each row. A pipeline may have thousands of jobs, and adding the fields one by one takes three times as long.
+    // An empty row that is copied for each row. A pipeline may have thousands of jobs, and adding the fields one by one takes three times as long.
     const blank: Record<string, unknown> = Object.fromEntries(inJson.map(([field]) => [field, undefined]))
     const table = (context: Context): Readonly<Record<string, ShownColumn<Row>>> =>
       Object.fromEntries(

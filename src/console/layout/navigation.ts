@@ -1,12 +1,15 @@
-// The links to all pages. They are grouped by the reader's question: what is broken, why it is slow, what has changed. The last group is about the
+// The links to all pages. They are grouped by the user's question: what is broken, why it is slow, what has changed. The last group is about the
 // daemon itself.
 import { addressWith, given, groupIn } from './address.ts'
 import { html, type Html } from './html.ts'
 
-/** A link to a page. `scoped`: the page can be limited to a group, or to a value of the operator's attribute, and the link keeps this choice. */
+/**
+ * A link to a page. `scoped`: the page can be filtered by group or by the grouping attribute (PIPESPAN_PAGES_GROUP_BY), and the link keeps that
+ * filter.
+ */
 type Link = readonly [path: string, text: string, scoped?: 'scoped']
 
-/** The links to the core's pages, by the heading above them. */
+/** The links to the core's pages, grouped by heading. */
 const groups = {
   'What is broken': [
     ['/', 'Overview'],
@@ -20,16 +23,16 @@ const groups = {
   ],
 } as const satisfies Record<string, readonly Link[]>
 
-/** A link that a feature adds to the navigation. It is shown after the links of the core and of earlier features. */
+/** A navigation link added by a feature. It is shown after the links of the core and of earlier features. */
 export interface NavigationLink {
   readonly group: keyof typeof groups
   readonly link: Link
 }
 
 interface NavigationOptions {
-  /** The path under which a reverse proxy publishes the daemon; empty at the root. */
+  /** The path under which a reverse proxy serves the daemon; empty at the root. */
   readonly base: string
-  /** The path and query of the current page, below the base. */
+  /** The current page's path and query, relative to the base path. */
   readonly address: string
   readonly links?: readonly NavigationLink[] | undefined
 }

@@ -1,10 +1,10 @@
-// The answer of the pages and the JSON API if they cannot show something. The usual reason is that a setting is missing. The answer explains what the
-// daemon needs.
+// What the pages and the JSON API respond if they cannot show something, usually because a setting is missing. The response explains what the daemon
+// needs.
 
 export class NotShown {
-  /** The reason, as sentences for the reader. */
+  /** The reason, as sentences to show to the user. */
   readonly reason: string
-  /** Whether a setting is missing, which only the operator can change. */
+  /** Whether the reason is a missing setting, which only the operator can set. */
   readonly lacksSetting: boolean
 
   constructor(reason: string, lacksSetting = false) {
@@ -12,7 +12,7 @@ export class NotShown {
     this.lacksSetting = lacksSetting
   }
 
-  /** Creates the answer for missing settings. `needed` contains the names of the settings. */
+  /** Creates the response for missing settings. `needed` contains the names of the settings. */
   static without(what: string, needed: readonly string[]): NotShown {
     const last = needed.at(-1) ?? ''
     const all = needed.length > 1 ? `${needed.slice(0, -1).join(', ')} and ${last}` : last
@@ -20,7 +20,7 @@ export class NotShown {
   }
 }
 
-/** The names of needed settings, as used in the sentences of `NotShown`. */
+/** The names of required settings, as used in the sentences of `NotShown`. */
 export const needed = {
   adminToken: 'an admin token (PIPESPAN_ADMIN_TOKEN)',
   platform: 'the platform’s API (PIPESPAN_PLATFORM_URL, PIPESPAN_PLATFORM_TOKEN)',

@@ -1,4 +1,4 @@
-// The heading of pages with figures. It has a choice of the period and of the project.
+// The heading of pages with statistics. It lets the user choose a period and a project.
 import { addressWith, given } from './address.ts'
 import { alternatives, type OwnFilter, type RequestContext } from './frame.ts'
 import { html, type Content, type Html } from './html.ts'
@@ -6,7 +6,7 @@ import { isInScope } from '../../core/store/ports/project-scope.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
 import type { PagesSources } from '../ports.ts'
 
-/** Renders a drop-down list of a form. `wordOf` returns the text of an option. */
+/** Renders a drop-down list for a form. `wordOf` returns an option's text. */
 export function choice(
   name: string,
   options: readonly string[],
@@ -20,21 +20,21 @@ export function choice(
   </select>`
 }
 
-/** Returns an option's value as its text. It is for options from outside the daemon, such as names. */
+/** Returns an option's value as its text, unchanged. Used for options from outside the daemon, such as names. */
 export const asItIs = (option: string): string => option
 
 export interface Scope {
   readonly span: Span
-  /** The full path of a project, or of a group with a slash at its end. If undefined, all projects are shown. */
+  /** The full path of a project, or the path of a group with a trailing slash. If undefined, all projects are shown. */
   readonly project?: string | undefined
-  /** A value of the operator's attribute. If undefined, all projects are shown. */
+  /** The value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY) to filter by. If undefined, all projects are shown. */
   readonly own?: string | undefined
 }
 
 /** The maximum number of projects that a form suggests. */
 export const maxProjects = 500
 
-/** Parses the scope in a query. The default is 30 days of all projects. */
+/** Parses the scope from a query string. The default is 30 days of all projects. */
 export function askedScope(query: URLSearchParams): Scope {
   return { span: spanOf(query.get('span')) ?? '30d', project: given(query, 'project'), own: given(query, 'own') }
 }
@@ -43,7 +43,7 @@ export function scopeAddress(path: string, { span, project, own }: Scope): strin
   return addressWith(path, { span, project, own })
 }
 
-/** Renders the choice of the period. `names` are the periods that can be chosen. */
+/** Renders the period picker. `names` are the periods to choose from. */
 export function periodChoice(names: readonly Span[], chosen: Span, href: (span: Span) => string): Html {
   return alternatives(
     'How long back',
@@ -61,13 +61,13 @@ export function projectField(project: string | undefined, projects: readonly str
     </datalist>`
 }
 
-/** Returns the groups that contain these projects, at all levels. */
+/** Returns all groups that contain these projects, at every level. */
 function groupsOf(projects: readonly string[]): string[] {
   const groups = projects.flatMap(path => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)))
   return [...new Set(groups)].sort()
 }
 
-/** Renders a message that no known project matches, if that is certain. `projects` are the known projects, up to `maxProjects`. */
+/** Renders a message that no known project matches, if that is certain. `projects` are the known projects, at most `maxProjects`. */
 export function unknownScope(project: string | undefined, projects: readonly string[]): Content {
   if (project === undefined || projects.length >= maxProjects) return ''
   if (projects.some(path => isInScope(path, project))) return ''
@@ -76,34 +76,37 @@ export function unknownScope(project: string | undefined, projects: readonly str
   </p>`
 }
 
-/** Renders a form field for a value of the operator's attribute; empty without an attribute. */
+/** Renders a form field for the grouping attribute (PIPESPAN_PAGES_GROUP_BY); empty if none is configured. */
 export function ownField(own: OwnFilter | undefined): Content {
   if (own?.name === undefined) return ''
   return html`<label class="own">${own.name}${choice('own', own.values, own.value, asItIs)}</label>`
 }
 
-/** Renders a message that no known project has the value of the operator's attribute. */
+/** Renders a message that no known project has the chosen value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY). */
 export function unknownOwn(own: OwnFilter | undefined): Content {
   return own?.unknown === undefined ? '' : html`<p class="notice hint" role="status">${own.unknown}</p>`
 }
 
-/** Returns a value of the operator's attribute in the form that titles use; undefined without a value. */
+/** Formats a value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY) for titles; undefined without a value. */
 export function ofOwn(value: string | undefined, { own }: Pick<RequestContext, 'own'>): string | undefined {
   return value === undefined ? undefined : `${own?.name ?? 'own'} ${value}`
 }
 
-/** Renders the first cell of a row of sums by the operator's attribute. `href` is the address of the same page for this value. */
+/**
+ * Renders the first cell of a row in a table of sums by the grouping attribute (PIPESPAN_PAGES_GROUP_BY). `href` is the address of the same page
+ * filtered by this value.
+ */
 export function ownLink(value: string, href: string): Content {
   return value === '' ? html`<span class="dim">none</span>` : html`<a href="${href}">${value}</a>`
 }
 
 interface Heading {
   readonly title: string
-  /** The path of the page, such as `/environments`. */
+  /** The page's path, such as `/environments`. */
   readonly path: string
-  /** The periods that can be chosen on the page. */
+  /** The periods that the page offers. */
   readonly names?: readonly Span[]
-  /** The content beside the title of the page. */
+  /** Content shown next to the page's title. */
   readonly aside?: Content
 }
 
@@ -121,7 +124,7 @@ export async function scopeHeading(
     ${projectForm(here, { span, project }, await views.projects(maxProjects), own)}`
 }
 
-/** Renders a form to choose a project, a group or a value of the operator's attribute on the page at this address. */
+/** Renders a form for choosing a project, a group or a value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY) on the page at this address. */
 export function projectForm(
   address: string,
   { span, project }: Partial<Scope>,

@@ -1,12 +1,12 @@
-// Sortable tables that work without a script: the heads of columns link to the same page in another order.
+// Sortable tables that work without scripts: each column heading links to the same page in another order.
 import { figure, since } from './format.ts'
 import { table, type RequestContext, type SortHead } from './frame.ts'
 import type { Content, Html } from './html.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** Returns the value by which a row is sorted. Rows with an undefined value come last. */
+/** Returns the value to sort a row by. Rows with an undefined value come last. */
 export type Key<Row> = (row: Row) => string | number | undefined
-/** The sort keys by their names in an address: `ran`, or `-ran` for descending order. */
+/** The sort keys by their names in page addresses: `ran`, or `-ran` for descending order. */
 export type Keys<Row> = Readonly<Record<string, Key<Row> | undefined>>
 
 /** A column of a sortable table. `of` returns the value to sort by; rows with an undefined value come last. A column without `of` is not sortable. */
@@ -22,13 +22,13 @@ interface Asked<Row> {
   readonly sort: string | null
   /** Returns the address of the same page in another order. */
   readonly href: (sort: string) => string
-  /** The default order of rows. If undefined, rows stay in the given order. */
+  /** The default row order. If undefined, rows stay in the given order. */
   readonly otherwise?: Compare<Row> | undefined
   /** The order of rows with equal values. If undefined, it is the default order. */
   readonly alike?: Compare<Row> | undefined
 }
 
-/** Returns all rows, sorted, with the heads of their columns. */
+/** Returns all rows, sorted, with the headings of their columns. */
 export function sorting<Row>(
   columns: Readonly<Record<string, Column<Row>>>,
   rows: readonly Row[],
@@ -48,7 +48,7 @@ export function sorting<Row>(
   return { heads, rows: ordered(keys, rows, sort, otherwise, alike) }
 }
 
-/** Returns the rows, sorted. They are in the default order if `sort` names none of the keys. */
+/** Returns the rows, sorted. If `sort` is not one of the keys, they are in the default order. */
 export function ordered<Row>(
   keys: Keys<Row>,
   rows: readonly Row[],
@@ -75,12 +75,12 @@ function chosen<Row>(
   return { of: Object.hasOwn(keys, name) ? keys[name] : undefined, isDescending: sort?.startsWith('-') === true }
 }
 
-/** A column of a table, with a function that draws its cells. */
+/** A table column with a function that renders its cells. */
 export interface ShownColumn<Row> extends Column<Row> {
   readonly cell: (row: Row) => Content
 }
 
-/** Returns a column of figures. `show` formats its values. */
+/** Returns a column of numbers. `show` formats them. */
 export function figures<Row, Value extends number | undefined>(
   head: string,
   of: (row: Row) => Value,
@@ -89,7 +89,7 @@ export function figures<Row, Value extends number | undefined>(
   return { head, of, cell: row => figure(show(of(row))) }
 }
 
-/** Returns a column of texts. `show` draws a text; by default it is drawn unchanged. A missing text is shown as a dash. */
+/** Returns a text column. `show` renders a text; by default it is shown unchanged. A missing text is shown as a dash. */
 export function texts<Row>(
   head: string,
   of: (row: Row) => string | undefined,
@@ -126,8 +126,8 @@ export function cellsOf<Row>(columns: Readonly<Record<string, ShownColumn<Row>>>
 export type TableReader = Pick<RequestContext, 'base' | 'address' | 'query' | 'now'>
 
 /**
- * Renders a table sorted by `sort` in the page's address. If several tables of a page have that column, all of them are sorted. The links of the
- * heads lead back to this table, not to the top of the page.
+ * Renders a table sorted by the `sort` parameter in the page's address. If several tables on a page have that column, all of them are sorted. The
+ * links in the headings lead back to this table, not to the top of the page.
  */
 export function sortedTable<Row>(
   label: string,

@@ -1,7 +1,7 @@
-// The badge of a status. It always has a mark and a word, and never a colour alone.
+// The badge of a status. It always has a symbol and a word, and never relies on colour alone.
 import { html, type Html } from './html.ts'
 
-/** The groups of statuses that look alike. */
+/** Groups of statuses that share an appearance. */
 type Tone = 'good' | 'bad' | 'warn' | 'active' | 'waiting' | 'off'
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -48,7 +48,7 @@ export function mark(status: string): Html {
   </svg>`
 }
 
-/** Renders the badge of a status: a mark and a word. */
+/** Renders a status badge: a symbol and a word. */
 export function badge(status: string, word: string = wordOf(status)): Html {
   return html`<span class="badge ${toneOf(status)}">${mark(status)}${word}</span>`
 }

@@ -1,4 +1,4 @@
-// The periods of pages with figures over time, and the period that a page shows first. These functions are pure.
+// The periods of pages with statistics over time, and the period that a page shows initially. The functions in this file are pure.
 import type { Millis } from '../../model/instant.ts'
 
 const hour = 3_600_000
@@ -21,10 +21,7 @@ export function spanOf(text: string | null): Span | undefined {
   return text !== null && Object.hasOwn(spans, text) ? (text as Span) : undefined
 }
 
-/**
- * Returns the shortest period up to 30 days that includes all data. If even the newest data is older, it returns the shortest period that includes
- * the newest data.
- */
+/** Returns 24 hours or 7 days if that covers all data, otherwise the shortest period of at least 30 days that covers the newest data. */
 export function openingSpan(extent: { readonly first: Millis; readonly last: Millis } | undefined, now: Millis): Span {
   if (extent === undefined) return '30d'
   const { first, last } = extent
@@ -34,7 +31,7 @@ export function openingSpan(extent: { readonly first: Millis; readonly last: Mil
   return spanNames.slice(spanNames.indexOf('30d')).find(span => reaches(span, last)) ?? '1y'
 }
 
-/** Returns the days of a chart: whole days including today, and at least a week. */
+/** Returns the days a chart covers: whole days including today, and at least a week. */
 export function chartDays(
   span: Span,
   now: Millis,

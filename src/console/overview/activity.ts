@@ -1,4 +1,4 @@
-// The list of running pipelines, each with a progress bar of its jobs.
+// The list of running pipelines, each with a progress bar for its jobs.
 import { counted, duration, since } from '../layout/format.ts'
 import { badge, toneOf, wordOf } from '../layout/status.ts'
 import { beside } from '../pipelines/usual.ts'

@@ -1,11 +1,11 @@
-// The counts of this process since its start, as the pages show them.
+// This process's counters since its start, as the pages show them.
 import { z } from 'zod'
 import { counts, millis, type Shaped } from '../layout/shape.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /**
- * The counts since the daemon's start. `ignored` is by event, `refused` is by reason, and `apiClients` contains the counters of each client of a
- * platform's API.
+ * The counters since the daemon's start. `ignored` is by event, `refused` is by reason, and `apiClients` contains the counters of each platform API
+ * client.
  */
 export const flowShape = z.object({
   startedAt: millis,
@@ -37,11 +37,11 @@ interface FlowSources {
   readonly startedAt: Millis
   readonly webhooks: Pick<Flow, 'received' | 'accepted' | 'duplicate' | 'ignored'> & { readonly refused: Counts }
   readonly lastAccepted: Millis | undefined
-  /** The answers to refused deliveries, by reason. */
+  /** The responses to rejected deliveries, by reason. */
   readonly refusals: Readonly<Record<string, { readonly message: string } | undefined>>
   readonly deliveries: { readonly processed: number; readonly unparseable: number; readonly excluded: number }
   readonly snapshots: Pick<Flow, 'attempts' | 'supplements' | 'unrouted'>
-  /** The clients of the platform's API, by name; undefined for a client that does not run. */
+  /** The platform API clients, by name; undefined for a client that is not running. */
   readonly platform: Readonly<Record<string, { readonly counters: object } | undefined>>
   readonly platformErrors: readonly {
     readonly name: string
@@ -57,7 +57,7 @@ export function flowOf({
   ...sources
 }: FlowSources): Flow {
   const { startedAt, lastAccepted, refusals, platform, platformErrors, platformAnswered } = sources
-  // An error's message ends with its remedy, but pages show the two separately.
+  // An error message ends with its remedy, but the pages show the two separately.
   const errors = platformErrors.map(({ name, error: { message, remedy } }) => ({
     name,
     what: `${name === 'default' ? '' : `${name}: `}${message.slice(0, -remedy.length).trim()}`,

@@ -1,12 +1,11 @@
-// The counts of this process in the last hour. Counters only grow, so they are sampled every minute, and the sample from an hour ago is
-// subtracted.
+// This process's counts for the last hour. Counters only increase, so they are sampled every minute, and the sample from an hour ago is subtracted.
 import { z } from 'zod'
 import { millis, type Shaped } from '../layout/shape.ts'
 import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { Flow } from './flow.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The counts of the last hour. `since` is an hour ago, or the start of the process if that is later. */
+/** The counts for the last hour. `since` is an hour ago, or the start of the process if that is later. */
 export const lastHourShape = z.object({
   since: millis,
   received: z.number(),
@@ -21,9 +20,9 @@ export type LastHour = Shaped<typeof lastHourShape>
 type HourCounts = Omit<LastHour, 'since'>
 
 export interface HourWatch {
-  /** Returns the counts of the last hour, to the minute. */
+  /** Returns the counts for the last hour, to the minute. */
   read(): Promise<LastHour>
-  /** Takes a sample of the counters. It must be called every minute. */
+  /** Samples the counters. It must be called every minute. */
   sample(): Promise<void>
 }
 
@@ -43,7 +42,7 @@ export function createHourWatch({ flow, queues, now }: HourSources): HourWatch {
     read: async () => {
       const counts = await count()
       const from = now() - hour
-      // If the clock was set back, no sample is old enough. Then the counts since the start are shown.
+      // If the clock was set back, no sample is old enough. The counts since the start are shown instead.
       const before = samples.findLast(({ at }) => at <= from)
       const since = before?.at ?? Math.min(flow().startedAt, now())
       return { since: Math.max(since, from), ...minus(counts, before?.counts) }

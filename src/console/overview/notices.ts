@@ -1,4 +1,5 @@
-// Notices about problems that need attention. Each notice has a sentence on what is wrong, and one on what to do. These functions are pure.
+// Notices about problems that need attention. Each notice has one sentence about what is wrong and one about what to do. The functions in this file
+// are pure.
 import { z } from 'zod'
 import type { Shaped } from '../layout/shape.ts'
 import { ago, counted, duration } from '../layout/format.ts'
@@ -27,7 +28,7 @@ export interface Health {
   readonly hooksOff: readonly string[]
   /** Whether any pipeline is stored. */
   readonly hasRuns: boolean
-  /** The status of configuration reloads; undefined if nothing reloads the configuration. */
+  /** The status of configuration reloads; undefined if the configuration is never reloaded. */
   readonly config?: ConfigStatus | undefined
 }
 
@@ -70,7 +71,7 @@ function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {
   return notices
 }
 
-/** The signals of a destination that have the same problem. One sentence covers all of them. */
+/** The signals of a destination that have the same problem. One notice covers all of them. */
 interface AlikeQueues extends Omit<ExportQueueStatus, 'signal'> {
   readonly signals: string
 }
@@ -93,7 +94,7 @@ function together(queues: readonly ExportQueueStatus[]): AlikeQueues[] {
   })
 }
 
-/** Joins words to a list: `traces`, `traces and logs`, `traces, metrics and logs`. */
+/** Joins words into a list: `traces`, `traces and logs`, `traces, metrics and logs`. */
 function enumerated(words: readonly string[]): string {
   const last = words.at(-1) ?? ''
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`

@@ -1,4 +1,4 @@
-// The shape of the overview, with the parts that features add. The page shows it, the JSON API returns it, and `pipespan top` reads it.
+// The shape of the overview, including the parts that features add. The overview page shows it, the JSON API returns it, and `pipespan top` reads it.
 import { z } from 'zod'
 import { flowShape } from './flow.ts'
 import { lastHourShape } from './last-hour.ts'
@@ -31,7 +31,7 @@ export const overviewShape = z.object({
   finishedCount: z.number().describe('How many pipelines finished in the last hour.'),
 })
 
-/** Returns the shape of the overview with the fields that features add. */
+/** Returns the shape of the overview, including the fields that features add. */
 export function overviewShapeOf(parts: Pick<PagesParts, 'fillings'>) {
   return overviewShape.extend(
     Object.assign({}, ...overviewParts.of(parts).map(({ fields }) => fields)) as z.ZodRawShape,
@@ -41,42 +41,44 @@ export function overviewShapeOf(parts: Pick<PagesParts, 'fillings'>) {
 export interface Overview extends Health, Shown {}
 type Shown = Omit<Shaped<typeof overviewShape>, keyof Health>
 
-/** A feature's card on the overview. The JSON API returns the content of the card as fields. */
+/** A feature's card on the overview. The JSON API returns the card's content as fields. */
 export interface OverviewPart<Read extends object = object> {
-  /** The id of the card's region, which is updated separately. */
+  /** The ID of the card's region, which is updated independently. */
   readonly region: string
   /** The shapes of the fields that `read` returns. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: PagesParts, now: Millis) => Promise<Read>
-  /** Draws the card; empty if there is nothing to show. */
+  /** Renders the card; empty if there is nothing to show. */
   readonly card: (read: Read, context: RequestContext) => Content
 }
 
-/** The cards that features add to the overview. They are placed between the running and the finished pipelines. */
+/** The cards that features add to the overview, between the running and the finished pipelines. */
 export const overviewParts = new Slot<OverviewPart>()
 
-/** Adds a part to the overview. It checks the types of the part: `card` must accept the result of `read`. */
+/** Adds a part to the overview. The type parameter checks that `card` accepts the result of `read`. */
 export function onOverview<Read extends object>(part: OverviewPart<Read>) {
   return overviewParts.with(part as unknown as OverviewPart)
 }
 
-/** A source of entries for the list of what to fix first. Features find the entries, and one feature ranks the entries of all sources by cost. */
+/**
+ * A source of entries for the list of what to fix first. Features find the entries, and the trends feature ranks the entries of all sources by cost.
+ */
 export interface FixSource {
-  /** The kind of the entries. `flaky_test` is shown as “flaky test”. */
+  /** The kind of entries. `flaky_test` is shown as “flaky test”. */
   readonly kind: string
-  /** Finds the entries, with the cost of each in this period, which is a week. */
+  /** Finds the entries, each with its cost in the given period, which is one week. */
   readonly read: (parts: PagesParts, since: Millis, until: Millis) => Promise<readonly FoundFix[]>
 }
 
 export interface FoundFix {
   readonly subject: string
-  /** The full path of the project; undefined if the entry concerns several projects. */
+  /** The project's full path; undefined if the entry concerns several projects. */
   readonly project?: string | undefined
   /** The time that the problem costs per week, ms. */
   readonly weekMs: number
-  /** The money that the problem costs, in the currency unit of the price table. */
+  /** The money that the problem costs, in the price table's currency. */
   readonly cost?: number | undefined
-  /** The job whose time is lost. Its price is used for the entry. An empty job name means the project's pipelines. */
+  /** The job whose time is lost. Its price determines the cost of the entry. An empty job name means the project's pipelines. */
   readonly of?: { readonly projectId: number; readonly job: string } | undefined
   readonly why: string
   /** The path of a page with details. */

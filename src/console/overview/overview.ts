@@ -1,4 +1,4 @@
-// The overview page. It shows notices, the flow of deliveries, the running pipelines, and the last finished pipelines.
+// The overview page. It shows notices, the flow of deliveries, the running pipelines, and the most recently finished ones.
 import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since, time } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
@@ -21,13 +21,13 @@ import type { Millis } from '../../model/instant.ts'
 
 const shown = { running: 6, silent: 4, finished: 12 }
 /**
- * The time without an event after which a platform counts as silent, ms. A running pipeline causes an event at each change of a job, so such a long
- * silence is unusual.
+ * The time without an event after which a running pipeline is listed under “No recent events”, ms. A running pipeline causes an event whenever one of
+ * its jobs changes, so such a long silence is unusual.
  */
 const silentAfter = 3_600_000
 const hour = 3_600_000
 
-/** Reads the overview. `limit` is the maximum number of running and of finished pipelines. If undefined, it is the number that the page shows. */
+/** Reads the overview. `limit` is the maximum number of running pipelines and of finished ones; by default, it is the number that the page shows. */
 export async function overviewOf(parts: PagesParts, now: Millis, limit?: number): Promise<Overview> {
   const maxRunning = limit ?? shown.running
   const silentSince = now - silentAfter
@@ -55,7 +55,7 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
     hasRuns,
   }
   const health: Health = { ...known, hooksOff: hooksOff(hooks) }
-  // The notices are about the daemon. People who are limited to some projects get none, because they cannot fix the daemon.
+  // The notices are about the daemon. People who are limited to some projects do not get them, because they cannot fix the daemon.
   const notices = parts.bounds === 'own' ? [] : noticesOf(health, now)
   const [runningNow, silentNow, lastFinished] = await Promise.all([
     withUsual(parts, running.map(card)),
@@ -141,12 +141,12 @@ function noticeList(notices: readonly Notice[], base: string): Html {
   </ul>`
 }
 
-/** Shows text between backticks as code. */
+/** Renders text between backticks as code. */
 function withCode(text: string): Content {
   return text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 }
 
-/** Draws the flow of deliveries in four steps, from left to right or from top to bottom. Each step links to the items that it counts. */
+/** Draws the flow of deliveries in four steps, from left to right or from top to bottom. Each step links to the items it counts. */
 function flowPicture(
   { flow, lastHour, quarantined, queues, active, silentCount, finishedCount }: Overview,
   { base, now, seesDestinations }: RequestContext,
@@ -156,7 +156,7 @@ function flowPicture(
   const names = [...new Set(queues.map(queue => queue.destination))]
   const troubled = queues.some(queue => queue.state !== 'closed')
   const { received, ignored, refused, delivered } = lastHour
-  // The time is shown in whole minutes, because a live page is sent again whenever it has changed.
+  // The time is shown in whole minutes, because a live page is sent again whenever it changes.
   const minutes = Math.floor((now - lastHour.since) / 60_000)
   const span = minutes >= 59 ? 'in the last hour' : 'since the start'
   const link = (to: string, content: Content): Html => html`<a href="${base}${to}">${content}</a>`
@@ -214,8 +214,7 @@ function pairRow(name: Content, about: Content, state: Content): Html {
 }
 
 /**
- * Renders the state of the platform. `connected` means that the platform has answered, and that its last answer was not an error that affects all
- * requests.
+ * Renders the platform's state. `connected` means that the platform has responded and that its last response was not an error affecting all requests.
  */
 function platformBadge({ platformAnswered, platformError }: Overview['flow'], setup: Overview['setup']): Html {
   if (!setup.hasPlatformToken) return badge('created', 'without a token')

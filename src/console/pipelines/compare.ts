@@ -16,7 +16,7 @@ import type { ComparedJob, ComparedSide, Comparison, TimePart } from './comparis
 import type { ComparedRuns, ComparedWith } from './compared-with.ts'
 import type { RunCard } from './run-card.ts'
 
-/** The maximum number of parts of the difference that are listed. All others share one row. */
+/** The maximum number of parts into which the difference in duration is broken down. All others share one row. */
 const maxParts = 8
 /** The maximum number of rows in the table of compared jobs. */
 const maxJobs = 1_000
@@ -45,7 +45,7 @@ const choices = [
   ['usual', 'The usual'],
 ] as const
 
-/** Renders links to the comparisons of a pipeline. `chosen` is the comparison that this page shows. */
+/** Renders links to a pipeline's comparisons. `chosen` is the comparison shown on this page. */
 export function compareChoice(pipeline: RunCard, chosen: ComparedWith | undefined, context: RequestContext): Html {
   return alternatives(
     'Compare with',
@@ -258,7 +258,7 @@ function outcome({ here, there }: ComparedJob): Content {
   return html`${badge(own)}${other !== undefined && other !== own && html` <span class="dim">was ${wordOf(other)}</span>`}`
 }
 
-/** Returns the rank of a change for sorting. Changes for the worse come first. */
+/** Returns a change's rank for sorting. Changes for the worse come first. */
 function rank({ change }: ComparedJob): number {
   return ['failed', 'passed', 'new', 'gone', 'other', 'none'].indexOf(change)
 }
@@ -278,7 +278,7 @@ function sharedWaterfall(here: RunCard, there: RunCard, now: Millis): Omit<Water
   }
 }
 
-/** Labels the compared pipelines by their numbers, because both have the same name. */
+/** Labels the two pipelines by number, because they have the same name. */
 function named(rows: readonly WaterfallRow[]): WaterfallRow[] {
   return rows.map(row => (row.kind === 'pipeline' ? { ...row, label: `#${row.pipelineId}`, note: row.label } : row))
 }

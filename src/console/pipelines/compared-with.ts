@@ -1,5 +1,5 @@
-// Finds the run that a pipeline is compared with: the previous run, the last run that passed, or a run given by its number. It can also be compared
-// with the usual durations.
+// Finds the run to compare a pipeline with: the previous run, the last run that passed, or a run given by its number. A pipeline can also be compared
+// with its usual durations.
 import { z } from 'zod'
 import { compareRuns, compareUsual, comparisonShape } from './comparison.ts'
 import { runCard, runCardShape, startOf, type RunCard } from './run-card.ts'
@@ -33,7 +33,7 @@ interface AskedComparison {
   readonly with: ComparedWith
 }
 
-/** Reads a pipeline and the run that it is compared with. Returns undefined if there is no such pipeline. */
+/** Reads a pipeline and the run to compare it with. Returns undefined if there is no such pipeline. */
 export async function comparedRuns(
   parts: Pick<PagesParts, 'views' | 'usuals' | 'clock'>,
   { projectId, pipelineId, instance, with: wanted }: AskedComparison,
@@ -64,7 +64,7 @@ export async function comparedRuns(
   }
 }
 
-/** Finds the newest pipeline of the same name that was created before this one. */
+/** Finds the newest pipeline with the same name that was created before this one. */
 async function earlier(
   parts: Pick<PagesParts, 'views' | 'clock'>,
   { countedAs, ...own }: RunCard,
@@ -78,14 +78,13 @@ async function earlier(
 }
 
 /**
- * The maximum number of pipelines and of jobs that are searched. They are few enough that a page takes only milliseconds, however large the pipelines
- * are.
+ * The maximum number of pipelines and of jobs to search. They are low enough that a page takes only milliseconds, however large the pipelines are.
  */
 const maxPipelines = 50
 const maxJobs = 5_000
 const atOnce = 5
 
-/** Yields the pipelines of a project, the newest first. */
+/** Yields a project's pipelines, newest first. */
 export async function* pipelinesBack(
   { views, clock }: Pick<PagesParts, 'views' | 'clock'>,
   { instance, projectId, project }: Pick<RunCard, 'instance' | 'projectId' | 'project'>,
@@ -96,13 +95,13 @@ export async function* pipelinesBack(
   do {
     const page = await views.search({ project, ...wanted, after, limit: atOnce })
     for (const card of page.runs.map(one => runCard(one, clock))) {
-      // The instance is compared, too, because another instance may have a project with the same path.
+      // The instance is compared as well, because another instance may have a project with the same path.
       if (card.instance === instance && card.projectId === projectId) yield card
       pipelines += 1
       jobs += card.jobs.length
     }
     after = page.next
-    // Each page of the search counts as one more pipeline, so that the search also ends if its pages contain no match.
+    // Each page of search results counts as one additional pipeline, so that the search also ends if its pages contain no match.
     pipelines += 1
   } while (after !== undefined && pipelines < maxPipelines && jobs < maxJobs)
 }

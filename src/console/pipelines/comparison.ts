@@ -1,5 +1,5 @@
-// Compares two runs of a pipeline. It joins their jobs by stage and name, and explains the difference in duration by their critical paths. These
-// functions are pure.
+// Compares two runs of a pipeline. It joins their jobs by stage and name, and explains the difference in duration by their critical paths. The
+// functions in this file are pure.
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import { z } from 'zod'
 import { ms, type Shaped } from '../layout/shape.ts'
@@ -8,7 +8,7 @@ import { startOf, type JobCard, type RunCard } from './run-card.ts'
 import { ranOf } from '../waterfall/waterfall-rows.ts'
 import type { Usual } from './usual.ts'
 
-/** A job in one of the two compared runs: the newest job of its name. In a usual run it has no id and no status. */
+/** A job in one of the two compared runs: the newest job with its name. In a usual run it has no ID and no status. */
 const sideShape = z.object({
   id: z.number().optional(),
   status: z.string().optional(),
@@ -20,7 +20,7 @@ const sideShape = z.object({
 })
 export type ComparedSide = Shaped<typeof sideShape>
 
-/** How the outcome of a job changed between two runs. `none`: the outcome is the same, or there is no run to compare with. */
+/** How a job's outcome changed between two runs. `none`: the outcome is the same, or there is no run to compare with. */
 const outcomeChanges = ['new', 'gone', 'failed', 'passed', 'other', 'none'] as const
 
 const jobShape = z.object({
@@ -32,7 +32,7 @@ const jobShape = z.object({
   ranDeltaMs: ms.optional(),
   queuedDeltaMs: ms.optional(),
 })
-/** A job in both compared runs. A delta is the value in this run minus the value in the other run. */
+/** A job in both compared runs. Each delta is the value in this run minus the value in the other run. */
 export type ComparedJob = Shaped<typeof jobShape>
 
 const partShape = z.object({
@@ -44,9 +44,9 @@ const partShape = z.object({
   deltaMs: ms,
 })
 /**
- * A part of the critical paths. In its time, a job ran (`ran`), the path waited for the job to start (`waited`), the job's earlier attempts ran
- * (`attempts`), the path waited for a retry of the job (`retry`), or it waited for the end of the pipeline (`end`). `rest` is the remainder of the
- * usual duration, because the medians of jobs do not add up to it.
+ * A part of the critical path: the job running (`ran`), the wait for the job to start (`waited`), the job's earlier attempts (`attempts`), the wait
+ * for a retry of the job (`retry`), or the wait for the end of the pipeline (`end`). `rest` is the remainder of the usual duration, because the
+ * medians of the jobs do not add up to it.
  */
 export type TimePart = Shaped<typeof partShape>
 
@@ -59,9 +59,7 @@ export const comparisonShape = z.object({
     .array(partShape)
     .describe('How the parts of their critical paths differ. The differences add up to `deltaMs`.'),
 })
-/**
- * The comparison of two runs. Its parts are sorted by their difference, the greatest first. There are no parts if either run has no critical path.
- */
+/** The comparison of two runs. Its parts are sorted by difference, largest first. There are no parts if either run has no critical path. */
 export type Comparison = Shaped<typeof comparisonShape>
 
 export function compareRuns(here: RunCard, there: RunCard): Comparison {
@@ -73,7 +71,7 @@ export function compareRuns(here: RunCard, there: RunCard): Comparison {
   }
 }
 
-/** Compares a run with the usual durations of the pipeline, and of its jobs by name. */
+/** Compares a run with the usual durations of the pipeline and of each of its jobs by name. */
 export function compareUsual(here: RunCard, usual: Usual | undefined, jobs: ReadonlyMap<string, Usual>): Comparison {
   const own = timelineOf(here)
   const compared = [...sidesOf(here, own).values()].map(({ job, side }): ComparedJob => {
@@ -89,8 +87,8 @@ export function compareUsual(here: RunCard, usual: Usual | undefined, jobs: Read
 const ofStep = ['ran', 'waited', 'attempts', 'retry'] as const
 
 /**
- * Returns the differences from a usual run. A usual run has no failed attempts and no critical path, so each job counts with its usual running and
- * waiting time.
+ * Returns the differences from a usual run. A usual run has no failed attempts and no critical path, so each job counts with its usual run time and
+ * wait time.
  */
 function partsFromUsual(own: Timeline, usualMs: number | undefined, jobs: ReadonlyMap<string, Usual>): TimePart[] {
   if (own.steps.size === 0 || usualMs === undefined) return []
@@ -108,9 +106,9 @@ function partsFromUsual(own: Timeline, usualMs: number | undefined, jobs: Readon
 }
 
 interface Timeline {
-  /** The duration of the run; undefined if it is unknown. */
+  /** The run's duration; undefined if unknown. */
   readonly spent?: number | undefined
-  /** The jobs of the critical path, by their keys (`keyOf`). */
+  /** The jobs on the critical path, by key (`keyOf`). */
   readonly steps: ReadonlyMap<string, Step>
   /** The time from the end of the critical path to the end of the pipeline, ms. */
   readonly end: number
@@ -123,11 +121,11 @@ interface Step {
   readonly waited: number
   /** How long the job's attempts before the last one ran, ms. */
   readonly attempts: number
-  /** How long the critical path waited for the job's attempts after the first one, ms. */
+  /** How long the critical path waited for retries of the job, ms. */
   readonly retry: number
 }
 
-/** Returns the critical path as consecutive steps that add up to the duration of the run. */
+/** Returns the critical path as consecutive steps that add up to the run's duration. */
 function timelineOf(card: RunCard): Timeline {
   const spent = card.spentMs
   const start = startOf(card)
@@ -172,7 +170,7 @@ function partOf(
   return { ...of, hereMs, thereMs, deltaMs: (hereMs ?? 0) - (thereMs ?? 0) }
 }
 
-/** Returns the parts that differ, the greatest difference first. */
+/** Returns the parts that differ, largest difference first. */
 function byDifference(parts: readonly TimePart[]): TimePart[] {
   return parts.filter(({ deltaMs }) => deltaMs !== 0).sort((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
 }
@@ -182,7 +180,7 @@ interface Sided {
   readonly side: ComparedSide
 }
 
-/** Returns the newest job of each stage and name. */
+/** Returns the newest job for each stage and name. */
 function sidesOf(card: RunCard, { steps }: Timeline): Map<string, Sided> {
   const sides = new Map<string, Sided>()
   for (const job of card.jobs) {

@@ -1,5 +1,5 @@
-// Finds the pipelines of a trace by its id, or the pipeline of a span; the span may be the pipeline's own or one of its jobs'. Trace and span ids are
-// not stored. They are derived again from the ids, or the snapshots, of stored pipelines, and compared, the newest first.
+// Finds the pipelines of a trace by trace ID, or a pipeline by the span ID of the pipeline itself or of one of its jobs. Trace and span IDs are not
+// stored. They are recomputed from the IDs or snapshots of stored pipelines, newest first, and compared.
 import { maxGenerations } from '../../model/family.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
@@ -7,18 +7,18 @@ import type { ListedKey, RunCursor } from '../../core/store/ports/views.ts'
 import type { PagesParts } from '../ports.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-/** The maximum duration of the search for one page of results, ms. */
+/** The maximum time spent searching for one page of results, ms. */
 const maxSearch = 100
 /**
- * The number of pipelines that are compared before the event loop continues. Comparing a thousand ids takes about a millisecond. Snapshots must be
- * read first.
+ * The number of pipelines compared before yielding to the event loop. Comparing a thousand IDs takes about a millisecond. Snapshots take longer,
+ * because they must be read first.
  */
 const atOnce = { ids: 5_000, snapshots: 20 }
-/** The maximum number of pipelines that are shown for a trace. */
+/** The maximum number of pipelines shown for a trace. */
 const maxOfFamily = 60
 
 export interface FoundByIds {
-  /** The found pipelines. For a trace these are the root pipeline, if it is stored, and the pipelines that it triggered. */
+  /** The pipelines found. For a trace, these are the root pipeline, if it is stored, and the pipelines it triggered. */
   readonly cards: readonly RunCard[]
   /** Where to continue if the search stopped early. All newer pipelines have been searched. */
   readonly next?: RunCursor | undefined
@@ -34,12 +34,12 @@ export function isSpanId(text: string | undefined): text is string {
   return /^[0-9a-f]{16}$/i.test(text ?? '') && !/^0+$/.test(text ?? '')
 }
 
-/** Searches for a trace by its id. `before` is the `next` of the previous search. */
+/** Searches for a trace by ID. `before` is the `next` of the previous search. */
 export async function searchTrace(parts: Parts, given: string, before?: RunCursor): Promise<FoundByIds> {
   const traceId = given.toLowerCase()
   return searchBack(parts, atOnce.ids, before, async keys => {
     for (const { instance, pipelineId, parentId } of keys) {
-      // The parent's id is compared, too, because the root pipeline may have been pruned.
+      // The parent's ID is compared as well, because the root pipeline may have been pruned.
       for (const id of [pipelineId, ...(parentId === undefined ? [] : [parentId])]) {
         const root = { instance, pipelineId: id }
         if (parts.isTraceOf(traceId, root)) return familyBelow(parts, root)
@@ -49,7 +49,7 @@ export async function searchTrace(parts: Parts, given: string, before?: RunCurso
   })
 }
 
-/** Searches for a span by its id. `before` is the `next` of the previous search. */
+/** Searches for a span by ID. `before` is the `next` of the previous search. */
 export async function searchSpan(parts: Parts, given: string, before?: RunCursor): Promise<FoundByIds> {
   const spanId = given.toLowerCase()
   return searchBack(parts, atOnce.snapshots, before, async keys => {
@@ -59,7 +59,7 @@ export async function searchSpan(parts: Parts, given: string, before?: RunCursor
   })
 }
 
-/** Searches back until `find` finds something, all pipelines have been searched, or `maxSearch` has passed. */
+/** Searches backwards in time until `find` finds something, all pipelines have been searched, or `maxSearch` has elapsed. */
 async function searchBack(
   { views }: Parts,
   limit: number,

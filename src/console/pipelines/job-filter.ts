@@ -1,5 +1,5 @@
-// The filter of a pipeline's jobs. It selects jobs whose name or stage contains a text, and of these only the failed ones, those on the critical
-// path, or the slowest. The filter applies to the waterfall and to the table. Except for the form, these functions are pure.
+// The filter for a pipeline's jobs. It selects jobs whose name or stage contains a text and, of these, optionally only the failed ones, those on the
+// critical path, or the slowest. The filter applies to the waterfall and to the table. Except for the form, the functions in this file are pure.
 import { addressWith, given } from '../layout/address.ts'
 import { alternatives, type RequestContext } from '../layout/frame.ts'
 import { hasFailed } from '../../model/status.ts'
@@ -12,7 +12,7 @@ type Choice = keyof typeof choiceNames
 const choices = Object.keys(choiceNames) as Choice[]
 
 export interface JobFilter {
-  /** The text that is searched for in names and stages, in lower case. If empty, all jobs match. */
+  /** The text to search for in names and stages, in lower case. If empty, all jobs match. */
   readonly find: string
   readonly show: Choice
 }
@@ -23,19 +23,19 @@ interface FilteredJob extends Pick<JobCard, 'id' | 'name' | 'stage' | 'status' |
 }
 
 export const everyJob: JobFilter = { find: '', show: 'all' }
-/** The maximum number of jobs that the filter “slowest” shows. */
+/** The maximum number of jobs that the “slowest” filter shows. */
 const maxSlowest = 20
-/** The minimum number of jobs for which the filter's form is shown. A shorter list is faster to read than a form is to fill in. */
+/** The minimum number of jobs for which the filter form is shown. Reading a shorter list is faster than filling in a form. */
 const minJobs = 15
 const maxFindLength = 200
 
-/** Parses the filter of jobs in a query. */
+/** Parses the job filter from a query string. */
 export function askedJobs(query: URLSearchParams): JobFilter {
   const show = choices.find(one => one === query.get('show')) ?? 'all'
   return { find: (given(query, 'find') ?? '').slice(0, maxFindLength).toLowerCase(), show }
 }
 
-/** Returns the ids of the jobs that the filter selects; undefined for all jobs. */
+/** Returns the IDs of the jobs that the filter selects; undefined if it selects all jobs. */
 export function shownJobs({ find, show }: JobFilter, jobs: readonly FilteredJob[]): ReadonlySet<number> | undefined {
   if (find === '' && show === 'all') return undefined
   const named = jobs.filter(({ name, stage }) => `${stage}\n${name}`.toLowerCase().includes(find))
@@ -52,7 +52,7 @@ function chosen(show: Choice, jobs: readonly FilteredJob[]): readonly FilteredJo
     .slice(0, maxSlowest)
 }
 
-/** Renders the form of the job filter; empty for a pipeline with few jobs, unless a filter is set. `shown` is the number of jobs that are shown. */
+/** Renders the job filter form; empty for a pipeline with few jobs, unless a filter is set. `shown` is the number of jobs shown. */
 export function jobFilterForm(
   { find, show }: JobFilter,
   pipeline: RunCard,

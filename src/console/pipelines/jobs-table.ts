@@ -1,4 +1,4 @@
-// The paginated table of a pipeline's jobs. Failed jobs come first, or the table is sorted by a column.
+// The paginated table of a pipeline's jobs. Failed jobs come first, unless the table is sorted by a column.
 import { hasFailed } from '../../model/status.ts'
 import { addressWith, given } from '../layout/address.ts'
 import { number } from '../layout/format.ts'
@@ -9,9 +9,9 @@ import { byStart, jobList, type JobCard } from './run-card.ts'
 import { cellsOf, sorting } from '../layout/sorting.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
-/** Maximum number of jobs on one page of the table. */
+/** The maximum number of jobs on one page of the table. */
 const pageOfJobs = 500
-/** The number of rows above which the table scrolls separately from the page. */
+/** The number of rows above which the table scrolls independently of the page. */
 const maxTall = 40
 
 /** Renders the table of a pipeline's jobs. `jobs` are the jobs that the filter selects. */

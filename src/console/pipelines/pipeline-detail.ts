@@ -1,4 +1,4 @@
-// Everything about one pipeline, for its page and the JSON API: its family, usual durations, exports, spans, origin.
+// Everything about one pipeline, for its page and the JSON API: its family, usual durations, exports, spans, and origin.
 import { z } from 'zod'
 import { exportedSpanShape } from '../layout/attributes.ts'
 import { runCard, runCardShape, type RunCard } from './run-card.ts'
@@ -13,7 +13,7 @@ import type { ExportState } from '../../core/store/ports/views.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 import type { Signal } from '../../core/store/ports/outbox.ts'
 
-// A member of a pipeline's family, which consists of the root pipeline and all pipelines that it triggered, directly or indirectly.
+// A member of a pipeline's family, which consists of the root pipeline and all pipelines it triggered, directly or indirectly.
 const familyMemberShape = z
   .object({
     card: runCardShape,
@@ -26,7 +26,7 @@ const familyMemberShape = z
   .meta({ id: 'FamilyMember' })
 export type FamilyMember = Shaped<typeof familyMemberShape>
 
-/** The maximum number of pipelines of a family that are shown. */
+/** The maximum number of family members shown. */
 const maxMembers = 60
 
 /** Reads the root pipeline with all stored pipelines below it. */
@@ -59,13 +59,13 @@ export function membersOf(member: FamilyMember): FamilyMember[] {
   return [member, ...member.children.flatMap(membersOf)]
 }
 
-// The usual run of a pipeline is a run that took as long as the median. A pipeline is compared with a run because the jobs and waits of one run add
-// up to its duration. The medians of jobs do not add up to the median of the pipeline.
+// A pipeline's usual run is one that took as long as the median. A pipeline is compared with an actual run because the jobs and waits of one run add
+// up to its duration. The medians of the jobs do not add up to the median of the pipeline.
 
-/** The maximum numbers of runs and of jobs that are read to find a run of the same name and class of branches. */
+/** The maximum number of runs and of jobs read to find a run with the same name and branch class. */
 const [maxRuns, maxJobs] = [50, 5_000]
 
-/** Finds the usual run of a pipeline. Returns undefined if too few runs have been counted, or no such run is stored. */
+/** Finds a pipeline's usual run. Returns undefined if too few runs have been counted or no such run is stored. */
 async function usualRunOf(
   { views, clock, now }: Pick<PagesParts, 'views' | 'clock' | 'now'>,
   { instance, pipelineId, projectId, project, ref, source }: RunCard,
@@ -117,9 +117,9 @@ export const pipelineDetailShape = z.object({
 })
 export type PipelineDetail = Shaped<typeof pipelineDetailShape>
 
-/** Maximum number of jobs whose sections are read for the waterfall. The page of a job always has its sections. */
+/** The maximum number of jobs whose sections are read for the waterfall. A job's own page always has its sections. */
 const maxReadings = 100
-/** Maximum number of jobs whose usual durations are read. The page of a job always has its usual duration. */
+/** The maximum number of jobs whose usual durations are read. A job's own page always has its usual duration. */
 const maxUsuals = 1_000
 
 /** Reads everything about one pipeline. Returns undefined if there is no such pipeline. */

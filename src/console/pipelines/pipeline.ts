@@ -1,4 +1,4 @@
-// The page of a pipeline. It shows what failed, what took the time, the pipeline's jobs, and its exports.
+// The pipeline page. It shows what failed, what took the time, the pipeline's jobs, and its exports.
 import { ago, counted, duration, number, percent, shortSha, time, title, second } from '../layout/format.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { beside, type Usual } from './usual.ts'
@@ -135,7 +135,7 @@ function whatFailed({ failures, ...ids }: RunCard, context: RequestContext): Con
   </ul>`
 }
 
-/** Returns the sections of a job of this pipeline as rows. Jobs of other pipelines in the family have no sections here. */
+/** Returns the sections of one of this pipeline's jobs as rows. Jobs of other pipelines in the family have no sections here. */
 function sectionsIn({ inside, pipeline }: PipelineDetail, row: WaterfallRow): readonly WaterfallRow[] | undefined {
   if (row.kind !== 'job' || row.pipelineId !== pipeline.pipelineId) return undefined
   const its = inside.find(({ jobId }) => jobId === row.id)
@@ -162,7 +162,7 @@ const legend = html`<p class="legend">
   <span><i class="swatch usual-swatch"></i>usual end of an unusually long job</span>
 </p>`
 
-/** Explains how many jobs and pipelines the waterfall leaves out, and where to find them. */
+/** Explains how many jobs and pipelines the waterfall omits, and where to find them. */
 function leftOut({ left }: Waterfall, isFamily: boolean): Content {
   const where = isFamily ? 'each pipeline’s own page has a table of all' : 'the table has all of them'
   return [

@@ -1,4 +1,4 @@
-// The page that lists pipelines, with its filters and pagination.
+// The pipeline list, with its filters and pagination.
 import { z } from 'zod'
 import { addressWith } from '../layout/address.ts'
 import { alternatives, card, type Page, type RequestContext } from '../layout/frame.ts'
@@ -48,15 +48,15 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
   const { text } = filters
   if (isTraceId(text)) {
     const found = await ofIds(parts, await searchTrace(parts, text, query.after), query)
-    // The text search is also tried for a trace id. A pipeline may have joined a trace (TRACEPARENT) whose id is not derived from the pipeline, and
-    // only the text search finds that id.
+    // If no pipeline is found by its derived trace ID, the text search is tried as well: a pipeline may have joined an existing trace (TRACEPARENT),
+    // and only the text search finds that trace's ID.
     if (found.total !== 0 || query.after !== undefined) return found
   }
   const [{ runs, next, searchedBackTo }, total] = await Promise.all([
     parts.views.search(query),
     parts.views.countRuns(query),
   ])
-  // The search for a span id follows the text search, because sixteen hex digits may also be ordinary text, such as a part of a branch's name.
+  // Span IDs are searched only after the text search, because sixteen hex digits may also be ordinary text, such as part of a branch name.
   if (runs.length === 0 && isSpanId(text)) return ofIds(parts, await searchSpan(parts, text, query.after), query)
   return {
     pipelines: await withUsual(
@@ -76,8 +76,8 @@ function sortOf({ sort }: Filters): Sort | undefined {
 }
 
 /**
- * Reads the newest matching pipelines and sorts them, the largest value first. There are no further pages. Pipelines without a value for the sort
- * column are left out.
+ * Reads the newest matching pipelines and sorts them, largest value first. The result has a single page. Pipelines without a value in the sort column
+ * are omitted.
  */
 async function sortedList(parts: Parts, filters: Filters, { by }: Sort, limit: number): Promise<PipelineList> {
   const { sort: _, after: __, ...rest } = filters
@@ -146,13 +146,13 @@ function sortChoice({ after: _, sort, ...filters }: Filters, base: string): Html
   )
 }
 
-/** Explains which kinds of spans a search for a span id does not cover. */
+/** Explains which kinds of spans a search by span ID does not cover. */
 function spansMeant({ text }: Filters): Content {
   if (!isSpanId(text)) return ''
   return 'Of span ids, those of pipelines and jobs are searched; those of sections, tests and a job’s own spans are not, as they are many and are not stored. Search for the trace id instead.'
 }
 
-/** Offers a search by job, because the searched text may be the name of a job. */
+/** Offers to search by job instead, because the search text may be a job name. */
 function jobInstead({ text, job, after: _, ...others }: Filters, base: string): Content {
   if (text === undefined || job !== undefined || isTraceId(text)) return ''
   return html`<a href="${addressWith(`${base}/pipelines`, { ...others, job: text })}"

@@ -1,4 +1,4 @@
-// The columns of lists of pipelines and of jobs: a run and its jobs as plain data, for the pages and the JSON API.
+// The columns of pipeline and job lists: a run and its jobs as plain data, for the pages and the JSON API.
 import { z } from 'zod'
 import { badge, wordOf } from '../layout/status.ts'
 import { branchClasses, branchClassOf } from '../../model/pipeline.ts'
@@ -17,19 +17,19 @@ import type { PipelineFacts, PipelineTimes, ProjectFacts } from '../../model/obs
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 
 /**
- * Returns the current time on the clock of an instance. The duration of a running pipeline is measured with it, because its start is a time of the
- * platform's clock.
+ * Returns the current time according to an instance's clock. The duration of a running pipeline is measured with it, because its start time comes
+ * from the same clock.
  */
 export type PlatformNow = (instance: string) => Millis
 
-/** A job of a run, as the columns of lists use it. */
+/** A job of a run, in the form that the list columns use. */
 interface ViewedJob {
   readonly job: JobView
   readonly isRetried: boolean
   readonly platformNow: Millis
 }
 
-/** The further data that the table of a pipeline's jobs needs. */
+/** The additional data that the table of a pipeline's jobs needs. */
 interface JobsContext {
   readonly hrefOf: (jobId: number) => string
 }
@@ -105,7 +105,7 @@ export const jobList = listOf<ViewedJob, JobsContext>()({
 })
 export type JobCard = Shaped<typeof jobList.shape>
 
-/** A run, with values that several of its columns use. */
+/** A run, with precomputed values that several of its columns use. */
 interface ViewedRun extends Pick<StoredRun, 'run' | 'timing'> {
   readonly facts: Partial<PipelineFacts>
   readonly times: PipelineTimes
@@ -114,7 +114,7 @@ interface ViewedRun extends Pick<StoredRun, 'run' | 'timing'> {
   readonly platformNow: Millis
 }
 
-/** The columns for the texts of a run that the store declares. */
+/** The columns for those text fields of a run that the store declares. */
 const texts = Object.fromEntries(
   eachRunColumn.map(([name, { of, title }]) => {
     const draw = (row: object): Content => {
@@ -131,8 +131,8 @@ interface TextColumn {
 }
 
 /**
- * The columns of the list of pipelines. In one line, the list shows the columns that have a `cell`. It can be sorted by the columns that have a
- * `title`: the newest pipelines are then sorted by that column, the largest first.
+ * The columns of the pipeline list. The list shows the columns that have a `cell`, on one line. It can be sorted by the columns that have a `title`:
+ * the newest pipelines are then sorted by that column, largest first.
  */
 export const runList = listOf<ViewedRun>()({
   instance: { json: z.string(), of: ({ run }) => run.key.instance },
@@ -220,7 +220,7 @@ export async function withUsual(
 }
 
 /**
- * Returns the end of a run; undefined while it runs. The status decides, because a retried pipeline keeps its old `finishedAt` while it runs again.
+ * Returns a run's end; undefined while it is running. The status decides, because a retried pipeline keeps its old `finishedAt` while it runs again.
  */
 function finishOf({ status, times }: Pick<ViewedRun, 'status' | 'times'>): Millis | undefined {
   return isTerminal(status) ? times.finishedAt : undefined
@@ -231,7 +231,7 @@ function waitsUntil({ run, timing, status }: ViewedRun): Millis | undefined {
   return isTerminal(status) && isDelayed ? (timing.enrichingUntil ?? timing.dueAt) : undefined
 }
 
-/** Returns the duration from a run's first known time to its end, or to now while it runs; undefined if no time is known. */
+/** Returns the duration from a run's first known time to its end, or to now while it is running; undefined if no time is known. */
 function spentMs({ status, times, jobs, platformNow }: ViewedRun): number | undefined {
   const start = startOf({ createdAt: times.createdAt, jobs })
   if (start === undefined) return undefined
@@ -241,7 +241,7 @@ function spentMs({ status, times, jobs, platformNow }: ViewedRun): number | unde
   return Math.max(0, (end ?? platformNow) - start)
 }
 
-/** Returns the full path of a project, or else its name, or else its id. */
+/** Returns a project's full path, otherwise its name, otherwise its ID. */
 export function projectName({ path, name, id }: ProjectFacts): string {
   return path ?? name ?? String(id)
 }
@@ -251,7 +251,7 @@ export function startOf({ createdAt, jobs }: Pick<RunCard, 'createdAt' | 'jobs'>
   return earliest([createdAt, ...jobs.map(job => job.startedAt)])
 }
 
-/** Orders jobs by their start. Jobs that did not start come last. */
+/** Orders jobs by start time. Jobs that did not start come last. */
 export function byStart(a: JobCard, b: JobCard): number {
   return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
@@ -262,7 +262,7 @@ function ranMs({ startedAt, finishedAt, status }: JobView, platformNow: Millis):
   return startedAt === undefined || end === undefined ? undefined : Math.max(0, end - startedAt)
 }
 
-/** Returns the stages in the order of their jobs, each with its jobs. Jobs that a retry has replaced are left out. */
+/** Returns the stages in the order of their jobs, each with its jobs. Jobs replaced by a retry are omitted. */
 export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; readonly jobs: readonly JobCard[] }[] {
   const stages = new Map<string, JobCard[]>()
   for (const job of card.jobs) {
@@ -274,7 +274,7 @@ export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; 
   return [...stages].map(([name, jobs]) => ({ name, jobs }))
 }
 
-/** Returns the runner on which a job ran, or the reason why it failed. */
+/** Returns the runner that a job ran on, or the reason why the job failed. */
 export function runnerOf({
   failureReason,
   runner,
@@ -285,7 +285,7 @@ export function runnerOf({
   return html`<span class="word">${failureReason === undefined ? runner : wordOf(failureReason)}</span>`
 }
 
-/** Returns the status that is shown for a job. A failed job that is allowed to fail is shown as a warning. */
+/** Returns the status shown for a job. A failed job that is allowed to fail is shown as a warning. */
 export function statusOf({
   status,
   allowFailure,

@@ -1,4 +1,4 @@
-// The filters of the list of pipelines, in all their forms: in addresses, as parameters of the JSON API, as a query to the store, and as a form.
+// The filters of the pipeline list in all their forms: in page addresses, as JSON API parameters, as a store query, and as an HTML form.
 import { z } from 'zod'
 import { atMost, nextPage, ownValue, scope, text } from '../api/api-queries.ts'
 import { choice, ownField, projectField, unknownScope } from '../layout/scope-heading.ts'
@@ -12,18 +12,16 @@ import type { Millis } from '../../model/instant.ts'
 import type { RequestContext } from '../layout/frame.ts'
 import type { RunCursor, RunQuery } from '../../core/store/ports/views.ts'
 
-/** The pattern of a time: `2026-06-01` or `2026-06-01T12:00`, in UTC. */
+/** The format of a time: `2026-06-01` or `2026-06-01T12:00`, in UTC. */
 const instantPattern = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3]):[0-5]\d)?$/
-/** The pattern of a pagination cursor (`next`). */
+/** The format of a pagination cursor (`next`). */
 const cursorPattern = /^(-?\d{1,15})-(\d{1,15})$/
 
-/**
- * The columns by which the list of pipelines can be sorted, the largest first. The store cannot sort by them, because it does not store these values.
- */
+/** The columns by which the pipeline list can be sorted, largest first. The store cannot sort by them, because it does not store these values. */
 export const runSorts = runList.columns.flatMap(({ as, title, by }) =>
   title === undefined || by === undefined || by === null ? [] : [{ as, title, by }],
 )
-/** Maximum number of pipelines that are read to sort them by a column. */
+/** The maximum number of pipelines read in order to sort them by a column. */
 export const maxSorted = 300
 
 const instant = z
@@ -55,7 +53,7 @@ export const pipelinesQuery = z.object({
 })
 export type Filters = Omit<z.output<typeof pipelinesQuery>, 'limit'>
 
-/** Returns the filters in an address, whether they are valid or not. */
+/** Returns the filters in a page's query string, valid or not. */
 export function filtersIn(query: URLSearchParams): Filters {
   return Object.fromEntries(
     Object.keys(pipelinesQuery.omit({ limit: true }).shape).flatMap(name => {
@@ -78,7 +76,7 @@ export function runQuery(filters: Filters, limit: number): RunQuery {
   }
 }
 
-/** Whether a run matches a query. The text of the query is not checked. */
+/** Whether a run matches a query, apart from the query's text, which is not checked. */
 export function matches(card: RunCard, query: RunQuery): boolean {
   const { project, job, since = -Infinity, until = Infinity } = query
   return (
@@ -90,7 +88,7 @@ export function matches(card: RunCard, query: RunQuery): boolean {
   )
 }
 
-/** Parses a time. Returns undefined if the text is not a time. 2026-06-31 is read as 2026-07-01. */
+/** Parses a time. Returns undefined if the text is not a time. 2026-06-31 is parsed as 2026-07-01. */
 function instantOf(text: string | undefined): Millis | undefined {
   if (text === undefined || !instantPattern.test(text)) return undefined
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = text.split(/[-T:]/).map(Number)
@@ -108,7 +106,7 @@ export function cursorText({ createdAt, pipelineId }: RunCursor): string {
   return `${createdAt}-${pipelineId}`
 }
 
-/** Explains filters that were ignored or cannot match, so that readers do not misunderstand the list. */
+/** Explains filters that were ignored or cannot match anything, so that users do not misread the list. */
 export function misread(filters: Filters, projects: readonly string[]): Content {
   const { since, until, after, status, project, sort } = filters
   const wrong = [

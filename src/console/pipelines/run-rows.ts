@@ -1,4 +1,4 @@
-// The rows of runs in lists, each with the statuses of its stages, and the addresses of pages about runs.
+// The rows of run lists, each with the statuses of its stages, and the addresses of pages about runs.
 import { addressWith } from '../layout/address.ts'
 import { duration, since, title } from '../layout/format.ts'
 import { badge, mark, wordOf } from '../layout/status.ts'
@@ -11,7 +11,7 @@ import type { RequestContext } from '../layout/frame.ts'
 type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
 type From = Pick<RequestContext, 'query'>
 
-/** Returns the address of a pipeline's page. `from` keeps the `instance` parameter of the current page. */
+/** Returns the address of a pipeline's page. `from` is the current page's context, whose `instance` parameter is kept. */
 export function pipelineAddress(base: string, { projectId, pipelineId }: PipelineIds, from?: From): string {
   return addressWith(`${base}/pipelines/${projectId}/${pipelineId}`, { instance: instanceOf(from) })
 }
@@ -26,22 +26,19 @@ export function logAddress(base: string, card: PipelineIds, jobId: number, from?
 
 type JobIds = Readonly<Partial<Record<keyof PipelineIds | 'jobId', number | undefined>>>
 
-/** Returns the address of a job's page; undefined if one of the ids is not known. */
+/** Returns the address of a job's page; undefined if one of the IDs is unknown. */
 export function knownJobAddress(base: string, { projectId, pipelineId, jobId }: JobIds): string | undefined {
   if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
   return jobAddress(base, { projectId, pipelineId }, jobId)
 }
 
-/** Renders a link to the page of a job, with the job's number as its text; undefined if one of the ids is not known. */
+/** Renders a link to a job's page, with the job's number as its text; undefined if one of the IDs is unknown. */
 export function jobLink(base: string, job: JobIds): Html | undefined {
   const address = knownJobAddress(base, job)
   return address === undefined ? undefined : html`<a href="${address}">#${job.jobId}</a>`
 }
 
-/**
- * Returns the address of a comparison. `other` is the run that the pipeline is compared with: `before`, for example, or the number of another
- * pipeline.
- */
+/** Returns the address of a comparison. `other` is what to compare the pipeline with, such as `before` or the number of another pipeline. */
 export function compareAddress(base: string, card: PipelineIds, other: string | number, from?: From): string {
   return addressWith(`${pipelineAddress(base, card)}/compare`, { with: other, instance: instanceOf(from) })
 }
@@ -50,7 +47,7 @@ function instanceOf(from: From | undefined): string | undefined {
   return from?.query.get('instance') ?? undefined
 }
 
-/** Renders links to the list of all pipelines, and to the list of the project's pipelines. */
+/** Renders links to the list of all pipelines and to the project's pipelines. */
 export function projectCrumbs({ project }: Pick<RunCard, 'project'>, { base }: RequestContext): Html[] {
   return [
     html`<a href="${base}/pipelines">Pipelines</a>`,
@@ -58,13 +55,13 @@ export function projectCrumbs({ project }: Pick<RunCard, 'project'>, { base }: R
   ]
 }
 
-/** Renders a link to the pipeline with its title and number. */
+/** Renders a link to a pipeline, with its title and number. */
 export function pipelineLink(card: PipelineIds & Parameters<typeof pipelineTitle>[0], context: RequestContext): Html {
   const href = pipelineAddress(context.base, card, context)
   return html`<a href="${href}">${pipelineTitle(card)} #${card.pipelineId}</a>`
 }
 
-/** Returns a pipeline's name, or else the title of its commit, or else its ref. */
+/** Returns a pipeline's name, otherwise its commit title, otherwise its ref. */
 export function pipelineTitle(card: Pick<RunCard, 'name' | 'commit' | 'ref' | 'pipelineId'>): string {
   const message = title(card.commit)
   return card.name ?? (message === '' ? undefined : message) ?? card.ref ?? `Pipeline ${card.pipelineId}`

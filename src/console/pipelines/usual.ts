@@ -1,5 +1,5 @@
-// The usual duration of a pipeline or a job, and how pages show it next to the duration of a run. It is computed from the figures of the last 30 days
-// for the same branch class.
+// The usual duration of a pipeline or a job, and how pages show it next to a run's duration. It is computed from the trends of the last 30 days for
+// the same branch class.
 import { z } from 'zod'
 import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
@@ -37,18 +37,18 @@ export interface UsualOf {
 }
 
 export interface Usuals {
-  /** Returns the usual durations by job name; the name `''` is the pipeline itself. Jobs without figures are left out. */
+  /** Returns the usual durations by job name; the name `''` is the pipeline itself. Jobs without trend data are omitted. */
   of(pipeline: UsualOf, jobs: readonly string[]): Promise<ReadonlyMap<string, Usual>>
 }
 
 export const days = 30
-/** The minimum number of counted runs for a duration to be called unusual. */
+/** The minimum number of counted runs for calling a duration unusual. */
 export const minRuns = 20
-/** The minimum number of counted runs for the median to be shown. */
+/** The minimum number of counted runs for showing the median. */
 export const minShown = 3
-/** Durations within this factor count as equal, because percentiles are exact only to 5 %. */
+/** Durations within this factor are considered equal, because percentiles are only accurate to 5 %. */
 export const slack = 1.1
-/** The slot for the usual durations, which a feature fills. Without it, there are no usual durations. */
+/** The slot for usual durations, which a feature fills. If no feature fills it, no usual durations are shown. */
 export const usualsSlot = new Slot<(reads: Pick<Reads, 'on'>, now: () => Millis) => Usuals>()
 export const noUsuals: Usuals = { of: async () => new Map() }
 
@@ -86,7 +86,7 @@ export function beside(tookMs: number | undefined, usual: Usual | undefined): Co
   >`
 }
 
-/** Renders the median and p95 for the cell of a table. */
+/** Renders the median and p95 for a table cell. */
 export function usualCell(tookMs: number | undefined, usual: Usual | undefined): Html {
   if (usual?.p50 === undefined || usual.runs < minShown) return html`<span class="figure dim">–</span>`
   const title = `${number(usual.runs)} runs in ${days} days ${whereUsual(usual)}`

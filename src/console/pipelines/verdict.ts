@@ -45,12 +45,12 @@ type ShownVerdict = Shaped<typeof verdictShape>
 
 type FailedTestsById = ReadonlyMap<number, FailedTests>
 
-/** The slot for a function that reads how many tests failed in these jobs, and how many of them had been flaky before. */
+/** The slot for a function that reads how many tests failed in the given jobs, and how many of those tests had been flaky before. */
 export const failedTestsSlot = new Slot<
   (parts: PagesParts, key: RunKey, of: RunCard, jobs: readonly JobCard[]) => Promise<FailedTestsById>
 >()
 
-/** Maximum number of failed jobs whose tests are counted. A verdict names the same number of jobs. */
+/** The maximum number of failed jobs whose tests are counted. A verdict names at most as many jobs. */
 const maxJobs = 3
 
 /** Reads the failed tests of failed jobs, by job id. */
@@ -134,7 +134,7 @@ function judged({ queuedMs, ...job }: JobCard): JudgedJob {
   return { ...job, queuedDuration: queuedMs === undefined ? undefined : queuedMs / 1_000 }
 }
 
-/** Returns the usual times of a job; they are empty if too few runs were counted. */
+/** Returns a job's usual times; empty if too few runs were counted. */
 function usualTimes(usual: Usual | undefined): UsualJob {
   return usual === undefined || usual.runs < minRuns ? {} : { ms: usual.p50, queueMs: usual.queueP50 }
 }

@@ -1,4 +1,4 @@
-// Reads and patches a Secret through the Kubernetes API, with the pod's service account.
+// Reads and patches a Secret through the Kubernetes API, authenticating with the pod's service account.
 import { RotationError } from './journal.ts'
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
@@ -8,9 +8,9 @@ import { parsed, send, wordsOf, type Answer } from './request.ts'
 import { Secret } from '../../lib/secret.ts'
 
 export interface KubernetesOptions {
-  /** The environment variables. In every pod they include KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
+  /** The environment variables. Kubernetes sets KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT in every pod. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The folder that contains the pod's `token` and `ca.crt`. */
+  /** The folder that contains the service account's `token` and `ca.crt`. */
   readonly accountFolder?: string
   readonly timeoutMs: number
 }
@@ -23,20 +23,20 @@ export interface SecretName {
 export interface SecretObject {
   readonly resourceVersion: string
   readonly annotations: Readonly<Record<string, string>>
-  /** The values of the Secret by key, in base64. */
+  /** The values of the Secret by key, base64-encoded. */
   readonly data: Readonly<Record<string, string>>
 }
 
-/** A JSON merge patch: null removes an entry. */
+/** A JSON merge patch for a Secret: null removes an entry. */
 export interface SecretPatch {
   readonly annotations?: Readonly<Record<string, string | null>>
   readonly data?: Readonly<Record<string, string>>
 }
 
-/** Reads and patches one Secret. Every call throws a RotationError if the API cannot be reached or refuses the request. */
+/** Reads and patches one Secret. Every call throws a RotationError if the API is unreachable or rejects the request. */
 export interface SecretApi {
   get(): Promise<SecretObject>
-  /** Patches the Secret. Returns undefined if the Secret no longer has this version (409), because another writer has changed it. */
+  /** Patches the Secret. Returns undefined on a conflict (409): another writer has changed the Secret, so it no longer has this `resourceVersion`. */
   patch(patch: SecretPatch, resourceVersion: string): Promise<SecretObject | undefined>
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ export function createSecretApi(name: SecretName, options: KubernetesOptions): S
   let trusting: Agent | undefined
 
   async function call(method: 'GET' | 'PATCH', body?: object): Promise<Answer> {
-    // The token is read for every request, because the kubelet renews it while the pod runs.
+    // The service account token is read for every request, because the kubelet rotates it while the pod runs.
     const token = new Secret((await mounted(`${folder}/token`)).trim())
     trusting ??= new Agent({ connect: { ca: await mounted(`${folder}/ca.crt`) } })
     return await send({
@@ -87,7 +87,7 @@ export function createSecretApi(name: SecretName, options: KubernetesOptions): S
   return {
     get: async () => read(await call('GET'), 'get'),
     patch: async ({ annotations, data }, resourceVersion) => {
-      // With a resourceVersion, the API applies the patch to exactly that version or answers 409.
+      // With a resourceVersion, the API applies the patch to exactly that version or responds with 409.
       const answer = await call('PATCH', {
         metadata: { resourceVersion, ...(annotations === undefined ? {} : { annotations }) },
         ...(data === undefined ? {} : { data }),
@@ -131,7 +131,7 @@ function errorOf(answer: Answer, { namespace, secret }: SecretName, verb: 'get' 
         : 'Check the network policy between this pod and the Kubernetes API, and run again.',
     )
   }
-  // Only the messages of 401, 403 and 404 are shown, because a validation error could quote the value.
+  // Only the error messages of 401, 403 and 404 responses are shown, because a validation error could quote the Secret's value.
   const words = [401, 403, 404].includes(answer.status) ? wordsOf(answer.text, []) : undefined
   const what = `Could not ${verb} the Secret ${name} (${answer.status}${words === undefined ? '' : `: "${words}"`}).`
   return new RotationError(what, remedyFor(answer.status, name, secret))

@@ -1,10 +1,11 @@
-// A target that is a key of a Kubernetes Secret. Its journal and its lease are annotations of that Secret.
+// A rotation target that is a key of a Kubernetes Secret. Its journal and its lease are annotations of that Secret.
 //
-// 1. The lease names its holder and the time of its last renewal. Every patch renews it.
-// 2. Every patch names the version of the Secret that it applies to. If two processes take the lease at the same time, one of them gets a 409.
-// 3. A process that finds a lease watches it for changes. It does not compare the lease's time with the local clock, because clocks differ. If the
-//    lease changes, its holder is alive. If it does
-//    not change for a whole lease time, its holder is dead, and this process takes the lease over.
+// 1. The lease contains its holder and the time of its last renewal. Every patch renews it.
+// 2. Every patch contains the version of the Secret that it applies to. If two processes try to take the lease at the same time, one of them gets a
+//    409.
+// 3. A process that finds an existing lease watches it for changes. It does not compare the lease's timestamp with the local clock, because clocks
+//    differ. If the lease changes, its holder is alive. If it does not change for a whole lease duration, its holder is dead, and this process takes
+//    the lease over.
 import { randomUUID, createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { elapsed, type Clock } from '../../lib/clock.ts'
@@ -15,7 +16,10 @@ import { RotationBusy, type LockedTarget, type Target, type TargetContent, type 
 
 export interface KubernetesTargetOptions extends KubernetesOptions {
   readonly clock: Clock
-  /** The lease time, ms: a holder that has not renewed its lease for this long counts as dead. It must be longer than any request of a rotation. */
+  /**
+   * The lease duration, ms: a holder that has not renewed its lease for this long is considered dead. It must be longer than any single request of a
+   * rotation.
+   */
   readonly leaseMs?: number
 }
 
@@ -26,12 +30,15 @@ export interface SecretKey {
 }
 
 /**
- * The time after which all pods see a new value, ms. The kubelet updates mounted Secrets about once a minute, from a cache that may be another minute
+ * The maximum time until all pods see a new value, ms. The kubelet syncs mounted Secrets about once a minute, from a cache that may be another minute
  * old.
  */
 const maxVolumeDelayMs = 120_000
 
-/** The maximum number of conflicts before a patch is given up. A conflict is a patch by another writer between our read and our patch. */
+/**
+ * The maximum number of conflicts before a patch is abandoned. A conflict occurs when another writer patches the Secret between our read and our
+ * patch.
+ */
 const maxConflicts = 10
 
 export function createKubernetesTarget(place: SecretKey, options: KubernetesTargetOptions): Target {
@@ -61,7 +68,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
     }
   }
 
-  /** Watches another holder's lease. Returns when the holder is known to be dead; throws RotationBusy if it is alive. */
+  /** Watches another holder's lease. Returns once the holder is known to be dead; throws RotationBusy if it is alive. */
   async function waitForDeath(api: SecretApi, lease: string): Promise<void> {
     const until = elapsed(clock) + leaseMs
     while (elapsed(clock) < until) {
@@ -112,7 +119,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       return latest
     }
 
-    /** Patches the Secret and renews the lease. If another writer has patched the Secret meanwhile, it tries again, unless the lease is lost. */
+    /** Patches the Secret and renews the lease. On a conflict with another writer it tries again, unless the lease is lost. */
     async function patch(data?: Record<string, string>, journal?: string): Promise<void> {
       for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
         const annotations = {
@@ -145,8 +152,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       },
       release: async () => {
         try {
-          // The removal of the lease is retried after another writer's patch, because the next rotation would have to wait for a lease that was not
-          // removed.
+          // Removing the lease is retried after a conflict, because the next rotation would have to wait for a lease left behind.
           for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
             const { resourceVersion } = await refresh()
             if ((await api.patch({ annotations: { [names.lease]: null } }, resourceVersion)) !== undefined) return
@@ -165,10 +171,7 @@ function leaseOf(holder: string, clock: Clock): string {
   return `${holder} ${new Date(clock.now()).toISOString()}`
 }
 
-/**
- * Returns the names of a key's annotations. They contain a digest of the key, because a key may be longer than the maximum length of an annotation's
- * name.
- */
+/** Returns the annotation names for a key. They contain a digest of the key, because a key may be longer than an annotation name may be. */
 function annotationsFor(key: string): { readonly journal: string; readonly lease: string } {
   const digest = createHash('sha256').update(key).digest('hex').slice(0, 12)
   return { journal: `pipespan/rotation-${digest}`, lease: `pipespan/rotation-lease-${digest}` }

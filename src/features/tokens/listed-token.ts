@@ -1,7 +1,7 @@
-// Parses answers of the token API. The documentation does not specify their shapes, so every plausible shape is accepted.
+// Parses the token API's responses. The API's documentation does not specify their shapes, so every plausible shape is accepted.
 import { z } from 'zod'
 
-/** A token in the list of the token API. The list never contains token values. */
+/** A token in the token API's list. The list never contains token values. */
 export interface ListedToken {
   readonly id: string
   /** The token's name; undefined if the list contains no names. */
@@ -41,7 +41,7 @@ const creation = z.looseObject({ token: z.string().min(1), id: id.nullish().catc
 
 const created = z.union([creation, z.looseObject({ data: creation }).transform(body => body.data)])
 
-/** Whether the instance enforces tokens. Null means false, as in all answers of the platform. */
+/** Whether the observability instance enforces tokens. Null means false, as in all of the platform's responses. */
 const enabled = z.looseObject({
   enabled: z
     .boolean()
@@ -55,9 +55,7 @@ const state = z.union([
   z.looseObject({ state: enabled }).transform(body => body.state),
 ])
 
-/**
- * Parses a list of tokens: an array, or an object with `tokens` or `data`. The IDs may be numbers or strings. Returns undefined for any other shape.
- */
+/** Parses a token list: an array, or an object with `tokens` or `data`. IDs may be numbers or strings. Returns undefined for any other shape. */
 export function readList(json: unknown, now: number): readonly ListedToken[] | undefined {
   const { data } = list.safeParse(json)
   return data?.map(entry => {
@@ -74,7 +72,7 @@ export function readList(json: unknown, now: number): readonly ListedToken[] | u
   })
 }
 
-/** Returns the value of a created token, and its ID if the answer contains one. Returns undefined if the answer contains no value. */
+/** Returns the created token's value, and its ID if the response contains one. Returns undefined if the response contains no value. */
 export function readCreated(json: unknown): { readonly value: string; readonly id: string | undefined } | undefined {
   const { data } = created.safeParse(json)
   return data === undefined ? undefined : { value: data.token, id: data.id ?? undefined }

@@ -1,24 +1,24 @@
-// Writes a rotation's journal. Every change is first saved in the target and then copied to the store. Only then does the rotation continue.
+// Writes a rotation's journal. Every change is first saved in the target and then copied to the store; only then does the rotation continue.
 import type { Clock } from '../../lib/clock.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Journal, RotationStep, RotationUnderWay } from './journal.ts'
 import type { RotationStore } from './rotation-store.ts'
 import type { LockedTarget } from './target.ts'
 
-/** The points of a rotation's progress: the journal's steps and the actions between them. */
+/** The points at which a rotation reports progress: the journal's steps and the actions between them. */
 export type ProgressPoint =
   RotationStep | 'watching' | 'recovering' | 'answered' | 'tried' | 'replaced' | 'revoked' | 'over' | 'warning'
 
 /**
- * Receives the progress of a rotation. The rotation awaits the call, so that tests can stop the process at any point. `text` is a sentence without
+ * Receives a rotation's progress. The rotation awaits the call, so that tests can stop the process at any point. `text` is a sentence without
  * secrets.
  */
 export type Progress = (point: ProgressPoint, text: string) => void | Promise<void>
 
 export interface Logbook {
-  /** The journal that was last saved in the target. */
+  /** The journal as last saved in the target. */
   readonly journal: Journal
-  /** Saves the next state of the journal, then reports the progress. */
+  /** Saves the journal's next state, then reports progress. */
   advance(next: Journal, point: ProgressPoint, text: string): Promise<void>
   /** Reports progress that is not recorded in the journal. */
   report: Progress
@@ -61,7 +61,7 @@ export function createLogbook(
           : { tokenId: rotation.token.id, fingerprint: rotation.token.fingerprint }),
       })
     } catch (error) {
-      // The store has only a copy of the journal, so a rotation does not fail if the copy cannot be written.
+      // The store has only a copy of the journal, so failing to write it does not fail the rotation.
       if (!storeFailed) await warn(`The store could not be written: ${reasonOf(error)}`)
       storeFailed = true
     }
@@ -91,7 +91,7 @@ function endOf(journal: Journal, rotation: RotationUnderWay): 'done' | 'rolled b
   return rotation.token !== undefined && journal.current?.id === rotation.token.id ? 'done' : 'rolled back'
 }
 
-/** Returns the newer of two journals: the one in the target or its copy in the store. Either may be lost or restored from a backup. */
+/** Returns the newer of two journals: the target's or its copy in the store. Either may have been lost or restored from a backup. */
 export async function newestJournal(
   beside: Journal | undefined,
   address: string,

@@ -1,4 +1,4 @@
-// Does the first steps of a rotation: it creates a token, finds the token's ID, and checks that the endpoint accepts the token.
+// The first steps of a rotation: creates a token, finds its ID, and checks that the endpoint accepts it.
 import { elapsed } from '../../lib/clock.ts'
 import { randomUUID } from 'node:crypto'
 import { fingerprintOf, type Secret } from '../../lib/secret.ts'
@@ -10,8 +10,8 @@ import type { RotationSession } from './rotation-session.ts'
 import type { Proof } from './otlp-proof.ts'
 
 /**
- * Creates a token. Until its value is written to the target, only this process has the value. If the endpoint does not accept the token, the rotation
- * is rolled back and this function throws.
+ * Creates a token. Its value exists only in this process until it is written to the target. If the endpoint rejects the token, this function rolls
+ * the rotation back and throws.
  */
 export async function makeToken(session: RotationSession): Promise<Secret> {
   const { value, id } = await createAndIdentify(session)
@@ -70,7 +70,7 @@ async function create(session: RotationSession): Promise<CreatedToken> {
   }
 }
 
-/** Finds the ID of a new token if the answer to its creation contains none: the new token is the one that was not listed before. */
+/** Finds a new token's ID if the creation response contains none: the new token is the one that was not listed before. */
 async function identify(session: RotationSession, before: readonly string[]): Promise<string> {
   const { log, parts, pace, options, target } = session
   const until = elapsed(parts.clock) + pace.creationMs
@@ -97,14 +97,14 @@ async function identify(session: RotationSession, before: readonly string[]): Pr
   )
 }
 
-/** Returns the IDs of the tokens that have this name and are not in the journal. They may belong to another target. */
+/** Returns the IDs of tokens that have this name but are not in the journal. They may belong to another target. */
 export function notHeld(listed: readonly ListedToken[], name: string, journal: Journal): readonly string[] {
   const { older, current, rotation } = journal
   const known = new Set([...older, current, rotation?.token].map(token => token?.id))
   return listed.filter(token => token.valid && token.name === name && !known.has(token.id)).map(token => token.id)
 }
 
-/** Returns the valid tokens that may have this name and were not listed before the creation. */
+/** Returns the valid tokens that were not listed before the creation and may have this name. */
 export function appearedSince(
   listed: readonly ListedToken[],
   name: string,
@@ -117,11 +117,11 @@ function mayBeNamed(token: ListedToken, name: string): boolean {
   return token.name === undefined || token.name === name
 }
 
-/** Rolls a rotation back: revokes a new token that was never written to the target. */
+/** Rolls back a rotation by revoking its new token, which was never written to the target. */
 export async function discard({ log, parts }: RotationSession, token: HeldToken): Promise<void> {
   const revocation = await parts.instance.revoke(token.id)
   if (revocation === 'last') {
-    // No other token is valid any more, so this token must stay valid until a newer one exists.
+    // No other token is valid any more, so this one must stay valid until a newer one exists.
     await log.advance(
       deferred(log.journal, token),
       'over',
@@ -132,7 +132,7 @@ export async function discard({ log, parts }: RotationSession, token: HeldToken)
   }
 }
 
-/** Tests the token repeatedly until the endpoint accepts it or a timeout has passed, because a new token may take a moment to become valid. */
+/** Tests the token repeatedly until the endpoint accepts it or the timeout expires, because a new token may take a moment to become valid. */
 export async function proveWithRetries({ parts, pace, target }: RotationSession, token: Secret): Promise<Proof> {
   const until = elapsed(parts.clock) + pace.proofTimeoutMs
   for (;;) {

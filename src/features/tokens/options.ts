@@ -1,4 +1,4 @@
-// The options of ingest tokens. They name the observability instance that manages the tokens.
+// The options for ingest tokens, which identify the observability instance that manages them.
 import { certificateFile, secret } from '../../daemon/configuration/secret-kinds.ts'
 import { httpUrl } from '../../daemon/configuration/address-kinds.ts'
 import { secretSetting, setting } from '../../daemon/configuration/option.ts'

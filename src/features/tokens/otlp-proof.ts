@@ -1,4 +1,4 @@
-// Tests whether the OTLP endpoint accepts a token: sends an empty export with that token.
+// Tests whether the OTLP endpoint accepts a token by sending an empty export with it.
 import type { Dispatcher } from 'undici'
 import type { Secret } from '../../lib/secret.ts'
 import { isGrpc, isOtlpGrpc, isWebPage } from '../../lib/wrong-service.ts'
@@ -7,7 +7,7 @@ import { isSendable, send } from './request.ts'
 export interface ProofOptions {
   /** The full URL of the OTLP endpoint, such as `https://otel.example:4318/v1/traces`. */
   readonly url: string
-  /** Further headers, which the daemon also sends with its exports. */
+  /** Additional headers that the daemon also sends with its exports. */
   readonly headers?: Readonly<Record<string, string>>
   readonly dispatcher?: Dispatcher | undefined
   readonly timeoutMs: number
@@ -15,17 +15,17 @@ export interface ProofOptions {
 
 export type Proof =
   | { readonly kind: 'accepted' }
-  /** The endpoint answered 401 or 403: it does not accept this token. */
+  /** The endpoint responded with 401 or 403: it rejects this token. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** The endpoint did not answer, or its answer does not show whether it accepts the token. */
+  /** The endpoint did not respond, or its response does not show whether it accepts the token. */
   | { readonly kind: 'unclear'; readonly reason: string }
 
 /** Tests whether the endpoint accepts a token. Without a token, it tests whether the endpoint accepts exports without one. */
 export type Prove = (token: Secret | undefined) => Promise<Proof>
 
 /**
- * The test sends an empty ExportTraceServiceRequest, which has 0 bytes (OTLP, "Binary Protobuf Encoding"; proto3 omits empty fields). The endpoint
- * must answer an empty request with success (OTLP, "Full Success").
+ * Tests a token with an empty ExportTraceServiceRequest, which is 0 bytes long (OTLP, "Binary Protobuf Encoding"; proto3 omits empty fields). The
+ * endpoint must respond to an empty request with success (OTLP, "Full Success").
  */
 export function createProver({ url, headers = {}, dispatcher, timeoutMs }: ProofOptions): Prove {
   return async token => {
@@ -57,7 +57,7 @@ export function createProver({ url, headers = {}, dispatcher, timeoutMs }: Proof
   }
 }
 
-/** Returns the headers with their names in lower case, so that the token's header replaces a configured one instead of being added to it. */
+/** Returns the headers with lower-case names, so that the token's header replaces a configured one instead of being sent alongside it. */
 function lowered(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

@@ -1,5 +1,4 @@
-// The page and the API route of ingest tokens. They show which tokens are in use and how old they are, by name and fingerprint, and never show token
-// values.
+// The page and the API route for ingest tokens. They show which tokens are in use and how old they are, by name and fingerprint, never by value.
 import { z } from 'zod'
 import { at, type ConsolePart } from '../../console/console-part.ts'
 import { badge } from '../../console/layout/status.ts'
@@ -26,7 +25,7 @@ const targetShape = z.object({
   older: z.number(),
   step: z.string().optional(),
 })
-/** A target and its tokens. `older` is the number of older tokens that are still valid; `step` is the step of an unfinished rotation. */
+/** A target and its tokens. `older` is the number of older tokens that are still valid; `step` is the current step of an unfinished rotation. */
 type TokenTarget = Shaped<typeof targetShape>
 
 const rotationList = listOf()({
@@ -49,8 +48,8 @@ const ownSetup = setupShape.extend({
   enforcement: z.enum(['on', 'off', 'unknown']).optional(),
 })
 /**
- * The settings of the observability instance. `enforcement`: whether the instance drops telemetry without a valid token; undefined if the daemon does
- * not ask the instance.
+ * The observability instance's settings. `enforcement` is whether the instance drops telemetry without a valid token; undefined if the daemon does
+ * not query the instance.
  */
 type OwnSetup = Pick<Shaped<typeof ownSetup>, 'observabilityUrl' | 'enforcement'>
 
@@ -60,7 +59,7 @@ const tokensShape = z.object({
   rotations: z.array(rotationList.shape),
   daemons: z.array(z.object({ daemon: z.string(), fingerprints: z.array(z.string()), at: millis })),
 })
-/** The content of the tokens page and of its API route. The newest rotation comes first. */
+/** The content of the tokens page and its API route. Rotations are listed newest first. */
 type TokensView = Shaped<typeof tokensShape>
 
 export function tokensConsole(options: TokenOptions, { proxies, clock }: PartContext): ConsolePart {
@@ -86,7 +85,10 @@ export function tokensConsole(options: TokenOptions, { proxies, clock }: PartCon
   }
 }
 
-/** Reads the content of the page. `sort` is a column of the table of rotations. The newest rotations are listed, whatever the column. */
+/**
+ * Reads the content of the tokens page. `sort` is a column of the rotations table. It orders the rows only: the newest rotations are listed in any
+ * case.
+ */
 async function tokensView(
   { repositories, setup }: Pick<PagesSources, 'repositories' | 'setup'>,
   own: OwnSetup,

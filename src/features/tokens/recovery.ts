@@ -1,12 +1,12 @@
-// Recovers from an unfinished rotation of an earlier run: it is finished if its token is in the target, or else rolled back.
+// Recovers from a rotation that an earlier run left unfinished: finishes it if its token is in the target, otherwise rolls it back.
 //
 // | step in the journal | in the target | action |
 // |---|---|---|
 // | creating | – | the token that has appeared since is revoked, if it can be identified; a new rotation may begin |
-// | created, writing | another value | the value of the new token is lost, so the token is revoked; a new rotation may begin |
+// | created, writing | another value | the new token's value is lost, so the token is revoked; a new rotation may begin |
 // | created, writing | the new token | the write has succeeded; this is recorded, and the rotation continues |
 // | written … revoking | the new token | the rotation continues |
-// | written … revoking | another value | another writer has written it, so the new token becomes an older one; a new rotation may begin |
+// | written … revoking | another value | another writer has overwritten it, so the new token becomes an older one; a new rotation may begin |
 import { type Secret, fingerprintOf } from '../../lib/secret.ts'
 import { hasReached, type RotationUnderWay, disowned, over, written } from './journal.ts'
 import type { ListedToken } from './listed-token.ts'
@@ -14,11 +14,13 @@ import { appearedSince, discard } from './new-token.ts'
 import type { RotationSession } from './rotation-session.ts'
 
 /**
- * Maximum time between an unfinished creation and the token that it created, ms. The token may seem older than the creation, because clocks differ.
+ * The maximum time between an unfinished creation and the token it created, ms. The token may appear older than the creation, because clocks differ.
  */
 const orphanWindowMs = 600_000
 
-/** Recovers from an unfinished rotation. Returns `unfinished` if the rotation's token is in the target and the steps after `written` remain. */
+/**
+ * Recovers from an unfinished rotation. Returns `unfinished` if the rotation's token is in the target, so that only the steps after `written` remain.
+ */
 export async function recover(session: RotationSession, value: Secret | undefined): Promise<'unfinished' | 'clear'> {
   const { log, parts } = session
   const { rotation, current } = log.journal
@@ -53,14 +55,14 @@ export async function recover(session: RotationSession, value: Secret | undefine
 
 async function clearCreation(session: RotationSession, rotation: RotationUnderWay): Promise<void> {
   const { log, parts, pace, target } = session
-  // The deadline also counts from now, because the clock may have been ahead when `startedAt` was written.
+  // The deadline is at most `creationMs` from now, because the clock may have been ahead when `startedAt` was written.
   const until = Math.min(rotation.startedAt, parts.clock.now()) + pace.creationMs
   let found: readonly ListedToken[] = []
   for (;;) {
     found = appearedSince(await parts.instance.list(), rotation.name, rotation.before).filter(token =>
       mayBeOf(rotation, token),
     )
-    // The token may appear a moment later, because the creation request may still have been in transit when its sender was killed.
+    // The token may appear a moment later, because the creation request may still have been in flight when its sender was killed.
     if (found.length > 0 || parts.clock.now() >= until) break
     await parts.clock.sleep(Math.min(pace.pollMs, until - parts.clock.now()))
     await target.renew()

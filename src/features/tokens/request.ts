@@ -1,11 +1,11 @@
-// Sends one HTTP request with a timeout and a maximum size of the answer. It returns the outcome as a union and never throws.
+// Sends one HTTP request with a timeout and a response size limit. It returns the outcome as a union and never throws.
 import { request, type Dispatcher } from 'undici'
 import { httpDate, retryAfter } from '../../lib/retry-after.ts'
 import { strangerBy } from '../../lib/wrong-service.ts'
 import { briefly } from '../../lib/text-redaction.ts'
 import { redact } from '../../lib/secret.ts'
 
-/** The maximum size of an HTTP answer, bytes. */
+/** The maximum size of an HTTP response, bytes. */
 const maxSize = 4 * 1024 * 1024
 
 export interface Call {
@@ -24,10 +24,10 @@ export type Answer =
       readonly status: number
       readonly contentType: string
       readonly text: string
-      /** How long the server asks the client to wait, ms. */
+      /** How long the server asks the client to wait before retrying (Retry-After), ms. */
       readonly retryAfter?: number | undefined
     }
-  /** No complete answer was received. `sent`: whether the server may have received the request and acted on it. */
+  /** No complete response was received. `sent` is whether the server may have received the request and acted on it. */
   | { readonly kind: 'failed'; readonly reason: string; readonly sent: boolean; readonly certificate: boolean }
 
 /** Sends one request. It does not follow redirects, because credentials must not be sent to another server. */
@@ -66,7 +66,7 @@ async function bounded(body: Dispatcher.ResponseData['body']): Promise<string | 
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The error codes of failures that occur before a request is sent. */
+/** The error codes of failures that occur before the request is sent. */
 const unsent: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -81,7 +81,7 @@ function failure(error: unknown, timeoutMs: number): Answer {
   if (error.name === 'TimeoutError') return failed(`no answer within ${timeoutMs / 1000} s`, true)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const certificate = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)
-  // The remedy that Node appends to the message is removed, because it does not apply here.
+  // The remedy that Node appends to the error message is removed, because it does not apply here.
   const message = error.message === '' ? code : error.message.replace(/; if the root CA is installed locally.*$/, '')
   const stranger = strangerBy(error)
   return failed(
@@ -95,12 +95,12 @@ function failed(reason: string, sent: boolean, certificate = false): Answer {
   return { kind: 'failed', reason: redact(reason), sent, certificate }
 }
 
-/** Whether a credential is valid in an HTTP header (RFC 9110, 5.5, without blanks). */
+/** Whether a credential can be sent as an HTTP header value (RFC 9110, 5.5, without whitespace). */
 export function isSendable(value: string): boolean {
   return /^[\x21-\x7e]+$/.test(value)
 }
 
-/** Returns the message of an error's JSON body (`message` or `error`), shortened to one line, with all `secrets` removed. */
+/** Returns the error message from a JSON response body (`message` or `error`), shortened to one line, with all `secrets` removed. */
 export function wordsOf(text: string, secrets: readonly string[]): string | undefined {
   const json = parsed(text)
   if (typeof json !== 'object' || json === null) return undefined
@@ -110,9 +110,7 @@ export function wordsOf(text: string, secrets: readonly string[]): string | unde
   return briefly(words, 200, secrets)
 }
 
-/**
- * Returns the parsed JSON; undefined if the text is not JSON. The parser's error is dropped, because it quotes the text, which may contain a token.
- */
+/** Parses JSON; returns undefined if the text is not JSON. The parser's error is discarded, because it quotes the text, which may contain a token. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown

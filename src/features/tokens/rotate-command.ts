@@ -1,4 +1,4 @@
-// The command `pipespan tokens rotate`: runs a rotation, and turns its outcome into a sentence and an exit code.
+// The command `pipespan tokens rotate`: runs a token rotation and turns its outcome into a sentence and an exit code.
 import { plainLine } from '../../lib/plain-text.ts'
 import { createFileTarget } from './file-target.ts'
 import { createKubernetesTarget } from './kubernetes-target.ts'
@@ -11,13 +11,13 @@ import { tokensExit, type TokensSetup } from './command-setup.ts'
 
 export interface RotateAction extends RotationOptions {
   readonly action: 'rotate'
-  /** The address of the target: `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
+  /** The target's address: `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
   readonly target: string
   readonly dryRun: boolean
   readonly json: boolean
 }
 
-/** Runs a rotation. It prints progress to standard error and the outcome to standard output. Throws a Fault when the rotation cannot continue. */
+/** Runs a token rotation. It prints progress to standard error and the outcome to standard output. Throws a Fault if the rotation cannot continue. */
 export async function rotateCommand(action: RotateAction, setup: TokensSetup, terminal: Terminal): Promise<number> {
   const { clock, timeoutMs } = setup
   const address = parseTarget(action.target)

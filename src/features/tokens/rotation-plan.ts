@@ -1,4 +1,4 @@
-// Plans a rotation (`--dry-run`). Planning takes no lock, writes no journal, and sends no request that changes anything.
+// Plans a token rotation (`--dry-run`). Planning takes no lock, writes no journal, and sends no request that changes anything.
 import { expectation } from './daemon-reports.ts'
 import { fingerprintOf } from '../../lib/secret.ts'
 import { ageOf, blankJournal } from './journal.ts'
@@ -6,7 +6,7 @@ import { newestJournal } from './logbook.ts'
 import { notHeld } from './new-token.ts'
 import type { RotationOptions, RotationParts } from './rotation-session.ts'
 
-/** Returns the plan of a rotation, one sentence per line. Throws a Fault if the target or the instance cannot be read. */
+/** Returns a rotation's plan, one sentence per line. Throws a Fault if the target or the observability instance cannot be read. */
 export async function planRotation(parts: RotationParts, options: RotationOptions): Promise<readonly string[]> {
   const { instance, target, store, clock } = parts
   const { value, journal: beside } = await target.peek()

@@ -1,4 +1,4 @@
-// Declares the parts, the options and the outcomes of a rotation.
+// The parts, options and outcomes of a token rotation.
 import type { Clock } from '../../lib/clock.ts'
 import type { IngestTokens } from './client.ts'
 import type { Logbook, Progress } from './logbook.ts'
@@ -10,7 +10,7 @@ export interface RotationParts {
   readonly instance: IngestTokens
   readonly target: Target
   readonly prove: Prove
-  /** The store; undefined if no store is reachable, for example in a job in another pod. */
+  /** The store; undefined if none is reachable, for example when the rotation runs in a job in another pod. */
   readonly store?: RotationStore | undefined
   readonly clock: Clock
   readonly progress: Progress
@@ -19,11 +19,11 @@ export interface RotationParts {
 
 /** The intervals and timeouts of a rotation. */
 export interface Pace {
-  /** The interval between two reads of the daemons' reports or of the token list, ms. */
+  /** The interval at which the rotation polls the daemons' reports or the token list, ms. */
   readonly pollMs: number
   /** How long a rotation waits for the OTLP endpoint to accept a new token, ms. */
   readonly proofTimeoutMs: number
-  /** How long a rotation waits for a new token to appear in the list, ms. */
+  /** How long a rotation waits for a new token to appear in the token list, ms. */
   readonly creationMs: number
 }
 
@@ -31,15 +31,15 @@ export const defaultPace: Pace = { pollMs: 1000, proofTimeoutMs: 30_000, creatio
 
 export interface RotationOptions {
   readonly name: string
-  /** The grace period in which daemons must start to use the new token, ms. */
+  /** The grace period within which daemons must start using the new token, ms. */
   readonly graceMs: number
-  /** The age below which the current token is not replaced, ms. */
+  /** A current token younger than this is not replaced, ms. */
   readonly maxAgeMs?: number | undefined
   /** Whether all listed tokens with the target's name belong to this target and may be revoked. */
   readonly adopt: boolean
   /** Whether the older tokens are revoked after the grace period even if a daemon's report is missing. */
   readonly force: boolean
-  /** Whether this rotation revokes no token. The next rotation then revokes the older tokens. */
+  /** Whether to skip revoking older tokens in this rotation. The next rotation then revokes them. */
   readonly keepOlder?: boolean | undefined
 }
 
@@ -49,7 +49,7 @@ export type RotationOutcome =
       readonly tokenId: string
       readonly fingerprint: string
       readonly revoked: readonly string[]
-      /** Whether an earlier run began the rotation. */
+      /** Whether this run resumed a rotation that an earlier run started. */
       readonly resumed: boolean
       readonly warnings: readonly string[]
     }
@@ -58,7 +58,7 @@ export type RotationOutcome =
   | { readonly kind: 'kept'; readonly missing: readonly string[]; readonly warnings: readonly string[] }
   | { readonly kind: 'busy'; readonly reason: string }
 
-/** A rotation that holds the lock of its target. */
+/** A running rotation, which holds its target's lock. */
 export interface RotationSession {
   readonly parts: RotationParts
   readonly pace: Pace

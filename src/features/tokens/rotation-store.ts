@@ -1,26 +1,26 @@
-// The store as a rotation uses it, if one is reachable: copies of journals, their history, and the tokens that daemons report.
+// The store as a rotation uses it, if one is reachable: copies of journals, the rotation history, and the tokens that daemons report.
 import { daemonReports, journals, rotations, type RotationRecord } from './documents.ts'
 import { reportLife } from './daemon-token-report.ts'
 import { StoreError } from '../../lib/fault.ts'
 import type { Journal } from './journal.ts'
 import type { Repositories } from '../../core/store/ports/repository.ts'
 
-/** A report of the token that a running daemon sends. A daemon with several destinations may report several tokens. */
+/** A running daemon's report of the token it sends. A daemon with several destinations may report several tokens. */
 export interface TokenReport {
-  /** The identity of the daemon, in the form `HOST/PROCESS/RANDOM`. */
+  /** The daemon's identity, in the form `HOST/PROCESS/RANDOM`. */
   readonly daemon: string
-  /** The fingerprint of the token, computed by `fingerprintOf`. */
+  /** The token's fingerprint, computed by `fingerprintOf`. */
   readonly tokenFingerprint: string
 }
 
 export interface RotationStore {
   /** Returns the stored copies of all targets' journals. */
   journals(): Promise<readonly Journal[]>
-  /** Replaces the stored copy of the journal of `journal.target`. */
+  /** Replaces the stored copy of this target's journal (`journal.target`). */
   saveJournal(journal: Journal): Promise<void>
-  /** Inserts the record of a rotation, or replaces the one with the same `id`. */
+  /** Inserts a rotation record, or replaces the one with the same `id`. */
   recordRotation(record: RotationRecord): Promise<void>
-  /** Returns the reports of running daemons. Reports of daemons that have stopped or no longer report are not included. */
+  /** Returns the token reports of running daemons. Daemons that have stopped or no longer report are left out. */
   tokenReports(): Promise<readonly TokenReport[]>
 }
 
@@ -49,7 +49,7 @@ export const awayStore: RotationStore = {
   tokenReports: away,
 }
 
-/** Throws a StoreError for a damaged document. The document is not skipped, because it may have recorded that a token is in use. */
+/** Throws a StoreError for a damaged document. The document is not skipped, because it may record that a token is in use. */
 function refuse(name: string): never {
   throw new StoreError(
     `The store's document "${name}" is damaged.`,

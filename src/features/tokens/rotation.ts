@@ -1,22 +1,23 @@
-// Rotates a token: replaces the token in the target by a new one, so that a valid token is always in use.
+// Rotates a token: replaces the token in the target with a new one, so that a valid token is always in use.
 //
 //            create           write            prove           wait            revoke
 //   (idle) ─ creating ─ created ─ writing ─ written ─ proved ─ waiting ─ seen ─ revoking ─ (idle)
 //               │           │         │        └──────────────┴── kept: the next run resumes ───┘
 //               └───────────┴─────────┴── rolled back: the new token is revoked ─ (idle)
 //
-// Each word is a step in the journal. Steps that end in -ing are saved before the action, the others after it. So if a run
-// is killed at any point, the next one knows which actions may have been done: see recovery.ts.
+// Each word is a step in the journal. Steps that end in -ing are saved before the action, the others after it. So if a run is killed at any point,
+// the next one knows which actions may have been done: see recovery.ts.
 //
-// 1. creating: the listed IDs are saved, then the token is created. If the answer has no ID, the newly listed token is the new one.
+// 1. creating: the listed token IDs are saved, then the token is created. If the response has no ID, the newly listed token is the new one.
 // 2. created: the token's ID and fingerprint are saved. The endpoint must accept the token before the target is changed.
-// 3. writing, written: the target is replaced atomically. After a kill, the fingerprint shows whether it has the old or the new value.
-// 4. proved: the endpoint accepts the value that is read from the target.
+// 3. writing, written: the target's value is replaced atomically. If the run is killed, the fingerprint shows whether the target has the old or the
+//    new value.
+// 4. proved: the endpoint accepts the value that is read back from the target.
 // 5. waiting, seen: every running daemon reports the new token. If one does not, the older tokens stay valid.
 // 6. revoking: the new token is tested once more, then all older tokens of this target are revoked.
 //
-// The journal never contains the value. Therefore a run that was killed before the target was replaced can only be rolled back. The
-// target has a valid token at every step, because the old one is revoked only after the new one is in use.
+// The journal never contains the token's value. Therefore a run that was killed before it wrote to the target can only be rolled back. The target
+// contains a valid token at every step, because the old one is revoked only after the new one is in use.
 import { type Secret, fingerprintOf } from '../../lib/secret.ts'
 import { expectation, waitForDaemons } from './daemon-reports.ts'
 import {
@@ -44,7 +45,7 @@ import {
   type RotationSession,
 } from './rotation-session.ts'
 
-/** Rotates the token, or finishes an earlier run's rotation. Throws a Fault if it cannot continue; the next run then takes over. */
+/** Rotates the token, or finishes a rotation that an earlier run started. Throws a Fault if it cannot continue; the next run then takes over. */
 export async function rotateToken(parts: RotationParts, options: RotationOptions): Promise<RotationOutcome> {
   let target: LockedTarget
   try {
@@ -58,7 +59,7 @@ export async function rotateToken(parts: RotationParts, options: RotationOptions
   try {
     return await underLock(parts, options, target)
   } finally {
-    // If the lock cannot be released, the next run takes it over after its lease time.
+    // If the lock cannot be released, the next run takes it over once its lease expires.
     await target.release().catch(() => undefined)
   }
 }
@@ -72,7 +73,7 @@ async function underLock(
   const { address } = parts.target
   const newest = (await newestJournal(journal, address, parts.store)) ?? blankJournal(address, parts.instance.url)
   const isOfOtherInstance = newest.instance !== parts.instance.url
-  // The journal of another instance is not used: its token IDs do not exist on this instance, or belong to unrelated tokens.
+  // A journal written for another instance is not used: its token IDs do not exist on this instance, or belong to unrelated tokens.
   const opened = isOfOtherInstance
     ? { ...blankJournal(address, parts.instance.url), revision: newest.revision }
     : newest
@@ -96,7 +97,7 @@ async function underLock(
   )
 }
 
-/** Returns the age of the current token, ms; undefined if the token must be replaced. */
+/** Returns the current token's age, ms; undefined if the token must be replaced. */
 async function ageIfYoung(
   { parts, options, log }: RotationSession,
   value: Secret | undefined,
@@ -105,13 +106,13 @@ async function ageIfYoung(
   if (options.maxAgeMs === undefined || current === undefined || value === undefined) return undefined
   const age = ageOf(current.since, parts.clock.now())
   if (age >= options.maxAgeMs) return undefined
-  // A revoked token is replaced, however young it is.
+  // A revoked token is replaced regardless of its age.
   const listed = await parts.instance.list()
   if (!listed.some(token => token.id === current.id && token.valid)) return undefined
   return (await parts.prove(value)).kind === 'refused' ? undefined : age
 }
 
-/** Does the steps 1 to 3 of a rotation: creates the new token and writes it to the target. */
+/** Performs steps 1 to 3 of a rotation: creates the new token and writes it to the target. */
 async function replace(session: RotationSession): Promise<void> {
   const { log, parts, target } = session
   const value = await makeToken(session)
@@ -122,7 +123,7 @@ async function replace(session: RotationSession): Promise<void> {
   await log.advance(written(log.journal, now()), 'written', 'The target has the new token.')
 }
 
-/** Whether the endpoint accepts the token that is now in the target. Throws if the endpoint's answer does not show it. */
+/** Whether the endpoint accepts the token that is now in the target. Throws if the endpoint's response is inconclusive. */
 async function isAccepted(session: RotationSession): Promise<boolean> {
   const { value } = await session.target.read()
   if (value === undefined || fingerprintOf(value) !== session.log.journal.current?.fingerprint) {
@@ -139,7 +140,7 @@ async function isAccepted(session: RotationSession): Promise<boolean> {
   )
 }
 
-/** Does the steps 4 to 6 of a rotation. The endpoint has just accepted the token in the target. */
+/** Performs steps 4 to 6 of a rotation. The endpoint has just accepted the token in the target. */
 async function finish(session: RotationSession, resumed: boolean): Promise<RotationOutcome> {
   const { log, parts, options } = session
   const now = () => parts.clock.now()
@@ -174,7 +175,7 @@ async function finish(session: RotationSession, resumed: boolean): Promise<Rotat
   }
 }
 
-/** Adopts older tokens in a resumed rotation. A new rotation adopts them before it creates its own token. */
+/** Adopts older tokens in a resumed rotation. A fresh rotation adopts them before it creates its own token. */
 async function adopt({ log, parts, options }: RotationSession): Promise<void> {
   const others = notHeld(await parts.instance.list(), options.name, log.journal)
   if (others.length === 0) return
@@ -182,7 +183,7 @@ async function adopt({ log, parts, options }: RotationSession): Promise<void> {
   await log.advance(adopted(log.journal, others, parts.clock.now()), step, `Adopted: ${others.join(', ')}.`)
 }
 
-/** Waits until all daemons have reported the new token. Returns the daemons that have not reported it in time. */
+/** Waits until all daemons have reported the new token. Returns the daemons that did not report it in time. */
 async function wait(
   session: RotationSession,
   fingerprint: string,

@@ -1,4 +1,4 @@
-// Declares a target, which is the place from which daemons read a token, and parses its address.
+// A rotation target, which is the place daemons read a token from, and the parser for its address.
 import { Fault } from '../../lib/fault.ts'
 import type { Secret } from '../../lib/secret.ts'
 import { RotationError, type Journal } from './journal.ts'
@@ -10,17 +10,17 @@ export interface TargetContent {
 }
 
 export interface Target {
-  /** The address of the target: `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
+  /** The target's address: `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
   readonly address: string
-  /** Minimum grace period if no daemon reports its token, ms. It is needed because mounted Secrets are updated with a delay. */
+  /** The minimum grace period if no daemon reports its token, ms. It is needed because mounted Secrets are updated with a delay. */
   readonly minGraceMs: number
   /** Reads the target without taking its lock. */
   peek(): Promise<TargetContent>
-  /** Takes the target's lock. Throws RotationBusy if another rotation has it. */
+  /** Locks the target. Throws RotationBusy if another rotation holds the lock. */
   lock(watching: Watching): Promise<LockedTarget>
 }
 
-/** Called before a rotation starts to watch a lock whose holder may be dead. */
+/** Called before a rotation starts watching a lock whose holder may be dead. */
 export type Watching = (holder: string) => void
 
 /** A target whose lock this process holds. Every function throws a RotationError if the lock is lost or a write fails. */
@@ -30,7 +30,7 @@ export interface LockedTarget {
   write(value: Secret): Promise<void>
   /** Saves the rotation's journal durably and atomically. */
   save(journal: Journal): Promise<void>
-  /** Shows that this rotation is alive. Called every few seconds during a wait. */
+  /** Renews the lock, to show that this rotation is alive. Called every few seconds while waiting. */
   renew(): Promise<void>
   release(): Promise<void>
 }
@@ -39,7 +39,7 @@ export type TargetAddress =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'kubernetes'; readonly namespace: string; readonly secret: string; readonly key: string }
 
-/** Parses the address of a target, `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. Throws a RotationError for anything else. */
+/** Parses a target address, `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. Throws a RotationError for anything else. */
 export function parseTarget(text: string): TargetAddress {
   if (/^file:\/./.test(text)) return { kind: 'file', path: text.slice('file:'.length).replace(/^\/+/, '/') }
   const parts = /^kubernetes:([a-z0-9-]+)\/([a-z0-9.-]+)\/([\w.-]+)$/.exec(text)
@@ -50,7 +50,7 @@ export function parseTarget(text: string): TargetAddress {
   throw new RotationError(`"${text}" is not a target.`, 'Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.')
 }
 
-/** The error that another rotation of the same target is running. */
+/** Thrown when another rotation of the same target is running. */
 export class RotationBusy extends Fault {
   constructor(target: string, holder: string) {
     super(

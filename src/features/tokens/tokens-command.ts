@@ -11,7 +11,7 @@ import { refuse, tokensExit, type TokensSetup } from './command-setup.ts'
 
 export type TokensAction =
   | { readonly action: 'list'; readonly json: boolean }
-  /** Creates a token. Without a target, its value is printed once, to standard output. */
+  /** Creates a token. Without a target, the token's value is printed once, to standard output. */
   | {
       readonly action: 'create'
       readonly name: string
@@ -63,8 +63,8 @@ async function create(
   terminal: Terminal,
 ): Promise<number> {
   if (target !== undefined) {
-    // `tokens create` with a target runs a rotation that revokes nothing. So it takes the same precautions, and the target's journal then contains
-    // the token.
+    // With a target, `tokens create` runs a rotation that revokes nothing. It therefore takes the same precautions, and the new token is recorded in
+    // the target's journal.
     const rotate = {
       action: 'rotate',
       name,
@@ -138,15 +138,15 @@ async function reasonToKeep(
   return undefined
 }
 
-/** Whether a token is in use. `unknown`: daemons use a token whose ID is unknown, and it may be this one. */
+/** Whether a token is in use. `unknown`: daemons use a token whose ID is unknown, and this may be that token. */
 type TokenUse = 'in use' | 'not in use' | 'unknown'
 
 interface UseEvidence {
-  /** The journals of this instance. */
+  /** The journals that belong to this instance. */
   readonly journals: readonly Journal[]
   /** The fingerprints of the tokens that daemons send now or will send after their next start. */
   readonly used: ReadonlySet<string>
-  /** Whether all used tokens are known: false if the store did not answer, because daemons may then use further tokens. */
+  /** Whether all used tokens are known: false if the store did not respond, because daemons may then use others. */
   readonly isComplete: boolean
 }
 
@@ -158,7 +158,7 @@ function useOf(id: string, { journals, used, isComplete }: UseEvidence): TokenUs
       if (token?.fingerprint !== undefined) fingerprints.set(token.id, token.fingerprint)
     }
   }
-  // A token in a target counts as used, even if no daemon reports it.
+  // A token that is in a target counts as in use, even if no daemon reports it.
   if (journals.some(journal => journal.current?.id === id)) return 'in use'
   const fingerprint = fingerprints.get(id)
   if (fingerprint !== undefined && used.has(fingerprint)) return 'in use'
@@ -168,7 +168,7 @@ function useOf(id: string, { journals, used, isComplete }: UseEvidence): TokenUs
   return [...used].every(token => known.has(token)) ? 'not in use' : 'unknown'
 }
 
-/** Collects the evidence of which tokens are in use: journals in the store and beside token files, and daemons' reports. */
+/** Collects the evidence for which tokens are in use: journals in the store and next to token files, and daemons' reports. */
 async function evidenceOf({ store, tokenFiles, tokens, instance }: TokensSetup): Promise<UseEvidence> {
   const kept = await Promise.all([store?.journals(), store?.tokenReports()]).catch(() => 'away' as const)
   const [copies = [], reports = []] = kept === 'away' ? [] : kept

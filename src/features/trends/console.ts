@@ -1,4 +1,4 @@
-// The pages, API routes and tools that show figures over time, costs, and what to fix first.
+// The pages, API routes and tools for trends, costs, and what to fix first.
 import { z } from 'zod'
 import { answerOf } from '../../console/access/own-values.ts'
 import { askedTrends } from './pages/filters.ts'
@@ -47,7 +47,7 @@ const costQuery = z.object({
 
 export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart {
   const known = new WeakMap<PagesParts, () => Promise<FixFirst>>()
-  /** Returns the list of what to fix first, cached for each view. */
+  /** Returns the list of what to fix first, cached per view. */
   const fixFirstOf = async (parts: PagesParts): Promise<FixFirst> => {
     const { rules, unit } = context.config.costs
     const read = known.get(parts) ?? createFixFirst(parts, rules.length === 0 ? undefined : { unit })
@@ -129,7 +129,7 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
         description:
           'Runs, failures, and durations and queue times in milliseconds (median, 95th percentile) over a period, compared with the period before: in all, by project and by job.',
         path: '/trends',
-        // The shape is loose, because features add fields to the answer.
+        // The response shape is loose, because features add fields to it.
         answer: trendsShape.omit({ points: true, pipelineNames: true, sorted: true }).loose(),
         select: ({ points: _, pipelineNames: __, sorted: ___, ...found }: Trends) => found,
       },

@@ -1,7 +1,7 @@
-// Figures over time: how long pipelines and jobs took and waited, how many failed or were flaky, by hour and day, and the cost of runner time, by
-// day. A snapshot appends its figures to a table (`counting/counted-chunk.ts`). Every few seconds these are added to the stored figures
-// (`counting/fold.ts`, read it first). Pages, usual durations, the search for a job and other features read the stored figures (`reading/`, `cost/`,
-// `port.ts`). The stored figures do not distinguish exact branches and runners. Figures by these are computed from the stored runs on request.
+// The trends feature: how long pipelines and jobs took and waited, and how many failed or were flaky, by hour and day, and the cost of runner time,
+// by day. Each snapshot appends its numbers to a table (`counting/counted-chunk.ts`). Every few seconds these are added to the stored trends
+// (`counting/fold.ts`, read it first). Pages, usual durations, the job search and other features read the stored trends (`reading/`, `cost/`,
+// `port.ts`). Stored trends do not distinguish exact branches or runners; trends by these are computed from the stored runs on request.
 import { countedName, countingStep } from './counting/counted-chunk.ts'
 import { createFoldLoop } from './counting/fold.ts'
 import { feature } from '../../daemon/feature.ts'
@@ -22,7 +22,7 @@ export const trends = feature({
   console: async (_, context) => (await import('./console.ts')).trendsConsole(context),
 })
 
-/** Reads how long finished pipelines and jobs took, for the line. */
+/** Reads the durations of finished pipelines and jobs, for the core. */
 function pastDurationsOf({ store, clock }: Pick<Context, 'store' | 'clock'>): PastDurations {
   const trends = store.on(sql => trendsOn(unbounded(sql)))
   return {

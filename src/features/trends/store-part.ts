@@ -1,4 +1,4 @@
-// The tables of figures over time and of costs, the retention of their rows, and their use by a search for the runs that contain a job.
+// The tables for trends and costs, the retention of their rows, and how a search for runs that contain a job uses them.
 import { countedName } from './counting/counted-chunk.ts'
 import { day, hour, hoursStoredFor } from './counting/figures.ts'
 import { isInScope } from '../../core/store/ports/project-scope.ts'
@@ -8,9 +8,9 @@ import type { Dialect, StorePart } from '../../core/store/ports/store-part.ts'
 import type { Kept } from '../../core/store/maintenance/steps.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The maximum number of projects that a search for a job is limited to. If more projects have the job, all projects are searched. */
+/** The maximum number of projects to which a job search is narrowed. If more projects have the job, all projects are searched. */
 const maxProjects = 200
-/** The assumed maximum age of a pipeline when one of its jobs ends, ms. Few pipelines are older. */
+/** The assumed maximum age of a pipeline when one of its jobs ends, ms. Few pipelines are older than that. */
 const olderBy = 7 * day
 
 export const trendTables: StorePart = {
@@ -28,12 +28,12 @@ export const trendTables: StorePart = {
       kept('costs', Infinity, 'costs WHERE'),
     ]
   },
-  // The search for a job takes one scan of the index of figures.
+  // Searching for a job takes a single scan of an index on the `trends` table.
   findJob: async ({ ask }, job, { project, since = 0 }) => {
     const rows = await ask(
       `SELECT project_id + 0 AS project_id, max(project) AS project, min(project) AS earlier, min(bucket) AS first FROM trends
        WHERE step = ?1 AND job = ?2 AND bucket >= ?3 AND {visible} GROUP BY project_id + 0 LIMIT ${maxProjects + 1}`,
-      // The day of `since` is included, because a job ends on the day on which its pipeline was created, or later.
+      // The day of `since` is included, because a job ends on the day its pipeline was created, or later.
       [day, countedName(job), since - (since % day)],
     )
     const its = rows.filter(row => isInScope(projectOf(row), project))
@@ -49,13 +49,14 @@ export const trendTables: StorePart = {
 }
 
 /**
- * The number of rows that one transaction deletes, not counting the rest of the last bucket. It is limited because folding waits for the transaction.
+ * The maximum number of rows that one transaction deletes, not counting the rest of the last bucket. It is limited because folding has to wait for
+ * the transaction.
  */
 const prunedAtOnce = 1_000
 
 /** Deletes old rows and returns their number. */
 function* deleteOld(old: string, before: Millis, within: Within): Steps<number> {
-  // The deletion takes the lock of folding, because folding writes the same rows in another order.
+  // The deletion takes the lock that folding takes, because folding writes the same rows in another order.
   yield* lockNames(['trends'], within)
   const oldest = `SELECT bucket FROM ${old} bucket < ?1 ORDER BY bucket LIMIT ${prunedAtOnce}`
   const last = `SELECT max(bucket) FROM (${oldest}) AS oldest`

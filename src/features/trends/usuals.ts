@@ -1,4 +1,4 @@
-// The usual durations of pipelines and jobs on the pages. They are the figures of the last 30 days for the same branch class.
+// The usual durations of pipelines and jobs on the pages, computed from the trends of the last 30 days for the same branch class.
 import { countedName } from './counting/counted-chunk.ts'
 import { day, type TrendFigures, type TrendReads } from './counting/figures.ts'
 import { days, minRuns, minShown, type Usual, type UsualOf, type Usuals } from '../../console/pipelines/usual.ts'
@@ -8,12 +8,12 @@ import type { Millis } from '../../model/instant.ts'
 
 /** How long usual durations are cached, ms. */
 const believedFor = 300_000
-/** The maximum number of cached usual durations. The oldest one is dropped first. */
+/** The maximum number of cached usual durations. The oldest is evicted first. */
 const maxKnown = 20_000
 
 type Counted = Awaited<ReturnType<TrendReads['ofJobs']>>
 
-/** Reads usual durations. It caches them, because live pages are rendered every second. */
+/** Reads usual durations and caches them, because live pages are rendered every second. */
 export function createUsuals(trends: Pick<TrendReads, 'ofJobs'>, now: () => Millis): Usuals {
   const known = new Map<string, { readonly figures: Counted; readonly until: Millis }>()
   return {
@@ -42,8 +42,9 @@ export function createUsuals(trends: Pick<TrendReads, 'ofJobs'>, now: () => Mill
 }
 
 /**
- * Returns the usual durations of pipelines with the same name and branch class if they have enough runs, or else of the same name. Pipelines of all
- * names are used only if the name has hardly any runs, because the durations of a nightly pipeline do not apply to a check.
+ * Returns the usual durations of pipelines with the same name and branch class if there are enough runs, otherwise of those with the same name.
+ * Pipelines with other names are included only if this name has hardly any runs, because the durations of a nightly pipeline say nothing about a
+ * quick check.
  */
 function usualAmong(figures: Counted, { branchClass: branch, countedAs: pipelineName }: UsualOf): Usual | undefined {
   const ofName = figures.filter(one => one.pipelineName === pipelineName)

@@ -1,20 +1,20 @@
-// Keeps an open page up to date. It requests the page again from the server, and changes its regions where they differ.
+// Keeps an open page up to date. It requests the page again from the server and patches the regions that differ.
 //
-// Elements are kept if possible, so that focus, selection, scroll positions, hovering and opened details are kept, too. An old child is reused for
-// the new child with the same key: its id, or the address of the first link of a row, because each row of a list has its own link. Children without a
-// key are reused for new ones with the same element name, in order.
+// Elements are reused where possible, so that focus, selection, scroll positions, hovering and opened details survive. An old child is reused for the
+// new child with the same key: its ID, or the address of the first link in a row, because each row of a list has its own link. Children without a key
+// are reused in order for new ones with the same element name.
 const sign = document.getElementById('live')
-/** The HTML of each region as the server last sent it. The shown HTML may differ, because scripts change it. */
+/** The HTML of each region as last sent by the server. The displayed HTML may differ, because scripts change it. */
 const last = new Map([...document.querySelectorAll('[data-region]')].map(region => [region.id, undefined]))
-/** The pause between an answer and the next request, ms. */
+/** The pause between a response and the next request, ms. */
 const pause = 1_000
-/** The `etag` of the page as it was last sent. The header is sent even before there is one, because the server recognises an open page by it. */
+/** The page's last `etag`. The request header is sent even before there is one, because it is how the server recognizes an open page. */
 let tag = '"none"'
 
 if (sign !== null) setTimeout(ask, pause)
 
 async function ask() {
-  // A page in the background is not updated, because nobody looks at it.
+  // A page in the background is not updated, because nobody is looking at it.
   const next = document.hidden ? pause : await update().catch(lost)
   if (next !== undefined) setTimeout(ask, next)
 }
@@ -24,7 +24,7 @@ function lost() {
   return pause
 }
 
-/** Updates the page. Returns the time until the next request, ms; undefined if the page no longer changes. */
+/** Updates the page. Returns the delay before the next request, ms; undefined if the page will not change any more. */
 async function update() {
   const answer = await fetch(location.href, { headers: { 'if-none-match': tag }, redirect: 'manual' })
   if (answer.type === 'opaqueredirect') {
@@ -39,7 +39,7 @@ async function update() {
     if (!answer.ok) throw new Error(answer.statusText)
     const sent = new DOMParser().parseFromString(await answer.text(), 'text/html')
     const isLive = sent.getElementById('live') !== null
-    // A page without regions was not sent by the daemon, but by a proxy.
+    // A page without regions comes from a proxy, not from the daemon.
     if (!isLive && sent.querySelector('[data-region]') === null) throw new Error('not a page of the daemon')
     show(sent)
     if (!isLive) return sign.remove()
@@ -69,7 +69,7 @@ function replace(before, after) {
   changeChildren(before, after)
   if (activeElement !== document.activeElement && activeElement.isConnected)
     activeElement.focus({ preventScroll: true })
-  // A row that was moved has lost its selection, even if `moveBefore` moved it.
+  // Moving a row clears the selection in it, even with `moveBefore`.
   if ((selection.anchorNode !== from || selection.focusNode !== to) && from.isConnected && to.isConnected)
     selection.setBaseAndExtent(from, within(from, anchorOffset), to, within(to, focusOffset))
   before.dispatchEvent(new CustomEvent('replaced', { bubbles: true }))
@@ -95,7 +95,7 @@ function changeChildren(before, after) {
   let place = before.firstChild
   for (const node of kept) {
     if (node === place) place = place.nextSibling
-    // `moveBefore` keeps the focus of the moved element. Not all browsers have it.
+    // `moveBefore` keeps focus in the moved element, but not all browsers support it.
     else if (node.parentNode === before && before.moveBefore !== undefined) before.moveBefore(node, place)
     else before.insertBefore(node, place)
   }
@@ -107,7 +107,7 @@ function change(before, after) {
     return before
   }
   for (const { name } of [...before.attributes]) {
-    // The `open` attribute of details is left unchanged, because the user opens and closes them.
+    // The `open` attribute of `details` elements is left alone, because users open and close them.
     if (!after.hasAttribute(name) && !(name === 'open' && before.localName === 'details')) before.removeAttribute(name)
   }
   for (const { name, value } of after.attributes) {

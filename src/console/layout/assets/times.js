@@ -1,5 +1,5 @@
-// Shows times in the browser's time zone, or in UTC if the user has chosen it. The browser stores the choice. The server writes UTC, which stays in
-// the titles. Before `pages.js` shows what it has received, this script converts the times in it.
+// Shows times in the browser's time zone, or in UTC if the user has chosen that. The browser stores the choice. The server writes times in UTC, which
+// remain in the tooltips. When `pages.js` updates a page, this script converts the received times before they are shown.
 const key = 'pipespan-times'
 const local = Intl.DateTimeFormat().resolvedOptions().timeZone
 let isUtc = remembered() === 'utc'
@@ -23,7 +23,7 @@ button?.addEventListener('click', () => {
 })
 label()
 
-/** Writes all times below the element `root` in the chosen time zone. */
+/** Shows all times within the element `root` in the chosen time zone. */
 function show(root) {
   const now = new Date()
   for (const element of root.querySelectorAll('[data-form]')) {
@@ -47,13 +47,13 @@ function clockOf(at) {
   return partsOf(at).slice(11, 19)
 }
 
-/** Returns a time such as `2026-05-31T12:00:05`, in the time zone that is shown. */
+/** Formats a time in the chosen time zone, such as `2026-05-31T12:00:05`. */
 function partsOf(at) {
   const shifted = isUtc ? at : new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
   return shifted.toISOString()
 }
 
-/** Returns the stored choice of the time zone. Browsers can refuse access to their storage. */
+/** Returns the stored time zone choice. Browsers may deny access to their storage. */
 function remembered() {
   try {
     return localStorage.getItem(key)
@@ -66,6 +66,6 @@ function remember(choice) {
   try {
     localStorage.setItem(key, choice)
   } catch {
-    // If the browser refuses to store the choice, it applies to this page only.
+    // If the browser denies access to its storage, the choice applies to this page only.
   }
 }

@@ -1,10 +1,10 @@
-// Zooms and pans waterfalls: with buttons, with the wheel and a modifier key, by dragging, with two fingers, and with keys. The state is stored by
-// the region around the waterfall, because the region is kept when a live page replaces its content.
+// Zooms and pans waterfalls: with buttons, with the mouse wheel and a modifier key, by dragging, with two fingers, and with the keyboard. The zoom
+// state is stored per surrounding region, because the region survives when a live page replaces its content.
 const most = 500
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 604800]
-/** The visible part of each region: `zoom`, and `from`, its start as a share of the whole. */
+/** The visible part of each region's waterfall: the `zoom` factor, and the start `from`, as a fraction of the whole. */
 const sights = new WeakMap()
-/** The fingers and mouse buttons that are pressed, by pointer id. */
+/** The fingers and mouse buttons that are currently pressed, by pointer ID. */
 const pointers = new Map()
 
 document.body.classList.add('scripted')
@@ -86,13 +86,13 @@ function widthOf(waterfall) {
   return Math.max(1, waterfall.querySelector('.axis-line').getBoundingClientRect().width)
 }
 
-/** Returns the position of a screen coordinate in the visible part, from 0 to 1. */
+/** Converts a screen x coordinate to a position within the visible part, from 0 to 1. */
 function shareAt(waterfall, x) {
   const { left, width } = waterfall.querySelector('.axis-line').getBoundingClientRect()
   return Math.min(1, Math.max(0, (x - left) / Math.max(1, width)))
 }
 
-/** Zooms the waterfall around the point at `share` of its visible part. */
+/** Zooms the waterfall around the position `share` of its visible part (0 to 1). */
 function zoomBy(waterfall, factor, share) {
   const { zoom, from } = sightOf(waterfall)
   const next = Math.min(most, Math.max(1, zoom * factor))

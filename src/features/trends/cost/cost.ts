@@ -1,4 +1,4 @@
-// The page of costs. It shows job time and its cost by project, job, branch class and runner type, and how much of both was wasted.
+// The costs page. It shows job time and its cost by project, job, branch class and runner type, and how much of each was wasted.
 import { addressWith } from '../../../console/layout/address.ts'
 import { groupCards } from '../../../console/layout/groups.ts'
 import { ofOwn, periodChoice, unknownOwn } from '../../../console/layout/scope-heading.ts'
@@ -63,13 +63,14 @@ export function costPage(costs: Costs, context: RequestContext): Page {
 }
 
 /**
- * Returns the address of the costs of a part. `project` is an id, or a group with a slash at its end. `own` is a value of the operator's attribute.
+ * Returns the address of the costs page, filtered by project or attribute value. `project` is an ID, or a group path with a trailing slash. `own` is
+ * a value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY).
  */
 function linkTo(base: string, span: Span, project?: number | string, own?: string): string {
   return addressWith(`${base}/cost`, { span, project, own })
 }
 
-/** Returns the name that the page shows for a type of runners. `type` is empty if it is unknown. */
+/** Returns the name that the costs page shows for a runner type. `type` is empty if the runner type is unknown. */
 function workerName(type: string): string {
   return type === '' ? 'unknown' : `${runnerTypeName(type)}s`
 }
@@ -85,12 +86,12 @@ function totals({ unit, before }: Costs, total: CostLine): Html {
   ])
 }
 
-/** Returns the share of a line's cost that was wasted. */
+/** Returns the share of a row's cost that was wasted. */
 function wastedOf({ wasted, ...total }: CostLine, unit: string | undefined): number {
   return wastedPurposes.reduce((sum, purpose) => sum + shareOf(wasted[purpose], total, unit), 0)
 }
 
-/** Returns the share of a sum in a total: of the cost if there are prices, or else of the time. */
+/** Returns the share of a sum in the total: of the cost if prices are configured, otherwise of the time. */
 function shareOf(sum: CostSum, total: CostSum, unit: string | undefined): number {
   const [part, all] = unit === undefined ? [sum.totalMs, total.totalMs] : [sum.cost, total.cost]
   return all === 0 ? 0 : part / all
@@ -124,7 +125,7 @@ function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base:
   >`
 }
 
-/** Draws the cost of each day by purpose or, without prices, the job time of each day. */
+/** Draws the daily cost by purpose or, without prices, the daily job time. */
 function costChart({ unit, since, until, days, project, group, own }: Costs, { base }: RequestContext): Html {
   const frame = { since, until, step: day }
   const valueOf = ({ cost, totalMs }: CostSum): number => (unit === undefined ? totalMs : cost)
@@ -156,5 +157,5 @@ function costChart({ unit, since, until, days, project, group, own }: Costs, { b
   </div>`
 }
 
-/** The chart colours of wasted purposes. None of them is the colour of useful work. */
+/** The chart colours for wasted time. None of them is the colour of useful time. */
 const wasteSeries = [3, 5, 4]

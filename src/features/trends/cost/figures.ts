@@ -1,4 +1,4 @@
-// Computes costs for the page and the JSON API: sums over a period by project, job, branch class, runner type and day, and sums over the stored
+// Computes costs for the costs page and the JSON API: sums over a period by project, job, branch class, runner type and day, and sums over the stored
 // pipelines by exact branch and by runner.
 import { costsIn } from './sql.ts'
 import { day, type TrendExtent } from '../counting/figures.ts'
@@ -11,19 +11,25 @@ import type { Millis } from '../../../model/instant.ts'
 import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
 
 interface AskedCosts {
-  /** The period. If undefined, it is the shortest one that shows all data. It is never `24h`, because costs are stored by day. */
+  /** The period to show. If undefined, it is the shortest one that covers all data. It is never `24h`, because costs are stored by day. */
   readonly span?: Span | undefined
   readonly projectId?: number | undefined
-  /** The path of a group, with a slash at its end. */
+  /** The group's path, with a trailing slash. */
   readonly group?: string | undefined
-  /** A value of the operator's attribute; `parts` are limited to its projects. If undefined, `parts` cover all projects. */
+  /**
+   * The value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY) to filter by; `parts` already contain only the projects with this value. If
+   * undefined, `parts` contain all projects.
+   */
   readonly own?: string | undefined
 }
 
-/** The maximum number of rows in each table of costs. */
+/** The maximum number of rows in each cost table. */
 export const shownCosts = { projects: 50, jobs: 30, few: 20, days: 400, retained: 30 } as const
 
-/** The maximum number of sums, by project and class of branch, that are added up by the operator's attribute. */
+/**
+ * The maximum number of sums by project and branch class that are read in order to add them up by group and by grouping attribute
+ * (PIPESPAN_PAGES_GROUP_BY).
+ */
 const maxPlaces = 20_000
 
 export async function costsView(
@@ -67,7 +73,7 @@ function openingDays(extent: TrendExtent | undefined, now: Millis): Span {
   return span === '24h' ? '7d' : span
 }
 
-/** Returns one line of costs for each group, the most expensive first. */
+/** Returns one cost row per group, the most expensive first. */
 export function groupLines(all: readonly Grouped<CostLine>[]): CostLine[] {
   return all
     .map(({ name, items }) =>

@@ -1,4 +1,4 @@
-// Runner time and costs of jobs by day: the stored rows, the sums that are not stored yet, and the queries. These functions are pure.
+// The runner time and cost of jobs by day: stored rows, sums not yet stored, and queries. The functions in this file are pure.
 import { day } from '../counting/figures.ts'
 import type { BranchClass } from '../../../model/pipeline.ts'
 import type { CostLine, CostSum, RetainedCosts } from './shape.ts'
@@ -6,63 +6,63 @@ import type { FiguresQuery } from '../../../core/store/ports/project-scope.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { CountedChunk, Used, WastedPurpose } from '../counting/counted-chunk.ts'
 
-/** The wasted purposes, in the order of the tables. */
+/** The kinds of waste, in the order in which the cost tables show them. */
 export const wastedPurposes = ['retried', 'superseded', 'failed'] as const satisfies readonly WastedPurpose[]
 
-/** The costs of one day. They cover either one job, or (job '') all jobs of a project with the same class of branch and type of runner. */
+/** The costs of one day, either of one job or (job '') of all jobs of a project with the same branch class and runner type. */
 export interface CostRow {
   /** The start of the row's day, UTC. */
   readonly bucket: Millis
   readonly projectId: number
   readonly job: string
   readonly instance: string
-  /** The class of branches; empty in the row of one job, which covers all branches and runners. */
+  /** The branch class; empty in a row for one job, which covers all branches and runners. */
   readonly branch: BranchClass | ''
-  /** The type of the runner; empty if it is unknown, and in the row of one job. */
+  /** The runner type; empty if unknown, and in a row for one job. */
   readonly worker: string
-  /** The project's latest known full path. */
+  /** The latest known full path of the project. */
   readonly project: string
   readonly runs: number
-  /** The sum of the job time, whole ms. */
+  /** The total job time, whole ms. */
   readonly totalMs: number
-  /** The cost in the currency of the price table; 0 without a price. */
+  /** The cost in the price table's currency; 0 without a price. */
   readonly cost: number
-  /** The wasted part of the time and cost, by purpose. */
+  /** The wasted time and cost, by kind of waste. */
   readonly wasted: Readonly<Record<WastedPurpose, CostSum>>
 }
 
-/** The fields by which cost sums can be grouped. `place` is a project and a class of branch. */
+/** The fields by which cost sums can be grouped. `place` is a project and a branch class. */
 export const costGroups = ['total', 'project', 'place', 'job', 'branch', 'worker', 'day'] as const
 export type CostGroup = (typeof costGroups)[number]
 
 export interface CostQuery extends FiguresQuery {
-  /** The id of the project; undefined for all projects. */
+  /** The project's ID; undefined for all projects. */
   readonly projectId?: number | undefined
 }
 
-/** A query of costs that only the stored runs can answer, because daily sums have neither exact branches nor runners. */
+/** A cost query by exact branch or by runner. Only the stored runs can answer it, because the daily sums contain neither. */
 export interface RetainedCostQuery extends CostQuery {
-  /** The maximum number of lines in each list of costs. */
+  /** The maximum number of rows in each cost list. */
   readonly limit: number
-  /** The maximum number of pipelines that are read. If undefined, it is 5,000: reading them takes a fifth of a second. */
+  /** The maximum number of pipelines to read; 5,000 by default, which takes a fifth of a second. */
   readonly max?: number | undefined
 }
 
 export interface CostReads {
-  /** Returns lines of costs, the most expensive first or, without prices, the longest first. Lines of days are in order of time. */
+  /** Returns cost rows, the most expensive first or, without prices, the longest first. Daily rows are in chronological order. */
   lines(by: CostGroup, query: CostQuery, limit: number): Promise<readonly CostLine[]>
   /** Adds up the jobs of stored pipelines that ended on the whole days of the period. It reads a limited number of pipelines, the newest first. */
   retained(query: RetainedCostQuery): Promise<RetainedCosts>
 }
 
 type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
-/** The sums over the jobs that one row of costs covers. */
+/** The sums over the jobs that one cost row covers. */
 export type CostTotal = Changing<Pick<CostRow, 'runs' | 'totalMs' | 'cost'>> & {
   readonly wasted: Readonly<Record<WastedPurpose, Changing<CostSum>>>
 }
 type Sum = Omit<CostRow, keyof CostTotal> & CostTotal
 
-/** Sums of costs over many chunks, so that each row is written once for all of them. */
+/** Cost sums over many chunks, so that each row is written once for all of them. */
 export class CostSums {
   readonly #rows = new Map<string, Sum>()
 
@@ -70,7 +70,7 @@ export class CostSums {
     return this.#rows.size
   }
 
-  /** Adds the time of each job to the row of its project and, if the job has a name, to its own row. */
+  /** Adds each job's time to its project's row and, if the job has a name, to its own row. */
   add({ jobs, instance, projectId, project, branch }: CountedChunk): void {
     for (const { name, endedAt, used } of jobs) {
       if (used === undefined) continue
@@ -94,7 +94,7 @@ export class CostSums {
   }
 }
 
-/** Returns the start of the day (UTC) that contains this time. */
+/** Returns the start of the day (UTC) that contains the given time. */
 export function dayOf(at: Millis): Millis {
   return at - (at % day)
 }

@@ -1,4 +1,4 @@
-// The shapes of costs in the pages and the JSON API.
+// The shapes of costs on the pages and in the JSON API.
 import { z } from 'zod'
 import { groupsShape } from '../../../console/layout/groups.ts'
 import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../../../console/layout/shape.ts'
@@ -61,9 +61,9 @@ export const costsShape = z.object({
 })
 
 export type CostSum = Shaped<typeof costSumShape>
-/** The sum of the costs of one group. */
+/** The total cost of one group. */
 export type CostLine = Shaped<typeof costLineShape>
-/** The sum of the costs of one runner. */
+/** The total cost of one runner. */
 export type RunnerCostLine = Shaped<typeof runnerLineShape>
 export type RetainedCosts = Shaped<typeof retainedShape>
 export type Costs = Shaped<typeof costsShape>

@@ -1,5 +1,5 @@
-// The SQL of costs. It adds rows to the stored ones and reads their sums. Costs by exact branch and by runner are computed from the stored runs,
-// because the daily sums do not have these.
+// The SQL for costs. It adds rows to the stored ones and reads their sums. Costs by exact branch and by runner are computed from the stored runs,
+// because the daily sums contain neither.
 import { countCost, dayOf, noCosts, wastedPurposes } from './rows.ts'
 import type { CostGroup, CostReads, CostRow, CostTotal, RetainedCostQuery } from './rows.ts'
 import { countedOf, type Used } from '../counting/counted-chunk.ts'
@@ -15,13 +15,13 @@ import type { Reads } from '../../../core/store/ports/reads.ts'
 import type { Value } from '../../../core/store/sql/statements.ts'
 
 const key = 'bucket, project_id, job, instance, branch, worker'
-/** The columns of costs that are added up. */
+/** The summed columns of the `costs` table. */
 const sums = ['runs', 'total_ms', 'cost', ...wastedPurposes.flatMap(purpose => [`${purpose}_ms`, `${purpose}_cost`])]
 
-/** Unused columns of the schema, which stay 0. */
+/** Columns of the `costs` table that are no longer used and stay 0. */
 const unused = ['flaky_ms', 'flaky_cost']
 
-/** Adds rows of costs (`costValues`) to the stored rows with the same keys. */
+/** Adds cost rows (`costValues`) to the stored rows with the same keys. */
 export const addCosts = forRows(
   [
     ...(['bigint', 'bigint', 'text', 'text', 'text', 'text', 'text'] as const),
@@ -43,8 +43,8 @@ export function costValues(row: CostRow): StepValue[] {
 }
 
 /**
- * The expressions that costs are grouped by, as in trends. With the bare columns, SQLite would scan the primary key, which has the same order,
- * instead of using the index by time.
+ * The expressions by which costs are grouped, as in trends. Given bare columns, SQLite would scan the primary key, which has the same order, instead
+ * of using the index on time.
  */
 const groups: Readonly<Record<CostGroup, readonly string[]>> = {
   total: [],
@@ -118,9 +118,9 @@ function sumOf(row: Row, purpose: string): CostSum {
 }
 
 const maxRuns = 5_000
-/** The assumed maximum age of a pipeline when one of its jobs ends, ms. Few pipelines are older. */
+/** The assumed maximum age of a pipeline when one of its jobs ends, ms. Few pipelines are older than that. */
 const olderBy = 7 * day
-/** The maximum number of paths that are read for one project. A project is rarely renamed. */
+/** The maximum number of paths read for one project. Projects are rarely renamed. */
 const maxPaths = 20
 
 export function retainedCostsOn(reading: Reading): CostReads['retained'] {
@@ -138,7 +138,7 @@ export function retainedCostsOn(reading: Reading): CostReads['retained'] {
   }
 }
 
-/** Returns the paths under which the daily sums have the project. */
+/** Returns the paths under which the daily sums list the project. */
 async function pathsOf(
   { ask }: Reading,
   { since, until, projectId = 0 }: RetainedCostQuery,
@@ -170,7 +170,7 @@ class RetainedSums {
   readonly #pipelines = new Set<string>()
   readonly #total = noCosts()
 
-  /** Adds the costs of a chunk's jobs that one runner ran. The newest pipelines are added first, so the newest names are used. */
+  /** Adds the costs of those jobs of a chunk that ran on one runner. The newest pipelines are added first, so the newest names are used. */
   add(
     { key, project, pipeline }: Chunk,
     path: string,

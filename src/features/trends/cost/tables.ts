@@ -1,5 +1,5 @@
-// The tables of the costs page. They show what each line cost, and how much of it was wasted. The costs of exact branches and runners are computed
-// from the stored pipelines.
+// The tables of the costs page. They show each row's cost and how much of it was wasted. Costs by exact branch and by runner are computed from the
+// stored pipelines.
 import { addressWith } from '../../../console/layout/address.ts'
 import { card, empty, type RequestContext } from '../../../console/layout/frame.ts'
 import { counted, figure, number, percent, utc } from '../../../console/layout/format.ts'
@@ -29,12 +29,12 @@ export function costTable(
   return card(title, costLines(costs, title, some, context, nameOf), { aside })
 }
 
-/** Returns a note that only the most expensive lines are shown; false if these are all lines. */
+/** Returns a note that only the most expensive rows are shown; false if all rows are shown. */
 export function ofMost({ unit }: Costs, some: readonly CostLine[], most: number): string | false {
   return some.length >= most && `the ${most} with the most ${unit === undefined ? 'job time' : 'cost'}`
 }
 
-/** Renders a table of costs. `title` is in the plural, unless the heading of the first column is given. */
+/** Renders a cost table. `title` must be plural unless the first column's heading is passed separately. */
 export function costLines<Line extends CostLine>(
   { unit }: Costs,
   title: string,
@@ -51,7 +51,7 @@ export function costLines<Line extends CostLine>(
   return sortedTable(title, { name, ...costColumns(unit) }, some, context)
 }
 
-/** Returns all columns of a cost table except the name. */
+/** Returns all columns of a cost table except the name column. */
 export function costColumns<Line extends CostLine>(unit: string | undefined): Record<string, ShownColumn<Line>> {
   const show = (sum: CostSum): Content => figure(unit === undefined ? minutes(sum) : amount(sum, unit))
   const valueOf = ({ totalMs, cost }: CostSum): number => (unit === undefined ? totalMs : cost)
@@ -74,7 +74,7 @@ export function costColumns<Line extends CostLine>(unit: string | undefined): Re
   }
 }
 
-/** Formats a time in minutes, the unit in which runners are priced. */
+/** Formats a duration in minutes, the unit in which runners are priced. */
 export function minutes({ totalMs }: CostSum): string {
   if (totalMs === 0) return '–'
   const value = totalMs / 60_000
@@ -86,7 +86,7 @@ export function amount({ cost }: CostSum, unit: string): string {
   return `${cost.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} ${unit}`
 }
 
-/** Renders the costs by exact branch and by runner. `total` is the sum of the whole period. */
+/** Renders the costs by exact branch and by runner. `total` is the total cost of the whole period. */
 export function retainedCard(costs: Costs, total: CostSum, context: RequestContext): Html {
   const { branches, runners, pipelines } = costs.retained
   const title = 'Exact branches and runners'
@@ -106,10 +106,10 @@ export function retainedCard(costs: Costs, total: CostSum, context: RequestConte
   )
 }
 
-/** Explains which part of the period was counted, and why not the whole period. */
+/** Explains which part of the period was counted, and why the rest was not. */
 function aboutRetained({ retained, since }: Costs, total: CostSum): string {
   const { pipelines, backTo, storedSince } = retained
-  // The share is capped at 1, because daily sums lag some seconds behind.
+  // The share is capped at 1, because the daily sums lag a few seconds behind.
   const share = total.totalMs === 0 ? 1 : Math.min(1, retained.total.totalMs / total.totalMs)
   const what = `Counted over ${counted(pipelines, 'stored pipeline')}, with ${percent(share)} of the job time of this period.`
   if (backTo !== undefined) return `${what} There are more: only the newest were counted, back to ${minute(backTo)}.`
@@ -128,7 +128,7 @@ function branchCell({ name, project }: CostLine, isOfAll: boolean, base: string)
   >`
 }
 
-/** Renders a runner with a link to its trends. Trends identify a runner by its description. */
+/** Renders a runner with a link to its trends, which identify a runner by its description. */
 function runnerCell({ name, runnerId, worker }: RunnerCostLine, { span, project }: Costs, base: string): Content {
   const href = addressWith(`${base}/trends`, { span, runner: name, project: project?.id })
   const about = [runnerId !== undefined && `#${runnerId}`, worker !== '' && runnerTypeName(worker)]

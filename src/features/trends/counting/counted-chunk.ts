@@ -1,5 +1,5 @@
-// What one chunk adds to the figures over time: its pipeline and its jobs. The transaction that takes snapshots appends one row for each project, and
-// reads and locks nothing for it. Some seconds later, `fold.ts` adds the row to the figures.
+// What one chunk contributes to trends and costs: its pipeline and its jobs. The transaction that takes snapshots only appends one row per project,
+// without reading or locking anything for it. A few seconds later, `fold.ts` adds that row to the stored trends.
 import { branchClassOf, type BranchClass } from '../../../model/pipeline.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../../../model/chunk.ts'
 import { computePurposeOf, computeSeconds, type ComputePurpose } from '../../../model/runner-time.ts'
@@ -15,10 +15,10 @@ import type { Run } from '../../../model/run.ts'
 export function countingStep(): LineStep {
   let last: { readonly run: Run; readonly failures: Failures } | undefined
   return {
-    // A chunk that is not exported is not counted in the figures either.
+    // A chunk that is not exported is not counted in trends either.
     onSnapshot: (chunk, { run, isSent }) => {
       if (!isSent) return []
-      // The run's failures are cached for its next chunk, because the chunks of a large pipeline follow each other.
+      // The run's failures are cached for the next chunk, because the chunks of a large pipeline arrive one after another.
       if (last?.run !== run) last = { run, failures: failuresIn(run) }
       const counted = countedOf(chunk, last.failures)
       return reportsBy(countedReporter, counted === undefined ? [] : [counted])
@@ -42,22 +42,22 @@ const insertAdded = forRows(['bigint', 'json'], ({ rows }) => `INSERT INTO figur
 export interface CountedChunk {
   readonly instance: string
   readonly projectId: number
-  /** The full path of the project. */
+  /** The project's full path. */
   readonly project: string
   readonly branch: BranchClass
-  /** What started the pipeline, such as `push`; empty if unknown. */
+  /** What triggered the pipeline, such as `push`; empty if unknown. */
   readonly source: string
-  /** The name of the pipeline; empty if it has none. */
+  /** The pipeline's name; empty if it has none. */
   readonly pipelineName: string
   /** The outcome of the pipeline itself. Undefined if another chunk contains it, or if the pipeline neither passed nor failed. */
   readonly pipeline?: (Ran & { readonly endedAt: Millis }) | undefined
   readonly jobs: readonly CountedJob[]
 }
 
-/** A pipeline or job that passed or failed. Runs that ended otherwise are not counted in durations and failure rates. */
+/** A pipeline or job that passed or failed. Any other outcome is not counted in durations and failure rates. */
 export interface Ran {
   readonly failed: boolean
-  /** True if the job failed, and passed when it ran again in the same pipeline. */
+  /** True if the job failed but passed when it was rerun in the same pipeline. */
   readonly flaky?: true | undefined
   /** The duration of the run, whole ms. */
   readonly tookMs: number
@@ -65,7 +65,7 @@ export interface Ran {
 }
 
 export interface CountedJob {
-  /** The name of the job; empty if it has none. */
+  /** The job's name; empty if it has none. */
   readonly name: string
   readonly endedAt: Millis
   readonly ran?: Ran | undefined
@@ -75,20 +75,20 @@ export interface CountedJob {
 
 /** The time for which a job used a runner. */
 export interface Used {
-  /** The type of the runner; empty if it is unknown. */
+  /** The runner type; empty if unknown. */
   readonly worker: string
-  /** The time for which the runner was used, whole ms. */
+  /** How long the job used the runner, whole ms. */
   readonly totalMs: number
-  /** The cost in the currency of the price table; undefined without a price. */
+  /** The cost in the price table's currency; undefined without a price. */
   readonly cost?: number | undefined
-  /** How the time was wasted; undefined if it was not wasted. */
+  /** The kind of waste; undefined if the time was not wasted. */
   readonly wasted?: WastedPurpose | undefined
 }
 
-/** How a job's time was wasted: every purpose except `useful`. A run that passed counts as useful, even if an earlier run failed. */
+/** The kinds of wasted job time: every purpose except `useful`. A run that passed counts as useful even if an earlier run failed. */
 export type WastedPurpose = Exclude<ComputePurpose, 'useful'>
 
-/** For each job name in a run, the id of the first job that failed. */
+/** Maps each job name in a run to the ID of the first job of that name that failed. */
 export type Failures = ReadonlyMap<string, number>
 
 export function failuresIn({ jobs }: Pick<Run, 'jobs'>): Failures {
@@ -100,7 +100,7 @@ export function failuresIn({ jobs }: Pick<Run, 'jobs'>): Failures {
   return found
 }
 
-/** Returns what a chunk adds to the figures; undefined if it adds nothing. `failures` are the failures of the chunk's run. */
+/** Returns what a chunk contributes to trends and costs; undefined if nothing. `failures` are the failures of the chunk's run. */
 export function countedOf(chunk: Chunk, failures: Failures): CountedChunk | undefined {
   const { key, project, pipeline } = chunk
   const { source = '' } = pipeline.facts
@@ -118,7 +118,7 @@ export function countedOf(chunk: Chunk, failures: Failures): CountedChunk | unde
   }
 }
 
-/** The maximum length of a stored source or runner type, in UTF-16 units. The platform's own are shorter. */
+/** The maximum length of a stored pipeline source or runner type, in UTF-16 code units. The platform's own values are shorter. */
 const maxWordLength = 50
 
 /** Returns the name under which a job or a section is counted. */

@@ -1,8 +1,8 @@
-// Folds the rows that snapshots have appended (`counted-chunk.ts`) into the stored figures, some seconds later. The pipelines of one project share
-// their rows of figures, so each of these is written once for many pipelines.
+// Folds the rows that snapshots have appended (`counted-chunk.ts`) into the stored trends and costs, a few seconds later. All pipelines of a project
+// share the same trend rows, so each of these is written once for many pipelines.
 //
-// One transaction deletes some rows of `figures_added` and writes the sums. So each row counts exactly once, even if the process is killed and
-// however many replicas fold: a figure is always the sum of the deleted rows.
+// One transaction deletes some rows from `figures_added` and adds their sums to the stored rows. So each appended row counts exactly once, even if
+// the process is killed, and however many replicas fold.
 import { addCosts, costValues } from '../cost/sql.ts'
 import { createLoop, type Loop } from '../../../lib/loop.ts'
 import { cut } from '../../../core/store/sql/job-pages.ts'
@@ -17,47 +17,47 @@ import type { Context } from '../../../daemon/context.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
 
-/** The pause between two rounds of folding, ms. With a longer pause, more pipelines share a row, but more rows are pending. */
+/** The pause between two rounds of folding, ms. With a longer pause, more pipelines are folded into one write, but more rows are pending. */
 const every = 5_000
 
 export function createFoldLoop({ store, clock, log }: Pick<Context, 'store' | 'clock' | 'log'>): Loop {
   const fold = store.on(foldingOn)
   return createLoop({
     ...{ name: 'trends', clock, log },
-    // One turn of the loop is one transaction. The loop can be stopped between turns, so a stop waits for only one transaction, however many rows are
-    // pending.
+    // Each turn of the loop is one transaction. The loop can be stopped between turns, so stopping waits for at most one transaction, however many
+    // rows are pending.
     turn: async () => ((await fold()) ? 0 : every),
   })
 }
 
 /**
- * Returns a function that folds some rows in one transaction and continues where its previous call ended. The function returns whether more rows are
+ * Returns a function that folds some rows in one transaction, continuing where its previous call ended. The function returns whether more rows are
  * pending.
  */
 export function foldingOn(sql: Statements): () => Promise<boolean> {
   const names = new PipelineNames()
   let next: Place | undefined
   return async () => {
-    // A SELECT first checks for rows, because usually there are none and it needs no transaction.
+    // A SELECT outside a transaction checks for rows first, because usually there are none.
     if (next === undefined && (await sql.all('SELECT 1 FROM figures_added LIMIT 1')).length === 0) return false
     const begin = next ?? { projectId: Number.MIN_SAFE_INTEGER, id: 0 }
-    // If the transaction fails, the next call begins again at the first row.
+    // If the transaction fails, the next call starts over at the first row.
     next = undefined
     next = await sql.transaction(within => foldSome(begin, names, within))
     return next !== undefined
   }
 }
 
-/** The position of a row of `figures_added`. The rows are read in order of projects. */
+/** The position of a row in `figures_added`. Rows are read in order of project. */
 interface Place {
   readonly projectId: number
   readonly id: number
 }
 
-/** The maximum number of rows that one statement takes, and that one transaction takes. */
+/** The maximum number of rows deleted from `figures_added`, per statement and per transaction. */
 const taken = { atOnce: 50, max: 500 }
 /**
- * The number of hourly rows and rows of costs after which a transaction ends. It writes at most as many daily rows. Each row takes about 8 µs. One
+ * The number of hourly trend rows and cost rows after which a transaction ends. It writes at most as many daily rows. Each row takes about 8 µs. One
  * chunk may exceed the number: in a pipeline of 40,000 jobs, each job may have its own row.
  */
 const maxRows = 1_000
@@ -69,10 +69,10 @@ const takeAdded = `
 const placeOf: (row: Row) => Place = record({ projectId: number('project_id'), id: number('id') })
 const contentOf = text('content')
 
-/** Folds some rows. Returns the position of the remaining rows; undefined if no row remains. */
+/** Folds some rows. Returns the position from which to continue; undefined if no rows remain. */
 function* foldSome(begin: Place, names: PipelineNames, within: Within): Steps<Place | undefined> {
   const { damaged } = within
-  // Only one replica folds at a time, because two would wait for each other's locks on the same figures.
+  // Only one replica folds at a time, because two would wait for each other's locks on the same trend rows.
   yield* lockNames(['trends'], within)
   const sums = new TrendSums()
   let from: Place | undefined = begin
@@ -122,7 +122,7 @@ function byPlace(a: Place, b: Place): number {
 const keyTypes = ['bigint', 'bigint', 'text', 'bigint', 'text', 'text', 'text', 'text'] as const
 const key = 'step, project_id, job, bucket, instance, branch, source, pipeline_name'
 
-/** Reads stored figures. Each of its input rows is a number and a key (`rowKey`). */
+/** Reads stored trend rows. Each input row is a number and a key (`rowKey`). */
 const knownTrends = forRows(
   ['bigint', ...keyTypes],
   ({ rows }) => `
@@ -130,7 +130,7 @@ const knownTrends = forRows(
   SELECT k.nth, t.runs, t.failed, t.flaky, t.total_ms, t.durations, t.queues FROM k JOIN trends t USING (${key})`,
 )
 
-/** Writes rows of figures (`rowValues`), which replace the stored rows with the same keys. */
+/** Writes trend rows (`rowValues`), replacing the stored rows with the same keys. */
 const writeTrends = forRows(
   [...keyTypes, ...(['text', 'bigint', 'bigint', 'bigint', 'bigint', 'json', 'json'] as const)],
   ({ rows }) => `
@@ -145,11 +145,11 @@ function rowKey({ step, row }: Addition): StepValue[] {
   return [step, projectId, job, bucket, instance, branch, source, pipelineName]
 }
 
-/** Returns the values of one row for `writeTrends`. */
+/** Returns one row's values for `writeTrends`. */
 function rowValues(addition: Addition, before: Row | undefined, damaged: DamagedRows): StepValue[] {
   const { row, step } = addition
   const { projectId, job, bucket } = row
-  // Damaged figures are replaced by new ones.
+  // A damaged trend row is replaced by a new one.
   const known = damaged.row('trends', before, figuresOf, { step, project_id: projectId, job, bucket })
   if (known !== undefined) addFigures(row, known)
   const { runs, failed, flaky, totalMs, durations, queues } = row

@@ -1,11 +1,11 @@
-// Sums of figures that are counted and not stored yet, so that each row is written once for many chunks. These functions are pure.
+// Trend sums that are counted but not stored yet, so that each row is written once for many chunks. The functions in this file are pure.
 import { BinCounts } from '../../../lib/log-bins.ts'
 import { CostSums } from '../cost/rows.ts'
 import { day, hour, type StoredTrendRow, type TrendFigures, type TrendStep } from './figures.ts'
 import type { CountedChunk, Ran } from './counted-chunk.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-/** The names under which the pipelines of each project are counted. Their number is limited, because each name adds separate rows. */
+/** The names under which each project's pipelines are counted. Their number is limited, because each name has its own rows. */
 export class PipelineNames {
   readonly #known = new Map<string, Set<string>>()
 
@@ -23,13 +23,13 @@ export class PipelineNames {
   }
 }
 
-/** The maximum number of pipeline names of one project. Pipelines with further names are counted without a name. */
+/** The maximum number of pipeline names per project. Pipelines with other names are counted without a name. */
 export const maxNames = 20
 const maxProjects = 10_000
 
 /** The fields by which pipelines and jobs are grouped. */
 type Group = Omit<StoredTrendRow, keyof TrendFigures | 'bucket'>
-/** A pipeline or job that ended, with the group in which it is counted. */
+/** A pipeline or job that ended, with the group it is counted in. */
 export interface Outcome extends Ran, Group {
   readonly endedAt: Millis
 }
@@ -38,16 +38,16 @@ type Figures = { -readonly [Name in keyof Omit<TrendFigures, 'durations' | 'queu
   readonly durations: BinCounts
   readonly queues: BinCounts
 }
-/** A row of figures to which runs are still added. */
+/** A trend row that runs are still being added to. */
 export type TrendSum = Group & { readonly bucket: Millis } & Figures
 
-/** A row of sums that is to be added to the stored row. */
+/** A row of sums to be added to the stored row. */
 export interface Addition {
   readonly step: TrendStep
   readonly row: TrendSum
 }
 
-/** Returns the outcomes in a chunk: its jobs, and its pipeline twice, once for the project and once for all pipelines. */
+/** Returns the outcomes in a chunk: its jobs, and its pipeline twice, once for the project and once for all pipelines together. */
 export function outcomesOf({ pipeline, jobs, ...counted }: CountedChunk): Outcome[] {
   const { instance, projectId, project, branch, source, pipelineName } = counted
   const own = { instance, projectId, project, branch, source, pipelineName, job: '' }
@@ -61,17 +61,17 @@ export function outcomesOf({ pipeline, jobs, ...counted }: CountedChunk): Outcom
 }
 
 export class TrendSums {
-  /** The sums of the costs of the same chunks. */
+  /** The cost sums for the same chunks. */
   readonly costs = new CostSums()
   readonly #step: TrendStep
   readonly #rows = new Map<string, TrendSum>()
 
-  /** `step` is the period that each row covers. */
+  /** `step` is the period covered by each row. */
   constructor(step: TrendStep = hour) {
     this.#step = step
   }
 
-  /** The number of rows to write, including rows of costs. */
+  /** The number of rows to write, including cost rows. */
   get size(): number {
     return this.#rows.size + this.costs.size
   }
@@ -95,7 +95,7 @@ export class TrendSums {
     return [...this.#rows.values()]
   }
 
-  /** Returns the hourly rows, and the daily rows, which are sums of the hourly ones. */
+  /** Returns the hourly rows and the daily rows, which are sums of the hourly ones. */
   additions(): Addition[] {
     const days = new Map<string, TrendSum>()
     for (const { bucket, ...row } of this.#rows.values()) {
@@ -126,7 +126,7 @@ function noFigures(): Figures {
 }
 
 /**
- * Returns the sum of the figures of several rows, with the other fields of the last row. It must be fast, because one page adds up thousands of rows.
+ * Returns the sum of several trend rows; all other fields are taken from the last row. It must be fast, because one page adds up thousands of rows.
  */
 export function sumOf<Row extends TrendFigures>(rows: readonly Row[]): Row | undefined {
   const last = rows.at(-1)

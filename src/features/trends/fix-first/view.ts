@@ -1,5 +1,5 @@
-// The list of what to fix first, and its card on the overview. The list ranks fixable problems by the time that they cost in the last week. This file
-// itself finds jobs that always fail, and superseded pipelines. Features add other problems.
+// The list of what to fix first, and its card on the overview. The list ranks fixable problems by the time they cost in the last week. This file
+// itself finds jobs that always fail and superseded pipelines. Features add other problems.
 import { addressWith } from '../../../console/layout/address.ts'
 import { amount } from '../cost/tables.ts'
 import { card, type RequestContext } from '../../../console/layout/frame.ts'
@@ -39,15 +39,15 @@ export const fixFirstShape = z.object({
 export type FixFirst = Shaped<typeof fixFirstShape>
 
 const days = 7
-/** The number of jobs whose prices are read, the most expensive first. */
+/** The maximum number of jobs whose cost rates are read, the most expensive first. */
 const maxPriced = 500
 const maxFixes = 8
-/** The minimum time that a problem must cost in a week to be listed, ms. */
+/** The minimum time a problem must cost per week to be listed, ms. */
 const minMs = 60_000
 /** How long the list is cached, ms. It is cached because the overview is rendered every second. */
 const freshFor = 60_000
 
-/** The unit of prices; undefined without a price table. */
+/** The price unit; undefined without a price table. */
 export interface PriceUnit {
   readonly unit: string | undefined
 }
@@ -70,10 +70,10 @@ async function readFixFirst(parts: PagesParts, prices: PriceUnit | undefined, no
   return { since, ...prices, fixes: ranked(found.flat(), rateOf) }
 }
 
-/** Returns the cost of one ms of a job. */
+/** Returns a job's cost per millisecond. */
 type RateOf = (of: NonNullable<FoundFix['of']>) => number
 
-/** Reads the rate of each job. A job without a rate has the average of all jobs. */
+/** Reads each job's cost rate. A job without its own rate gets the average of all jobs. */
 async function ratesIn(parts: PagesParts, since: Millis, until: Millis): Promise<RateOf | undefined> {
   const costs = costsIn(parts)
   const [byJob, [total]] = await Promise.all([
@@ -86,7 +86,7 @@ async function ratesIn(parts: PagesParts, since: Millis, until: Millis): Promise
   return ({ projectId, job }) => rates.get(`${projectId} ${job}`) ?? rate(total)
 }
 
-/** Returns the fixes, the most expensive first. `rateOf` is undefined without prices. */
+/** Returns what to fix, the most expensive first. `rateOf` is undefined without prices. */
 export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: RateOf | undefined): Fix[] {
   return all
     .filter(({ weekMs }) => weekMs >= minMs)
@@ -99,11 +99,11 @@ export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: R
 }
 
 /**
- * A job with at least this number and this share of failures counts as always failing. With fewer failures the job may only be new. With a smaller
- * share it sometimes passes.
+ * A job with at least this number and this share of failures counts as always failing. With fewer failures, the job may just be new; with a smaller
+ * share, it sometimes passes.
  */
 const always = { failures: 5, share: 0.9 }
-/** The maximum number of jobs and of projects that are read, the most expensive of each. */
+/** The maximum number of rows to read: the jobs with the most failures, and the most expensive projects. */
 const maxRead = { failing: 50, projects: 500 }
 
 export const ownSources: readonly FixSource[] = [
@@ -137,7 +137,7 @@ function failingJob({ projectId, project, job, runs, failed, totalMs }: TrendTot
   }
 }
 
-/** Renders the card of what to fix first; empty if there is nothing to list. */
+/** Renders the “fix first” card; empty if there is nothing to list. */
 export function fixFirstCard({ fixes, unit }: FixFirst, { base }: Pick<RequestContext, 'base'>): Content {
   if (fixes.length === 0) return ''
   return card(

@@ -1,4 +1,4 @@
-// Computes trends for the page and the JSON API: percentiles from bins, compared with the previous period.
+// Computes trends for the trends page and the JSON API: percentiles from bins, compared with the previous period.
 import { z } from 'zod'
 import { branchClasses } from '../../../model/pipeline.ts'
 import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../../../console/layout/shape.ts'
@@ -25,18 +25,21 @@ const pointShape = figuresShape.extend({ at: millis })
 export type TrendPoint = Shaped<typeof pointShape>
 
 export interface AskedTrends extends TrendFilter {
-  /** The period of the trends. If undefined, it is chosen by the age of the oldest data. */
+  /** The period to show. If undefined, it depends on how far back the data goes. */
   readonly span?: Span | undefined
   readonly projectId?: number | undefined
-  /** The path of a group, with a slash at its end. */
+  /** The group's path, with a trailing slash. */
   readonly group?: string | undefined
-  /** A value of the operator's attribute; `parts` are limited to its projects. If undefined, `parts` cover all projects. */
+  /**
+   * The value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY) to filter by; `parts` already contain only the projects with this value. If
+   * undefined, `parts` contain all projects.
+   */
   readonly own?: string | undefined
   readonly job?: string | undefined
-  /** An exact branch or tag, or a runner's description. Daily statistics are not stored by these, so stored runs are counted instead. */
+  /** An exact branch or tag, or a runner's description. Daily trends are not stored by these, so they are computed from the stored runs. */
   readonly ref?: string | undefined
   readonly runner?: string | undefined
-  /** The sort orders of the tables of trends. */
+  /** The sort orders of the tables on the trends page. */
   readonly jobs?: LineSort | undefined
   readonly projects?: LineSort | undefined
 }
@@ -76,16 +79,16 @@ export const trendsShape = z.object({
     .optional()
     .describe('Set when stored pipelines were counted: how many, and how far back if there were too many.'),
 })
-/** Returns the shape of trends, with the fields that features add. */
+/** Returns the shape of trends, including the fields that features add. */
 export function trendsShapeOf(parts: Pick<PagesParts, 'fillings'>) {
   return trendsShape.extend(Object.assign({}, ...trendParts.of(parts).map(({ fields }) => fields)) as z.ZodRawShape)
 }
 
-/** The trends of a page. `pipelineNames` are the names that can be filtered by; `sorted` contains the sort orders of the tables. */
+/** The content of a trends page. `pipelineNames` are the names available as filters; `sorted` contains the sort orders of the tables. */
 export type Trends = Shaped<typeof trendsShape>
 
 const maxNames = 200
-/** The maximum number of sums, by project and class of branch, that are added up by groups. */
+/** The maximum number of sums by project and branch class that are read in order to add them up by group. */
 const maxPlaces = 20_000
 
 export async function trendsOf(
@@ -103,7 +106,7 @@ export async function trendsOf(
   const until = now - (now % step) + step
   const query: TrendQuery = { step, since: until - length, until, group, branch, source, pipelineName }
   const earlier: TrendQuery = { ...query, since: query.since - length, until: query.since }
-  // Trends by branch or runner are computed from stored runs. Daily statistics of jobs do not have the source and the name of their pipelines.
+  // Trends by branch or runner are computed from stored runs. Daily job statistics do not include the pipelines' sources and names.
   const isOfStored = ref !== undefined || runner !== undefined
   const jobsAreOfStored = isOfStored || source !== undefined || pipelineName !== undefined
   const counted = jobsAreOfStored
@@ -113,7 +116,7 @@ export async function trendsOf(
   const figures = isOfStored || job !== undefined ? jobFigures : stored
   const isWholeBefore = (counted?.backTo ?? 0) <= earlier.since
   const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
-  // Sums by project and branch class are not stored by exact branch or runner.
+  // Sums by project and branch class are not stored by exact branch or by runner.
   const hasPlaces = projectId === undefined && !isOfStored
   const [series, before, names, projects, jobs, added, places] = await Promise.all([
     figures.series(subject, query),
@@ -150,7 +153,7 @@ export async function trendsOf(
   return Object.assign(trends, ...added) as Trends
 }
 
-/** Returns the points of the charts. Rows of several instances with the same project id are added up. */
+/** Returns the data points for the charts. Rows of several instances with the same project ID are added up. */
 function pointsOf(series: readonly TrendRow[]): TrendPoint[] {
   return [...Map.groupBy(series, row => row.bucket)].map(([at, some]) => ({ at, ...figuresOf(some) }))
 }

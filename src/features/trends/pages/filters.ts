@@ -1,4 +1,4 @@
-// The filters of trends: their form, and addresses that keep the filters.
+// The filters of the trends page: their form, and addresses that keep the filters.
 import { branchClasses, branchNames } from '../../../model/pipeline.ts'
 import { html, type Html } from '../../../console/layout/html.ts'
 import { lineSortOf } from './lines.ts'
@@ -9,7 +9,7 @@ import { addressWith, given, groupIn, wholeNumber } from '../../../console/layou
 import type { RequestContext } from '../../../console/layout/frame.ts'
 import type { AskedTrends, Trends } from './figures.ts'
 
-/** Parses the query of a trends page. Invalid values, such as an unknown branch class, are ignored. */
+/** Parses the query string of a trends page. Invalid values, such as an unknown branch class, are ignored. */
 export function askedTrends(query: URLSearchParams): AskedTrends {
   return {
     span: spanOf(query.get('span')),
@@ -27,7 +27,7 @@ export function askedTrends(query: URLSearchParams): AskedTrends {
   }
 }
 
-/** Returns the address of the same trends with changed filters. A change to undefined removes a filter. */
+/** Returns the address of the same trends with changed filters. Setting a filter to undefined removes it. */
 export function trendsLink(
   base: string,
   { span, project, group: of, own, job, filter, sorted }: Trends,

@@ -1,5 +1,5 @@
-// The figures of trends, and the lines of their tables. The lines are jobs and projects, sorted by a column, each with its figures of the previous
-// period.
+// The statistics shown as trends, and the rows of the trends tables. Each row is a job or a project, compared with its previous period; the rows are
+// sorted by a column.
 import { z } from 'zod'
 import { ms, type Shaped } from '../../../console/layout/shape.ts'
 import type { Grouped } from '../../../console/layout/groups.ts'
@@ -14,7 +14,7 @@ export const figuresShape = z.object({
   p95: ms.optional(),
   queueP50: ms.optional(),
 })
-/** The figures of a line of a table. A duration is undefined if no run was counted. */
+/** The statistics in a table row. A duration is undefined if no run was counted. */
 export type Figures = Shaped<typeof figuresShape>
 
 export const lineShape = z.object({
@@ -43,7 +43,7 @@ export const groupLineShape = z.object({
 })
 export type GroupLine = Shaped<typeof groupLineShape>
 
-/** The sort orders of lines: those of the store, and those by which this file sorts up to `candidates` lines. */
+/** The sort orders of table rows: those that the store supports, and those by which this file sorts up to `candidates` rows. */
 export const lineSorts = [...trendOrders, 'p50', 'p95', 'queue', 'rate'] as const
 export type LineSort = (typeof lineSorts)[number]
 
@@ -52,10 +52,10 @@ export function lineSortOf(text: string | null): LineSort | undefined {
   return lineSorts.find(one => one === text)
 }
 
-/** The maximum number of rows in each table of trends. */
+/** The maximum number of rows in each table on the trends page. */
 export const shownLines = { projects: 30, jobs: 20 } as const
 /**
- * The maximum number of lines that can be sorted by a percentile. Percentiles are not stored, so these lines are chosen first: the slowest jobs by
+ * The maximum number of rows that are sorted by a percentile. Percentiles are not stored, so the rows to sort are chosen first: the slowest jobs by
  * mean, or the projects with the most runs.
  */
 export const candidates = 200
@@ -73,7 +73,7 @@ export async function rankedProjects(
 
 interface Scope {
   readonly query: TrendQuery
-  /** The query of the previous period; undefined if there is no comparison. */
+  /** The query for the previous period; undefined if there is no comparison. */
   readonly earlier: TrendQuery | undefined
   readonly projectId: number | undefined
 }
@@ -127,7 +127,7 @@ function lineOf({ projectId, project, job, runs, failed, flaky, totalMs, duratio
   }
 }
 
-/** Adds up the figures of several rows: it sums the counts and computes percentiles from the merged bins. */
+/** Adds up several trend rows: sums the counts and computes percentiles from the merged bins. */
 export function figuresOf(rows: readonly TrendFigures[]): Figures {
   const sum = (of: (row: TrendFigures) => number): number => rows.reduce((total, row) => total + of(row), 0)
   const durations = rows.map(row => row.durations).reduce(plusBins, {})
@@ -141,7 +141,7 @@ export function figuresOf(rows: readonly TrendFigures[]): Figures {
   }
 }
 
-/** Returns the sums of groups, those with the most pipelines first. */
+/** Returns the sums per group, those with the most pipelines first. */
 export function groupLines(all: readonly Grouped<TrendPlace>[]): GroupLine[] {
   const lines = all.map(({ name, items: some }) => {
     const sum = (of: (place: TrendPlace) => number): number => some.reduce((total, one) => total + of(one), 0)

@@ -1,4 +1,4 @@
-// The tables of trends: jobs and projects, sortable by their columns.
+// The tables of the trends page: jobs and projects, sortable by column.
 import { candidates, type GroupLine, type LineSort, type TrendLine } from './lines.ts'
 import { delta } from '../../../console/layout/delta.ts'
 import { duration, figure, number, percent } from '../../../console/layout/format.ts'
@@ -15,7 +15,7 @@ const orders: readonly (readonly [LineSort, string])[] = [
   ['flakiest', 'Flakiest'],
 ]
 
-/** Returns links to the most useful sort orders. The headings of the columns link to all sort orders. */
+/** Renders links to the most useful sort orders. The column headings link to all sort orders. */
 export function orderChoice(trends: Trends, base: string): Content {
   return alternatives(
     'Which jobs first',
@@ -29,7 +29,7 @@ const whenEmpty: Readonly<Partial<Record<LineSort, string>>> = {
   flakiest: 'No job failed and then passed for the same commit.',
 }
 
-/** A column of a table of lines. The store sorts the lines by `sort`. */
+/** A column of a trends table. `sort` is the sort order that the column heading links to. */
 type LineColumn = readonly [head: string, sort: LineSort | undefined, cell: (line: TrendLine) => Content]
 
 function linesTable(

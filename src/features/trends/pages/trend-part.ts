@@ -1,4 +1,4 @@
-// The parts that features add to the page of trends: a card, periods in its charts, and fields of the JSON API's answer.
+// The parts that features add to the trends page: a card, highlighted periods in its charts, and fields in the JSON API's response.
 import type { BranchClass } from '../../../model/pipeline.ts'
 import type { ChartMark } from '../../../console/charts/plot.ts'
 import type { Content } from '../../../console/layout/html.ts'
@@ -8,10 +8,10 @@ import type { RequestContext } from '../../../console/layout/frame.ts'
 import { Slot } from '../../../lib/slot.ts'
 import type { z } from 'zod'
 
-/** The scope of the trends: the project, group, job and branch class that they cover. */
+/** The scope of the trends: the project, group, job and branch class they cover. */
 export interface TrendScope {
   readonly projectId?: number | undefined
-  /** The path of a group, with a slash at its end. */
+  /** The group's path, with a trailing slash. */
   readonly group?: string | undefined
   readonly own?: string | undefined
   readonly job?: string | undefined
@@ -23,14 +23,14 @@ export interface TrendPart<Read extends object = object> {
   readonly fields: z.ZodRawShape
   readonly read: (parts: PagesParts, of: TrendScope, since: Millis) => Promise<Read>
   readonly card: (read: Read, of: TrendScope, context: RequestContext) => Content
-  /** The marks in the charts. They are shown only on the page of one project, because other pages would have too many marks. */
+  /** The marks in the charts. They are shown only on a single project's page, because other pages would have too many of them. */
   readonly marks: (read: Read, chart: 'durations' | 'failures') => readonly ChartMark[]
 }
 
-/** The parts that features add to the page of trends. Their cards are shown above the table of jobs. */
+/** The parts that features add to the trends page. Their cards are shown above the jobs table. */
 export const trendParts = new Slot<TrendPart>()
 
-/** Adds a feature's part to the page of trends. Its `card` gets the type that its `read` returns. */
+/** Adds a feature's part to the trends page. Its `card` receives the type that its `read` returns. */
 export function onTrends<Read extends object>(part: TrendPart<Read>) {
   return trendParts.with(part as unknown as TrendPart)
 }

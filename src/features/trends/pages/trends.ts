@@ -1,4 +1,4 @@
-// The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
+// The trends page: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
 import { card, crumbs, empty, howCounted, table, tiles } from '../../../console/layout/frame.ts'
 import type { Page, RequestContext } from '../../../console/layout/frame.ts'
 import { counted, duration, figure, minute, number, percent, utc } from '../../../console/layout/format.ts'
@@ -22,7 +22,7 @@ import type { PagesParts } from '../../../console/ports.ts'
 import type { Timeline } from '../../../console/timeline/timeline-figures.ts'
 import type { Trends } from './figures.ts'
 
-/** Renders the page of trends. `timeline` is the project's timeline; it is given only on the page of one project. */
+/** Renders the trends page. `timeline` is the project's timeline; it is set only on a single project's page. */
 export function trendsPage(
   trends: Trends,
   timeline: Timeline | undefined,
@@ -129,10 +129,10 @@ function pointsTable({ points, step }: Trends): Content {
   </div>`
 }
 
-/** The maximum number of moments that are marked in a chart. More marks would hide the lines. */
+/** The maximum number of moments marked in a chart. More marks would hide the lines. */
 const maxMoments = 40
 
-/** Draws the charts of trends. `timeline` is the project's timeline; undefined on the page of all projects or of one job. */
+/** Draws the trend charts. `timeline` is the project's timeline; undefined on the page of all projects or of one job. */
 export function trendCharts(
   trends: Trends,
   timeline: Timeline | undefined,
@@ -142,7 +142,7 @@ export function trendCharts(
   const { points, project, group, own, job, filter, since, until, step } = trends
   const frame = { since, until, step }
   const moments = deploymentsOf(timeline, context)
-  // With a filter by runner there is no link, because the list of pipelines has no such filter.
+  // When filtered by runner, the chart has no link, because the pipeline list has no such filter.
   const href =
     filter.runner === undefined
       ? ({ at }: { at: number }) => runsLink(context.base, at, frame, { project: project?.name ?? group, own, job })
@@ -181,19 +181,19 @@ export function trendCharts(
     ${moments.length > 0 && html`<p class="dim">Triangles mark deployments to production, crosses those that failed${moments.length === maxMoments && '; the newest'}.</p>`}`
 }
 
-/** Returns the noun for the counted runs: jobs, if they are filtered by runner. */
+/** Returns the noun for the counted runs: jobs if trends are filtered by runner. */
 export function nounOf({ job, filter }: Trends): string {
   if (job !== undefined) return 'Runs'
   return filter.runner === undefined ? 'Pipelines' : 'Jobs'
 }
 
-/** Chart marks are shown for one project only, because all projects would have too many. */
+/** Chart marks are shown for a single project only, because all projects together would have too many. */
 function marksOf(trends: Trends, parts: Pick<PagesParts, 'fillings'>, chart: 'durations' | 'failures'): ChartMark[] {
   if (trends.project === undefined) return []
   return trendParts.of(parts).flatMap(({ marks }) => marks(trends, chart))
 }
 
-/** Returns the deployments to production, the newest first. */
+/** Returns the deployments to production, newest first. */
 function deploymentsOf(timeline: Timeline | undefined, { base }: RequestContext): ChartMoment[] {
   return (timeline?.items ?? [])
     .filter(({ kind, isProduction }) => kind === 'deployment' && isProduction === true)

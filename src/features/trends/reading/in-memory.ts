@@ -1,10 +1,8 @@
-// Computes trends from rows in memory. It sums and ranks them as the SQL does with stored rows. These functions are pure.
+// Computes trends from rows in memory, summing and ranking them as the SQL does with stored rows. The functions in this file are pure.
 import { sumOf } from '../counting/sums.ts'
 import type { StoredTrendRow, TrendOrder, TrendReads, TrendRow, TrendTotal } from '../counting/figures.ts'
 
-/**
- * Computes trends from `rows`, which are already filtered. `areOfJobs`: there are no rows of pipelines, so a series without a job covers all jobs.
- */
+/** Computes trends from `rows`, which are already filtered. `areOfJobs`: there are no pipeline rows, so a series without a job covers all jobs. */
 export function trendsOfRows(rows: readonly StoredTrendRow[], areOfJobs: boolean): TrendReads {
   const within = ({ since, until }: { since: number; until: number }): StoredTrendRow[] =>
     rows.filter(({ bucket }) => bucket >= since && bucket < until)
@@ -69,7 +67,7 @@ const order: Readonly<Record<TrendOrder, (a: TrendRow, b: TrendRow) => number>> 
   runs: (a, b) => b.runs - a.runs,
 }
 
-/** Returns one row for each name: the sum of the figures, with the other fields of the last row. */
+/** Returns one row per name: the sums, with all other fields taken from the last row. */
 export function summed(rows: readonly StoredTrendRow[], name: (row: StoredTrendRow) => string): StoredTrendRow[] {
   return [...Map.groupBy(rows, name).values()].flatMap(some => sumOf(some) ?? [])
 }

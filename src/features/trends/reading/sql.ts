@@ -12,8 +12,8 @@ import type { Bins } from '../../../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../counting/figures.ts'
 
 /**
- * Trends are grouped by expressions. With the bare columns, SQLite would use the primary key, which has the same order, and read all hours and days
- * instead of using the index by time.
+ * Trends are grouped by expressions. Given bare columns, SQLite would use the primary key, which has the same order, and read all hours and days
+ * instead of using the index on time.
  */
 const project = 'project_id + 0'
 const job = `job || ''`
@@ -29,7 +29,7 @@ const orders: Readonly<Record<TrendOrder, string>> = {
 /** The maximum number of subjects that one statement reads. */
 const subjectsAtOnce = 200
 
-/** Reads trends, limited to the projects that a user may see. */
+/** Reads trends, limited to the projects that the user may see. */
 export function trendsIn({ on }: Pick<Reads, 'on'>): TrendViews {
   return on(trendsOn)
 }
@@ -42,7 +42,7 @@ export function trendsOn(reading: Reading): TrendViews {
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const values: Value[] = [query.step, projectId, name, query.since, query.until]
-      // The rows of all pipelines have neither names nor projects, so the rows of the projects are added up instead.
+      // The all-pipelines rows have neither names nor projects, so the projects' rows are added up instead.
       const isOfAll =
         projectId === 0 && (query.pipelineName !== undefined || query.group !== undefined || scope.bounds !== 'none')
       const which = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
@@ -86,7 +86,7 @@ export function trendsOn(reading: Reading): TrendViews {
       return summed(rows, row => `${row.branch} ${row.pipelineName}\n${row.job}`).map(({ bucket: _, ...row }) => row)
     },
     extent: async ({ projectId = 0, job: name = '' }) => {
-      // The rows of all pipelines belong to no project.
+      // The all-pipelines rows belong to no project, so a user who is limited to some projects gets their projects' rows instead.
       const isOfAll = projectId === 0 && scope.bounds !== 'none'
       const of = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
       const end = async (order: string): Promise<Row | undefined> => {
@@ -126,7 +126,7 @@ export function trendsOn(reading: Reading): TrendViews {
     retained: retainedOn(reading),
   }
 
-  /** Adds up the rows of each subject. The result has the order of the subjects. */
+  /** Adds up each subject's rows. The result is in the order of the subjects. */
   async function details(subjects: readonly Row[], query: TrendQuery): Promise<TrendTotal[]> {
     const wanted = subjects.map(row => ({ projectId: projectOf(row), job: jobOf(row) }))
     const found = await rowsOf(wanted, query)
@@ -149,7 +149,7 @@ export function trendsOn(reading: Reading): TrendViews {
       const place = (value: Value): string => `?${values.push(value)}`
       const some = subjects.slice(first, first + subjectsAtOnce)
       const list = some.map(({ projectId, job }) => `(CAST(${place(projectId)} AS bigint), ${place(job)})`)
-      // The cross join makes SQLite loop over the list of subjects, not over all rows of the period.
+      // The cross join makes SQLite loop over the list of subjects rather than over all rows of the period.
       const found = await rowsAt(
         `WITH subjects (its_project, its_job) AS (VALUES ${list.join(', ')})
          SELECT trends.* FROM subjects CROSS JOIN trends
@@ -165,11 +165,11 @@ export function trendsOn(reading: Reading): TrendViews {
 
 interface Subject {
   readonly projectId: number
-  /** The name of the job; empty for the project's pipelines. */
+  /** The job's name; empty for the project's pipelines. */
   readonly job: string
 }
 
-/** Returns further SQL conditions and adds their values to `values`. */
+/** Returns additional SQL conditions and appends their values to `values`. */
 function filter(
   { branch, source, pipelineName, group }: TrendFilter & Pick<TrendQuery, 'group'>,
   values: Value[],

@@ -1,5 +1,5 @@
-// Reads the snapshots of stored runs, for figures that are not stored by day: those by exact branch or by runner. It reads a limited number of runs,
-// the newest first. This file computes trends from them. The SQL is the same for both databases.
+// Reads the snapshots of stored runs and computes trends from them, for what is not stored by day: trends by exact branch or by runner. It reads a
+// limited number of runs, the newest first. The SQL is the same for both databases.
 import { countedOf, failuresIn, type Failures } from '../counting/counted-chunk.ts'
 import { foldedName } from '../../../core/store/ports/pipeline-name.ts'
 import { outcomesOf, TrendSums, type Outcome } from '../counting/sums.ts'
@@ -16,24 +16,24 @@ import type { Run } from '../../../model/run.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { RetainedFigures, RetainedQuery } from '../counting/figures.ts'
 
-/** The maximum number of jobs in the runs that are read for one answer. Reading them takes some tenths of a second. */
+/** The maximum number of jobs in the runs that are read for one response. Reading that many takes a few tenths of a second. */
 const maxJobs = 40_000
 /**
- * How many runs and jobs are read before the event loop continues; this takes some milliseconds. Runs may be large, so the first read covers few of
- * them.
+ * How many runs and jobs are read before yielding to the event loop; this takes a few milliseconds. Runs may be large, so the first read covers only
+ * a few.
  */
 const atOnce = { first: 20, runs: 100, jobs: 1_000 }
 
-/** The selection of runs to read. `since` and `until` limit the time of their creation. */
+/** The selection of runs to read. `since` and `until` limit their creation time. */
 export interface RetainedRuns extends Pick<
   RetainedQuery,
   'since' | 'until' | 'group' | 'projectId' | 'ref' | 'source'
 > {
   /** Runs that finished before this time are left out. */
   readonly finishedSince?: Millis | undefined
-  /** The full paths that the project has had, if they are known. If they are given, an index finds the project's runs. */
+  /** The full paths that the project has had, if known. With these, an index finds the project's runs. */
   readonly paths?: readonly string[] | undefined
-  /** The maximum number of runs that are read. */
+  /** The maximum number of runs to read. */
   readonly max: number
 }
 
@@ -77,7 +77,7 @@ export async function readRetained(
   return { runs: runs.length, backTo: newest.length > max ? walked.at(-1)?.createdAt : undefined }
 }
 
-/** Returns the statement that lists runs, the newest first. It uses the index of paths, of refs, of sources, or of times. */
+/** Returns the statement that lists runs, newest first. It uses the index on paths, refs, sources or times. */
 function walk(
   { since, until, finishedSince, projectId, ref, source, max }: RetainedRuns,
   path: string | undefined,
@@ -90,7 +90,7 @@ function walk(
     path === undefined ? undefined : `project = ?${values.push(path)}`,
     ref === undefined ? undefined : `ref = ?${values.push(ref)}`,
     ref === undefined && source !== undefined ? `source = ?${values.push(source)}` : undefined,
-    // `+ 0` keeps the database from using an index of projects here, and from using an index of finish times above.
+    // `+ 0` keeps the database from using an index on projects here, and an index on finish times above.
     projectId === undefined ? undefined : `project_id + 0 = ?${values.push(projectId)}`,
   ].filter(one => one !== undefined)
   return [
@@ -105,7 +105,7 @@ function countRun(run: Run, count: CountChunk): void {
   for (const chunk of chunksOf(run)) count(chunk, failures)
 }
 
-/** The maximum number of runs that are read for the trends of one answer. Reading them takes a tenth of a second. */
+/** The maximum number of runs that are read to compute trends for one response. Reading that many takes a tenth of a second. */
 const maxRuns = 2_000
 
 export function retainedOn(reading: Reading): (query: RetainedQuery) => Promise<RetainedFigures> {
