@@ -18,7 +18,7 @@ describe('the README for newcomers', () => {
     expect(Buffer.byteLength(readme)).toBeLessThan(5_000)
   })
 
-  it('begins with a description, one picture, the commands to try the program, and what they show', () => {
+  it('begins the README with a description, one picture, the commands to try the program, and what they show', () => {
     const [screen = ''] = readme.split('\n## Three ways to connect\n')
     expect(screen.match(/!\[[^\]]+\]\(docs\/images\/[^)]+\)/g)).toHaveLength(1)
     expect(screen.indexOf('npm ci && npm run demo')).toBeGreaterThan(screen.indexOf('!['))
@@ -36,7 +36,7 @@ describe('the README for newcomers', () => {
     expect(daemons.map(({ script }) => /PIPESPAN_(\w+?)=/.exec(script)?.[1])).toEqual(['PLATFORM_URL', 'WEBHOOK_TOKEN'])
   })
 
-  it.each(daemons)('contains settings on line $line that the daemon accepts', ({ script }) => {
+  it.each(daemons)('contains README settings on line $line that the daemon accepts', ({ script }) => {
     using folder = docFolder()
     writeFileSync(path.join(folder.path, 'platform-token'), 'a-token-of-a-platform')
     const checked = script.replace('pipespan serve', 'pipespan config check')
@@ -112,14 +112,14 @@ describe('SECURITY.md', () => {
   const page = read('SECURITY.md')
   const promises = page.slice(page.indexOf('## What is promised'), page.indexOf('## What it does not defend'))
 
-  it('cites a test or a file for every promise', () => {
+  it('cites a test or a file for every promise in SECURITY.md', () => {
     const rows = promises.split('\n').filter(line => line.startsWith('| ') && !line.startsWith('| promise'))
     expect(rows.length).toBeGreaterThan(15)
     const bare = rows.filter(row => !/`(test|scripts|src)\/[^`]+`/.test(row.split('|').at(-2) ?? ''))
     expect(bare).toEqual([])
   })
 
-  it('cites only files that exist', () => {
+  it('cites only existing files in SECURITY.md', () => {
     const named = [...page.matchAll(/`((?:test|scripts|src)\/[^`\s]+)`/g)].map(([, file = '']) => file)
     expect(named.filter(file => !existsSync(path.join(repository, file)))).toEqual([])
   })

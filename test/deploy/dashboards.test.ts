@@ -8,7 +8,7 @@ import { dashboards, expressionsOf, files } from './grafana-dashboards.ts'
 import { unknownIn } from './known-series.ts'
 
 describe.each(dashboards)('%s', (name, dashboard) => {
-  it('can be provisioned: it has a fixed uid, data sources set by variables, and panels with fixed IDs that do not overlap', () => {
+  it('defines a dashboard that can be provisioned, with a fixed uid, data sources set by variables, and non-overlapping panels with fixed IDs', () => {
     expect(dashboard.uid).toBe(`pipespan-${name.replace('.json', '')}`)
     expect(dashboard.schemaVersion).toBeGreaterThan(30)
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)

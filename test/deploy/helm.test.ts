@@ -218,7 +218,7 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
     expect(config.observability.token.current()?.reveal()).toBe('a-token')
   })
 
-  it('probes a daemon that serves HTTPS over HTTPS', () => {
+  it('uses HTTPS for the probes of a daemon that serves HTTPS', () => {
     const tls = ['--set=config.tls.cert_file=/etc/tls/tls.crt', '--set=config.tls.key_file=/etc/tls/tls.key']
     const probes = (args: readonly string[]): unknown[] => {
       const [deployment] = ofKind(rendered(...args), 'Deployment')
@@ -284,7 +284,7 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
     expect(() => rendered(...args)).toThrow(said)
   })
 
-  it('points out in its notes that the volume claim is kept', () => {
+  it('points out in the Helm notes that the volume claim is kept', () => {
     const notes = (...args: string[]): string =>
       runTool('helm', ['install', 'ci', 'deploy/helm/pipespan', '--dry-run=client', ...args]).split('NOTES:')[1] ?? ''
     expect(notes()).toContain('ci-pipespan-data is kept')

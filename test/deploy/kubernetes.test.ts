@@ -80,7 +80,7 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
     manifests = built(overlay)
   })
 
-  it('is valid according to the Kubernetes schemas', async () => {
+  it('builds only objects that are valid according to the Kubernetes schemas', async () => {
     expect(await schemaFaults(manifests)).toEqual([])
   })
 

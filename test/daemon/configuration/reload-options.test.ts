@@ -95,7 +95,7 @@ it('covers every option that has two values', () => {
   expect(others).toEqual([])
 })
 
-it('applies a changed secret without restarting any part, unless it has templates or a token is added or removed', async () => {
+it('applies a changed secret without restarting any part, unless its templates change or a token is added or removed', async () => {
   const restartsFor = async (from: string, to: string): Promise<number> => {
     const file = fileWith(from)
     const loading = { env: {}, file, profiles, features }
