@@ -1,5 +1,5 @@
-// Measures how many webhooks per second the daemon accepts when each is stored on disk before it is answered. The reference is a bare node:http
-// server that only collects the body.
+// Measures how many webhooks per second the daemon accepts when each is stored on disk before the response is sent. The reference is a bare node:http
+// server that only reads the body.
 import { answeredPerSecond } from './load.ts'
 import { finishes } from './hooks.ts'
 import { startDaemon, startServer } from './processes.ts'
@@ -9,7 +9,7 @@ export const accept: Question = {
   id: 'accept',
   name: 'durable webhooks accepted per second',
   against: 'bare node:http that only collects the body',
-  // These ratios correspond to 1,500 and 2,500 webhooks per second on the machine of the recorded figures.
+  // These ratios correspond to 1,500 and 2,500 webhooks per second on the machine where the recorded figures were measured.
   asked: { atLeast: 0.065, aim: 0.11 },
   unit: 'requests/s',
   times: { full: 9, quick: 2 },

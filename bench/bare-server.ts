@@ -1,4 +1,4 @@
-// The reference server of the webhook benchmarks: a node:http server that collects the body and answers. It prints its port.
+// The reference server of the webhook benchmarks: a node:http server that reads the body and responds. It prints its port.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -1,4 +1,4 @@
-// Measures the processor time from the webhook to the sent request, relative to JSON.parse of the same webhooks.
+// Measures the processor time from receiving the webhook to sending the request, relative to JSON.parse of the same webhooks.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processorMs, startDaemon, startServer, type Running } from './processes.ts'
 import { bodiesOf, finishedPipeline } from './payload.ts'
@@ -11,7 +11,7 @@ export const cpu: Question = {
   id: 'cpu',
   name: 'processor time of a finished pipeline, from its webhook to the sent request',
   against: 'JSON.parse of its webhook',
-  // The limit corresponds to 0.8 ms, including the time for receiving the request.
+  // The limit corresponds to 0.8 ms, including the time to receive the request.
   asked: { atMost: 18 },
   unit: 'µs',
   times: { full: 5, quick: 1 },
@@ -23,14 +23,14 @@ export const cpu: Question = {
     await using sink = await startServer('sink.ts')
     for (;;) {
       await using daemon = await startDaemon({ backend: sink.port })
-      // The processor time of the idle process is subtracted, because no pipeline causes it.
+      // The idle process's processor time is subtracted, because no pipeline causes it.
       const idle = await idleMsPerMs(daemon)
       const hooks = finishes(20)
       await sendAll(warm, hooks, daemon, sink, quick)
       await sleep(200)
       const [from, began] = [processorMs(daemon.pid), performance.now()]
       await sendAll(pipelines, hooks, daemon, sink, quick)
-      // The work after the backend's answer belongs to the pipeline as well: the daemon records that it was delivered.
+      // The work after the backend's response is part of the pipeline's cost as well: the daemon records that the pipeline was delivered.
       await sleep(200)
       const spent = processorMs(daemon.pid) - from - idle * (performance.now() - began)
       yield { ours: (spent * 1_000) / pipelines, rival: parseMs() * 1_000 }

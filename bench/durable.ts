@@ -1,22 +1,22 @@
-// What durability costs: the same load with the store on a disk and with the store in memory, in turn. Also measures what the store takes for each pipeline:
-// processor time, kilobytes written to the disk, and kilobytes in the file.
+// Measures the cost of durability: the same load, alternately with the store on a disk and with the store in memory. Also measures what the store
+// costs per pipeline: processor time, kilobytes written to the disk, and kilobytes in the file.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { defaultBacklog, sendAll } from './full-load.ts'
 import { finishes } from './hooks.ts'
 import { processorMs, startDaemon, startServer, temporaryFolder } from './processes.ts'
 import type { Question } from './question.ts'
 
-/** Where Linux mounts a file system in memory. */
+/** The folder where Linux mounts an in-memory file system. */
 const memoryFolder = '/dev/shm'
 const slices = 4
 
-/** Figures for one pipeline. */
+/** The costs per pipeline. */
 interface Cost {
   readonly perSecond: number
   readonly cpuMs: number
-  /** Kilobytes that the daemon wrote, for each slice of the load. On a file system in memory they are 0. */
+  /** Kilobytes that the daemon wrote, for each slice of the load. They are 0 on an in-memory file system. */
   readonly writtenKB: readonly number[]
-  /** Kilobytes that the store's file has grown by. */
+  /** By how many kilobytes the store's file has grown. */
   readonly storedKB: number
 }
 
@@ -72,7 +72,7 @@ function seenOf(onDisk: Cost, inMemory: Cost): string {
   )
 }
 
-/** Bytes that the process has caused to be written to storage, by proc(5). */
+/** Returns the number of bytes that the process has caused to be written to storage, according to proc(5). */
 function writtenBytes(pid: number): number {
   return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0)
 }

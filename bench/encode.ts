@@ -1,4 +1,4 @@
-// Measures the time for encoding the trace of a pipeline, relative to JSON.parse of the webhook that reported the pipeline.
+// Measures the time to encode a pipeline's trace, relative to JSON.parse of the webhook that reported the pipeline.
 import { encoded, chunksOf, timed } from './work.ts'
 import { bodiesOf, finishedPipeline } from './payload.ts'
 import type { Question } from './question.ts'

@@ -1,4 +1,5 @@
-// Measures the full load: as many webhooks as the daemon can process. Senders wait while more than a small backlog is accepted but not yet exported.
+// Measures the daemon under full load: as many webhooks as it can process. Senders pause while more than a small backlog is accepted but not yet
+// exported.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answeredPerSecond, load, type Hook } from './load.ts'
 import { countsOf, startDaemon, startServer, type Running } from './processes.ts'
@@ -26,7 +27,7 @@ export function defaultBacklog(quick: boolean): number {
   return quick ? 200 : 1_000
 }
 
-/** How often the backend is asked for its counts, in ms. */
+/** How often the backend's counts are polled, in ms. */
 const askEvery = 20
 
 /** Loads the daemons for the given time. Only the time after the warm-up is measured. */
@@ -67,7 +68,7 @@ export async function fullLoad(options: FullLoadOptions): Promise<FullLoad> {
   }
 }
 
-/** Sends this many finished pipelines, never more than the backlog ahead of the backend. Resolves when the backend has them all. */
+/** Sends this many finished pipelines, never more than the backlog ahead of the backend. Resolves when the backend has received them all. */
 export async function sendAll(
   count: number,
   hooks: () => Hook,
@@ -94,13 +95,13 @@ export async function sendAll(
 }
 
 export interface FullLoadRounds {
-  /** Creates the sequence of webhooks anew. */
+  /** Creates the sequence of webhooks from its beginning. */
   readonly hooks: () => () => Hook
   readonly backlog: number
   readonly roundOf: (load: FullLoad) => Omit<Round, 'rival'>
 }
 
-/** Yields the measured rounds. They alternate between a bare server that only collects the bodies, and a new daemon under full load. */
+/** Yields the measured rounds. They alternate between a bare server that only reads the bodies, and a new daemon under full load. */
 export async function* fullLoadRounds(
   quick: boolean,
   { hooks, backlog, roundOf }: FullLoadRounds,

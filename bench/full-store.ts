@@ -1,4 +1,4 @@
-// Creates a store as it is after long use: it contains real runs, as a daemon stores them in every table, and as many copies of them as needed.
+// Creates a store like one after long use: it contains real runs, as a daemon stores them in every table, and as many copies of them as needed.
 import { closeSync, cpSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,25 +11,25 @@ import { openSqlite } from '../src/core/store/sqlite/open-sqlite.ts'
 import { sendsNothing } from '../src/core/store/ports/outbox.ts'
 import { plansOf } from './plans.ts'
 
-/** The number of runs that a daemon processed and exported. The other runs are copies of them. */
+/** The number of runs that a real daemon processed and exported. All other runs are copies of them. */
 const realRuns = 1_000
 /** The number of days over which a million runs are spread. */
 const days = 6
 const hour = 3_600_000
-/** Tables that grow with the number of runs, besides the tables that refer to a run. */
+/** Tables that grow with the number of runs, apart from the tables that refer to a run. */
 const filled = ['runs', 'chunks', 'deployments', 'delivery_keys']
 const day = 24 * hour
 
-/** The environment of a daemon that serves a filled store. The size limit is high, so that the daemon need not delete data. */
+/** The environment of a daemon that serves a filled store. The size limit is high, so that the daemon deletes no data. */
 export const filledEnv = { PIPESPAN_STORE_MAX_SIZE: '200GiB' } as const
 
 export interface FilledStore extends Disposable {
   readonly folder: string
-  /** Returns the first of a million pipeline ids that are not in the store yet. Each call returns other ids. */
+  /** Returns the first of a million pipeline ids that are not in the store yet. Each call returns a different range. */
   newPipelines(): number
 }
 
-/** Creates a filled store. `runs`: a multiple of 1,000. */
+/** Creates a filled store. `runs` is a multiple of 1,000. */
 export async function filledStore(runs: number): Promise<FilledStore> {
   real ??= takeInReal()
   const folder = temporaryFolder()
@@ -70,7 +70,7 @@ async function takeInReal(): Promise<string> {
   end.abort()
   await ended
   await daemon.stop()
-  // A daemon computes the trend figures some seconds later, so they are computed here.
+  // A daemon would compute the trend figures only some seconds later, so they are computed here.
   const store = openSqlite(path.join(folder, storeFile), {
     now: () => Date.now(),
     maxSize: 2 ** 40,

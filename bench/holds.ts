@@ -1,4 +1,4 @@
-// Measures the longest turn of the event loop while a job's report, a log or an answer of the platform is read. During a turn the process does
+// Measures the longest turn of the event loop while a job report, a log or an API response of the platform is read. During a turn the process does
 // nothing else. JSON of webhooks and of the API is parsed in one turn, whatever its size, which is not measured here (docs/internals/performance.md).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
@@ -19,7 +19,7 @@ import type { PlatformClient } from '../src/platform/port.ts'
 import type { Question } from './question.ts'
 import type { Requester } from '../src/platform/rest/request.ts'
 
-/** Maximum accepted length of a turn, ms. */
+/** The maximum accepted length of a turn, in ms. */
 const asked = 250
 const MiB = 2 ** 20
 const redactText = createTextRedaction([])
@@ -48,7 +48,7 @@ export const holds: Question = {
   },
 }
 
-/** The longest turn of the event loop while `read` runs, in ms of processor time. */
+/** Returns the longest turn of the event loop while `read` runs, in ms of processor time. */
 async function maxTurn(read: () => Promise<unknown>): Promise<number> {
   const over = new AbortController()
   const { promise: begun, resolve: begin } = Promise.withResolvers<undefined>()
@@ -119,7 +119,7 @@ function requestOf(spans: string): string {
   return `{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}0]}]}]}`
 }
 
-/** A gzip-compressed report whose bytes are all available at once. */
+/** Creates a gzip-compressed report whose bytes are all available at once. */
 function packed(text: string): () => AsyncIterable<Uint8Array> {
   const bytes = gzipSync(text, { level: 1 })
   return async function* () {

@@ -1,23 +1,23 @@
-// The webhooks that a load sends: finished pipelines one after another, or all events that a platform reports of many pipelines at the same time.
+// The webhooks that make up a load: finished pipelines one after another, or all events that a platform sends about many concurrent pipelines.
 import { finishedPipeline, jobEvent, oneOf, pipelineEvent, type Template } from './payload.ts'
 import { plansOf } from './plans.ts'
 import type { Hook } from './load.ts'
 
-/** Webhooks that each report a finished pipeline with this number of jobs. */
+/** Generates webhooks that each report a finished pipeline with this number of jobs. */
 export function finishes(jobs: number, first = 0): () => Hook {
   const template = finishedPipeline(jobs)
   let pipeline = first
   return () => ({ event: 'Pipeline Hook', template, pipeline: pipeline++, isFinish: true })
 }
 
-/** Number of pipelines that run at the same time. */
+/** The number of concurrent pipelines. */
 const atOnce = 50
-/** Number of pipeline events for each pipeline, including its finish. */
+/** The number of pipeline events per pipeline, including the one that reports its finish. */
 const pipelineEvents = 8
 
 /**
- * The events of pipelines with 20 jobs from creation to finish: eight pipeline events, and the events created, running and finished for each job. The
- * running pipelines have progressed to different degrees, so finishes are sent at a steady rate.
+ * Generates the events of pipelines with 20 jobs from creation to finish: eight pipeline events, and the events created, running and finished for
+ * each job. The running pipelines have progressed to different degrees, so finishes are sent at a steady rate.
  */
 export function platformMix(): () => Hook {
   const life = lifeOf(20)
@@ -32,7 +32,7 @@ export function platformMix(): () => Hook {
   }
 }
 
-/** All events of one pipeline, in order. */
+/** Returns all events of one pipeline, in order. */
 function lifeOf(jobs: number): Omit<Hook, 'pipeline'>[] {
   const plans = plansOf('twenty', 16)
   const ofPipeline = (progress: number): Omit<Hook, 'pipeline'> => ({
@@ -47,7 +47,7 @@ function lifeOf(jobs: number): Omit<Hook, 'pipeline'>[] {
   const all = Array.from({ length: jobs }, (_, job) => job)
   const life = [ofPipeline(0), ...all.map(job => ofJob(job, 'created'))]
   for (const job of all) {
-    // The pipeline events are distributed over the jobs, because a platform sends one whenever the status or a stage changes.
+    // The pipeline events are spread over the jobs, because a platform sends one whenever the status or a stage changes.
     const reports =
       Math.floor(((job + 1) * (pipelineEvents - 2)) / jobs) - Math.floor((job * (pipelineEvents - 2)) / jobs)
     life.push(ofJob(job, 'running'), ...(reports > 0 ? [ofPipeline((job + 0.5) / jobs)] : []), ofJob(job, 'finished'))

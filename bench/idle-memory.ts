@@ -1,11 +1,11 @@
-// Measures the resident memory of a daemon that has started and is idle.
+// Measures the resident memory of a daemon that is idle after startup.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { residentBytes, startDaemon } from './processes.ts'
 import type { Question } from './question.ts'
 
 /**
- * Maximum accepted resident memory, MiB: the value of November 2026 (107) plus a tenth, to detect growth. docs/internals/performance.md explains what
- * uses this memory.
+ * The maximum accepted resident memory, in MiB: the value of November 2026 (107) plus a tenth, to detect growth. docs/internals/performance.md
+ * explains what uses this memory.
  */
 const accepted = 117
 

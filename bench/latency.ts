@@ -1,5 +1,5 @@
-// Measures the time from the webhook of a finished pipeline to the backend's answer. It is compared with the minimum: the backend's own response time
-// plus one commit.
+// Measures the time from the webhook of a finished pipeline to the backend's response. It is compared with the minimum: the backend's own response
+// time plus one commit.
 import { Agent, createServer, request, type IncomingMessage } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync } from 'node:zlib'
@@ -20,7 +20,7 @@ export const latency: Question = {
   id: 'latency',
   name: 'webhook to backend, median',
   against: "the backend's own answer time plus one commit",
-  // A ratio of 9 is 4 ms, because the backend's answer and the commit together take 0.45 ms.
+  // A ratio of 9 corresponds to 4 ms, because the backend's response and the commit together take 0.45 ms.
   asked: { atMost: 9 },
   unit: 'ms',
   times: { full: 5, quick: 1 },
@@ -57,7 +57,7 @@ async function peak(quick: boolean): Promise<number> {
 
 interface Backend extends AsyncDisposable {
   readonly port: number
-  /** The time at which the backend answered each pipeline, by the pipeline's number. */
+  /** The time of the backend's response to each pipeline, by the pipeline's number. */
   readonly answered: Map<number, number>
   /** Returns the last request that the backend received. */
   last(): Buffer
@@ -73,7 +73,7 @@ async function startBackend(): Promise<Backend> {
       last = Buffer.concat(chunks)
       const text = gunzipSync(last).toString('latin1')
       response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end(() => {
-        // The request contains the pipeline's number in the pipeline's URL.
+        // The request contains the pipeline's number as part of the pipeline's URL.
         for (const [, n] of text.matchAll(/pipelines\/100(\d{7})/g)) answered.set(Number(n), performance.now())
       })
     })
@@ -91,10 +91,10 @@ async function startBackend(): Promise<Backend> {
   }
 }
 
-/** Number of pipelines that this process has sent so far, so that no two pipelines have the same number. */
+/** The number of pipelines that this process has sent so far. It ensures that no two pipelines have the same number. */
 let sent = 0
 
-/** Sends pipelines at random times, as independent senders do. Returns how long each pipeline took, ms. */
+/** Sends pipelines at random times, as independent senders do. Returns how long each pipeline took, in ms. */
 async function took(port: number, backend: Backend, perSecond: number, forMs: number): Promise<number[]> {
   const template = finishedPipeline(20)
   const random = new Random(1)

@@ -1,7 +1,7 @@
-// Builds the release files that need no npm on the target machine, in the folder of --out. For each --arch (x64, arm64) these are a tarball with
-// Node.js, the package and the systemd unit, and a Debian package of the same files; and one SHA256SUMS. `--package`: the packed file; without it,
-// the script packs the package. The same commit produces the same bytes: names are sorted, and all times are the commit's time. The Node.js binaries
-// come from the npm registry, in the version that package.json pins.
+// Builds the release files that need no npm on the target machine, in the folder given by --out: for each --arch (x64, arm64), a tarball with
+// Node.js, the package and the systemd unit, and a Debian package of the same files; and one SHA256SUMS. `--package` is the packed file; without it,
+// the script packs the package itself. Builds are reproducible: the same commit produces the same bytes, because names are sorted and all times are
+// the commit's time. The Node.js binaries come from the npm registry, in the version that package.json pins.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -38,7 +38,7 @@ const committedAt = String(run(root, ['git', 'log', '-1', '--format=%ct'])).trim
 const work = mkdtempSync(path.join(tmpdir(), 'pipespan-artifacts-'))
 process.on('exit', () => rmSync(work, { recursive: true, force: true }))
 mkdirSync(out, { recursive: true })
-// The same files are shipped for every architecture: the content of the packed file.
+// Every architecture gets the same files: the content of the packed file.
 const shipped = path.join(work, 'shipped')
 mkdirSync(shipped)
 const packedFile =
@@ -52,9 +52,7 @@ for (const arch of architectures) {
 }
 writeSums(out)
 
-/**
- * Creates the files that the tarball and the Debian package have in common: Node.js, the bundle, and a program that starts the bundle with Node.js.
- */
+/** Creates the files shared by the tarball and the Debian package: Node.js, the bundle, and a program that starts the bundle with Node.js. */
 function treeOf(arch) {
   const tree = path.join(work, arch)
   mkdirSync(path.join(tree, 'bin'), { recursive: true })
@@ -114,7 +112,7 @@ function debianPackage(arch, tree) {
   return [`pipespan_${version}_${debianNames[arch]}.deb`, archive(members)]
 }
 
-/** Returns the systemd unit for files in this folder, which contains its own Node.js. */
+/** Returns the systemd unit for files in this folder, which includes its own Node.js. */
 function unit(folder) {
   const text = readFileSync(path.join(root, 'deploy/systemd/pipespan.service'), 'utf8')
   return text.replace('/usr/bin/node', `${folder}/bin/node`).replaceAll('/opt/pipespan', folder)
@@ -143,7 +141,7 @@ function archive(members) {
   return Buffer.concat([Buffer.from('!<arch>\n'), ...parts])
 }
 
-/** Runs a program and returns its output. If the program fails, the script ends with the program's message. */
+/** Runs a program and returns its output. If the program fails, the script exits with the program's message. */
 function run(cwd, [program, ...args], input) {
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, input, maxBuffer: 1 << 30 })
   if (status === 0) return stdout

@@ -1,6 +1,6 @@
-// Asks the registry for security advisories. The script fails (exit code 1) if a shipped package has an advisory of high or critical severity. The
-// shipped packages are read from the bill of materials of the last build. A missing answer is not a good result: it is reported and has its own exit
-// code (3), because not every mirror provides advisories.
+// Queries the registry for security advisories. The script fails (exit code 1) if a shipped package has an advisory of high or critical severity. The
+// shipped packages are read from the last build's bill of materials. A missing response is not a pass: it is reported and has its own exit code (3),
+// because not every mirror provides advisories.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
@@ -8,7 +8,7 @@ const read = name => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.u
 const shipped = new Set(read('dist/sbom.cdx.json').components.map(({ purl }) => purl))
 const { packages } = read('package-lock.json')
 
-/** Whether the package at this path of the audit report is in the bundle. */
+/** Whether the package at this path in the audit report is in the bundle. */
 function ships(place) {
   const { version } = packages[place] ?? {}
   const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)

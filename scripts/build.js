@@ -1,4 +1,4 @@
-// Bundles src and its dependencies into dist, because few files start three times as fast as a thousand. The script is also npm's `prepare`: an
+// Bundles src and its dependencies into dist, because a few files start three times as fast as a thousand. The script is also npm's `prepare`: an
 // installation without the bundler (production) keeps the dist that it contains.
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -25,14 +25,14 @@ try {
 }
 
 /**
- * Optional parts of packages, which Pipespan never loads, are left out of the bundle, because V8 keeps the text of every file in memory, on each
+ * Optional parts of packages that Pipespan never loads. They are left out of the bundle, because V8 keeps the text of every file in memory, on each
  * thread. `pg-native` is an optional part of `pg`. The others compile Fastify's schemas, which no route has, and send requests in Fastify's tests.
  */
 const neverLoaded = ['pg-native', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request']
 
 /**
  * Bundles a file and returns the list of bundled files. The output is ASCII, because V8 keeps the text of running code in memory on each thread, with
- * two bytes per character if a file has non-Latin characters. The output is not minified, so that stack traces contain the names of functions.
+ * two bytes per character if a file has non-Latin characters. The output is not minified, so that stack traces contain function names.
  */
 async function bundle(file, output) {
   const bundled = await rolldown({
@@ -62,13 +62,13 @@ function inAscii(code) {
 }
 
 /**
- * The code that a start needs is in a few files, none of them very large: to compile a file, V8 briefly takes four times its size, and the allocator
- * keeps that memory. Functions that call each other for each pipeline are in one file, because V8 inlines less across files: in many files a pipeline
- * takes 7 % more processor time. Each group contains the imports of its module, except modules in a group of higher priority.
+ * The code needed at startup is in a few files, none of them very large: to compile a file, V8 briefly needs four times its size, and the allocator
+ * keeps that memory. Functions that call each other for each pipeline are in one file, because V8 inlines less across files: split across many files,
+ * a pipeline takes 7 % more processor time. Each group contains the imports of its module, except modules in a group of higher priority.
  */
 const groups = [
   { name: 'yaml', test: /node_modules.yaml./, priority: 8 },
-  // Version 3 of zod is only in the file of the MCP endpoint.
+  // Version 3 of zod is bundled only into the file of the MCP endpoint.
   { name: 'zod', test: /node_modules.zod[\/\\](?!v3)/, priority: 8 },
   { name: 're2js', test: /node_modules.re2js./, priority: 8 },
   { name: 'undici', test: /node_modules.undici./, priority: 8 },
@@ -80,7 +80,7 @@ const groups = [
 
 rmSync(dist, { recursive: true, force: true })
 const files = await bundle('main.ts', {
-  // The files are one folder below dist, like the folders in src, so that paths relative to a module are found from there as well.
+  // The files are one folder below dist, like the folders in src, so that paths relative to a module resolve from there as well.
   chunkFileNames: 'modules/[name]-[hash].js',
   codeSplitting: { groups },
 })
@@ -96,11 +96,11 @@ const [lock, manifest] = ['package-lock.json', 'package.json'].map(name =>
 )
 writeFileSync(path.join(dist, 'THIRD-PARTY-LICENCES.txt'), licencesOf(packages))
 writeFileSync(path.join(dist, 'sbom.cdx.json'), `${JSON.stringify(sbomOf(packages, lock, manifest), undefined, 2)}\n`)
-// These files are sent to browsers unchanged.
+// These files are served to browsers unchanged.
 cpSync(path.join(source, 'console', 'layout', 'assets'), path.join(dist, 'modules', 'assets'), { recursive: true })
 chmodSync(path.join(dist, 'main.js'), 0o755)
-// Creates the command for a clone. npm links the commands of installed packages, but not the command of the package itself, and `npx` would install
-// the package elsewhere at each call.
+// Creates the command for a clone. npm links the commands of installed packages, but not the package's own command, and `npx` would install the
+// package elsewhere on each call.
 const bin = path.join(root, 'node_modules', '.bin')
 if (existsSync(bin)) {
   rmSync(path.join(bin, 'pipespan'), { force: true })

@@ -1,8 +1,8 @@
-// Determines which packages have code in a bundle. It reads the list of bundled files, so that no separate list can be wrong.
+// Determines which packages have code in a bundle. It reads the list of bundled files, so there is no separate list that could be wrong.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** Returns each package once, sorted by name and version. `files`: all files in a bundle. */
+/** Returns each package once, sorted by name and version. `files` contains all files in a bundle. */
 export function packagesOf(files) {
   const folders = new Set(
     files.flatMap(file => /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(file)?.[1] ?? []),

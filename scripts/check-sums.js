@@ -1,4 +1,4 @@
-// Creates the file SHA256SUMS of a folder, in the format of `sha256sum --check`.
+// Creates a folder's SHA256SUMS file, in the format of `sha256sum --check`.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

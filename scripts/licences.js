@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** Returns one section for each package. `packages`: the result of `packagesOf`. */
+/** Returns one section for each package. `packages` is the result of `packagesOf`. */
 export function licencesOf(packages) {
   const sections = packages.map(({ name, version, license, folder }) => {
     const texts = readdirSync(folder, { withFileTypes: true })

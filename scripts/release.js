@@ -48,7 +48,7 @@ const problems = [
   ...writtenVersions().flatMap(one =>
     one.version === version ? [] : [`${one.file} has version ${one.version}, not ${version}: use --prepare.`],
   ),
-  // These conditions apply only to a release: a dry run reports them and continues.
+  // These conditions apply only to a release: a dry run reports violations and continues.
   ...(manifest.repository === undefined
     ? [
         'package.json has no `repository`, which npm needs for provenance: set it to the public repository that you publish from.',
@@ -97,7 +97,7 @@ const steps = [
   ['cosign', 'sign', '--yes', `${charts.slice('oci://'.length)}/pipespan@DIGEST`],
   ['cosign', 'sign-blob', '--yes', '--bundle', `${sums}.sigstore.json`, sums],
 ]
-/** The digests of the image and the chart, after they were published. */
+/** The digests of the published image and chart. */
 const digests = {}
 for (const [program, ...args] of steps) {
   const name = `${program} ${args[0]}`
@@ -108,7 +108,7 @@ for (const [program, ...args] of steps) {
   const whole = args.map(arg => arg.replace(/^(.*)@DIGEST$/, (_, of) => `${of}@${digests[of]}`))
   if (isDry) whole.push('--dry-run')
   console.log(`${program} ${whole.join(' ')}`)
-  // Helm's output is read because the digest is among its messages.
+  // Helm's output is captured because it contains the digest.
   const messages = name === 'helm push' ? 'pipe' : 'inherit'
   const { status, stderr } = spawnSync(program, whole, { stdio: ['ignore', 'inherit', messages], encoding: 'utf8' })
   process.stderr.write(stderr ?? '')
@@ -121,7 +121,7 @@ for (const [program, ...args] of steps) {
     digests[`${charts.slice('oci://'.length)}/pipespan`] = /sha256:[0-9a-f]{64}/.exec(stderr)?.[0]
 }
 
-/** Runs a program. If the program fails, the release ends. */
+/** Runs a program. If the program fails, the release is aborted. */
 function run(program, args) {
   console.log(`${program} ${args.join(' ')}`)
   const { status } = spawnSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] })

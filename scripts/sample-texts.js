@@ -1,6 +1,6 @@
 // Draws texts at random, so that a person can judge whether they are plain: `node scripts/sample-texts.js --seed 7 [--count 60] [--since REF]`. It
-// draws the same number of each kind: comments, test names, decisions, documentation, and commit subjects (since REF, by default the last 100). The
-// same seed draws the same texts of the same commit.
+// draws the same number of each kind: comments, test names, decisions, documentation, and commit subjects (since REF, by default the last 100). For a
+// given commit, the same seed draws the same texts.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -1,8 +1,9 @@
-// The bill of materials of the bundle, in CycloneDX 1.6. It lists every package that has code in the bundle, with its checksum from the lock file.
-// Its content does not depend on the time or the machine of the build.
+// The bundle's bill of materials, in CycloneDX 1.6. It lists every package that has code in the bundle, with its checksum from the lock file. Its
+// content does not depend on the time or machine of the build.
 
 /**
- * Returns the bill of materials. `packages`: the result of `packagesOf`. `lock` and `manifest`: the content of package-lock.json and package.json.
+ * Returns the bill of materials. `packages` is the result of `packagesOf`. `lock` and `manifest` are the contents of package-lock.json and
+ * package.json.
  */
 export function sbomOf(packages, lock, manifest) {
   const own = { type: 'application', ...identity(manifest), licenses: licensesOf(manifest) }
@@ -37,7 +38,7 @@ function licensesOf({ license }) {
   return license === undefined ? [] : [/[ ()]/.test(license) ? { expression: license } : { license: { id: license } }]
 }
 
-/** Returns the checksums of a package. Empty for a package that is installed but not in the lock file. */
+/** Returns the checksums of a package. The result is empty for a package that is installed but not in the lock file. */
 function hashesOf({ name, version }, { packages }) {
   const [, locked] =
     Object.entries(packages).find(

@@ -24,7 +24,7 @@ interface Listed {
 
 const root = path.join(import.meta.dirname, '..')
 const folder = path.join(root, 'docs', 'images')
-/** The number of pipelines that must have finished before the first screenshot. */
+/** The number of pipelines that must have finished before the first screenshot is taken. */
 const enough = 40
 const timeoutMs = 180_000
 const hour = 3_600_000
@@ -82,7 +82,7 @@ async function shoot(pages: string): Promise<void> {
   await browser.close()
 }
 
-/** Takes the screenshot that shows the reader of docs/getting-started.md the result of step 4. */
+/** Takes the screenshot in docs/getting-started.md that shows the result of step 4. */
 async function shootFirst(): Promise<void> {
   const [port = 0, adminPort = 0] = await freePorts(2)
   const admin = `http://127.0.0.1:${adminPort}`

@@ -16,7 +16,7 @@ interface Running {
   readonly jobs: readonly { readonly id: number; readonly status: string; readonly ranMs?: number }[]
 }
 
-/** An elapsed time, with the times of the request and the answer by `performance.now()`. */
+/** An elapsed time, with the times of its request and response by `performance.now()`. */
 interface Sample {
   readonly asked: number
   readonly answered: number
@@ -26,11 +26,11 @@ interface Sample {
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, main: { type: 'string' } } })
 const minutes = Number(values.minutes)
 /**
- * The ms by which an elapsed time may fall behind. A tolerance is needed because creation times from webhooks have whole seconds, while creation
- * times from the API have milliseconds.
+ * How far an elapsed time may fall behind, in ms. A tolerance is needed because creation times from webhooks have whole seconds, while creation times
+ * from the API have milliseconds.
  */
 const tolerance = 1_000
-/** The maximum time in ms without a change. The longest job takes two minutes, and the daemon requests a lost event after two minutes of silence. */
+/** The maximum time without a change, in ms. The longest job takes two minutes, and the daemon requests a lost event after two minutes of silence. */
 const maxSilence = 300_000
 
 const adminToken = randomUUID()

@@ -1,7 +1,7 @@
 // Checks whether Pipespan works without some of its features: `node scripts/without.js NAME… | --each | --all [--test]`. The script copies the
-// checkout to a temporary folder. It deletes the folders of the named features (also those in `src/platform`), of their tests and of features that
-// need them, and their lines in `src/features.ts`. Then it checks the types of the remaining code. `--test`: also runs the tests of the core.
-// `--each`: removes the features one by one, and then all of them; only this last round runs the tests. All rounds share one copy, so that each type
+// checkout to a temporary folder. There it deletes the folders of the named features (including those in `src/platform`), their tests and the
+// features that need them, as well as their lines in `src/features.ts`. Then it type-checks the remaining code. `--test` also runs the core's tests.
+// `--each` removes the features one by one, and then all of them; only this last round runs the tests. All rounds share one copy, so that each type
 // check after the first only checks the effects of the deletion.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

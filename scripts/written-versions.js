@@ -1,5 +1,5 @@
-// Finds the places besides package.json that contain the version of Pipespan: manifests, commands in the documentation, and the label of the
-// Dockerfile. The places are found by patterns, so that a new place is not forgotten.
+// Finds the places besides package.json that contain Pipespan's version: manifests, commands in the documentation, and the Dockerfile's label. The
+// places are found by patterns, so that a new place is not missed.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
@@ -11,7 +11,7 @@ const forms = [
   new RegExp(String.raw`(\bpipespan(?:-chart)?[:_-])(${number})(?=\.tgz|-linux|_(?:amd|arm)64|[^\w.-]|\.?$)`, 'gm'),
   new RegExp(String.raw`(image\.version=")(${number})(?=")`, 'g'),
 ]
-/** In these files only the given pattern is searched. */
+/** In these files, only the given pattern is searched for. */
 const own = {
   'deploy/helm/pipespan/Chart.yaml': new RegExp(String.raw`^((?:app)?[vV]ersion: )(${number})$`, 'gm'),
   'deploy/kubernetes/image/kustomization.yaml': new RegExp(String.raw`(newTag: )(${number})$`, 'gm'),

@@ -10,7 +10,7 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const isOld = major < 22 || (major === 22 && minor < 19)
 const isAboutVersion = args.includes('--version') || args[0] === '-V'
 
-// The reader of the output may stop early (`| head`). That is not an error.
+// The reader of the output may exit early (`| head`). That is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error

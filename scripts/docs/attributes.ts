@@ -1,4 +1,4 @@
-// Writes docs/ATTRIBUTES.md from the tables of attributes.
+// Writes docs/ATTRIBUTES.md from the attribute tables.
 import { jobAttributes } from '../../src/core/telemetry/mapping/job.ts'
 import { legacy } from '../../src/core/telemetry/shown-span.ts'
 import { linkAttributes } from '../../src/core/telemetry/traces.ts'
@@ -28,7 +28,7 @@ const linkMeanings: Readonly<Record<LinkType, string>> = {
     "from a pipeline's span, to that of the pipeline that triggered it, where that cannot be its parent",
 }
 
-/** The fields of any row that the reference shows. */
+/** The fields that all rows of the reference have in common. */
 interface ReferenceRow {
   readonly keys: readonly string[]
   readonly type: string
@@ -37,7 +37,7 @@ interface ReferenceRow {
   readonly only?: RowVariant
 }
 
-/** Returns the reference as Markdown that ends with a line feed. `added`: the attributes that features add. */
+/** Returns the reference as Markdown that ends with a line feed. `added` contains the attributes that features add. */
 export function attributesReference(
   profiles: Readonly<Record<string, TelemetryProfile>>,
   added: readonly string[],
@@ -143,7 +143,7 @@ function wordsOf({ result, domain, component }: FailureMeaning): string[] {
   return [result, domain, component].map(word => (word === undefined ? '' : code(word)))
 }
 
-/** Whether the row belongs to the contract. Rows of `strict` are listed only in a table of their own. */
+/** Whether the row belongs to the contract. Rows of `strict` are listed only in a separate table. */
 function isContract({ only }: ReferenceRow): boolean {
   return only !== 'strict'
 }
@@ -153,7 +153,7 @@ function wireType(type: string): string {
   return type === 'nanoseconds' ? 'int' : type
 }
 
-/** Returns a table with legacy names next to the names of the conventions and the vendor. */
+/** Returns a table of the legacy names and the corresponding names of the conventions and the vendor. */
 function pairedTable(rows: readonly ReferenceRow[]): string {
   return table(
     ['legacy', 'conventions, vendor', 'type', 'when', 'note'],

@@ -1,12 +1,12 @@
-// Generates the parts of the Helm chart that depend on the table of options and on the chart's values: the schema of `config`, the advice about
-// secrets, and the README.
+// Generates the parts of the Helm chart that depend on the option table and on the chart's values: the schema of `config`, the advice about secrets,
+// and the README.
 import { isMap, isScalar, parseDocument, stringify, type Pair, type Scalar, type YAMLMap } from 'yaml'
 import { allOptions } from '../../src/daemon/configuration/options.ts'
 import { rowsOf, type Profiles } from '../../src/daemon/configuration/option.ts'
 import { features } from '../../src/features.ts'
 import { jsonSchema } from './json-schema.ts'
 
-/** Returns the values.schema.json of the chart: `schema`, in which the property `config` has the schema of the configuration. */
+/** Returns the chart's values.schema.json: `schema`, in which the property `config` has the schema of the configuration. */
 export function chartSchema(schema: string, profiles: Profiles): string {
   const parsed = JSON.parse(schema) as { properties: Record<string, unknown> }
   const { $schema: _, title: __, ...config } = jsonSchema(profiles)
@@ -23,7 +23,7 @@ const values: Readonly<Record<string, string>> = {
   'observability.api_key': 'tokenRotation.apiKeySecret and tokenRotation.apiKeySecretKey',
 }
 
-/** Returns the files/secrets.yaml of the chart: the path of each secret in `config`, and how to set it instead. */
+/** Returns the chart's files/secrets.yaml: the path of each secret in `config`, and how to set it instead. */
 export function chartSecrets(profiles: Profiles): string {
   const rows = rowsOf(allOptions(profiles, features)).filter(({ option }) => option.kind.secret)
   const remedies = rows.map(({ path }) => {
@@ -38,7 +38,7 @@ export function chartSecrets(profiles: Profiles): string {
   return `# Generated: the secrets of the configuration, and where each belongs.\n${stringify(Object.fromEntries(remedies), { lineWidth: 0 })}`
 }
 
-/** Returns the README.md of the chart, generated from the comments of its values.yaml. */
+/** Returns the chart's README.md, generated from the comments in its values.yaml. */
 export function chartReadme(valuesYaml: string): string {
   const { contents } = parseDocument(valuesYaml)
   if (!isMap(contents)) throw new TypeError('values.yaml is a mapping')

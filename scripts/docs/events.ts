@@ -1,10 +1,10 @@
-// Writes docs/EVENTS.md from the tables of events.
+// Writes docs/EVENTS.md from the event tables.
 import { code, table } from './markdown.ts'
 import { auditAddress, auditAttributes, auditName } from '../../src/platform/rest/audit.ts'
 import { eventTable, type EventRow } from '../../src/platform/webhook/event-table.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 
-/** Returns the reference of events as Markdown that ends with a line feed. */
+/** Returns the event reference as Markdown that ends with a line feed. */
 export function eventsReference(): string {
   return `${[
     '# Events',

@@ -1,4 +1,4 @@
-// Generates the JSON Schema (draft 2020-12) of the YAML file, for editors. The loader of the configuration checks more than a schema can.
+// Generates the JSON Schema (draft 2020-12) of the YAML file, for editors. The configuration loader checks more than a schema can.
 import { allOptions } from '../../src/daemon/configuration/options.ts'
 import { Each, Option, yamlKey, type Group, type Profiles } from '../../src/daemon/configuration/option.ts'
 import { features } from '../../src/features.ts'
@@ -30,7 +30,7 @@ function schemaOf(group: Group): JsonSchema {
     return [own, [`${key}_file`, { description: `A file with the value of ${key}.`, type: 'string' }]]
   })
   const required = Object.entries(group).flatMap(([name, entry]) =>
-    // A required secret is not required in the schema, because it may be given as a file instead.
+    // A required secret is not required in the schema, because it may be provided in a file instead.
     entry instanceof Option && entry.spec.required === true && !entry.kind.secret ? [yamlKey(name)] : [],
   )
   return {
@@ -53,7 +53,7 @@ function schemaOfOption({ kind, spec }: Option): JsonSchema {
   }
 }
 
-/** Returns the schema of a value. YAML has its own numbers, booleans and lists. All other values are texts, also in YAML. */
+/** Returns the schema of a value. Numbers, booleans and lists use YAML's own types. All other values are strings, in YAML too. */
 function valueSchema({ schema, words }: Kind<unknown>): JsonSchema {
   if (words.json !== undefined) return words.json
   const [read, written] = (['output', 'input'] as const).map((io): JsonSchema => {

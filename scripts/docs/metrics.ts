@@ -1,4 +1,4 @@
-// Writes docs/METRICS.md from the tables of metrics.
+// Writes docs/METRICS.md from the metric tables.
 import { activeJobsMetric, oldestWaitMetric } from '../../src/core/telemetry/metrics/cumulative.ts'
 import { activeRunsMetric, attemptMetrics } from '../../src/core/telemetry/mapping/metrics.ts'
 import { costUnit, type GaugeHead, type MetricHead } from '../../src/core/telemetry/mapping/metric-row.ts'
@@ -8,7 +8,7 @@ import { projectLabels } from '../../src/core/telemetry/metrics/families.ts'
 import type { RowVariant } from '../../src/core/telemetry/mapping/row.ts'
 import { code, table } from './markdown.ts'
 
-/** A row of the reference for one of the daemon's own metrics. */
+/** A reference row for one of the daemon's own metrics. */
 export interface OwnMetricRow {
   readonly name: string
   readonly type: string
@@ -17,26 +17,26 @@ export interface OwnMetricRow {
   readonly attributes: readonly string[]
 }
 
-/** A row of the reference for a metric that features count or measure. */
+/** A reference row for a metric that features count or measure. */
 interface FiguresHead extends MetricHead {
   readonly attributes: readonly { readonly keys: readonly string[] }[]
 }
 
-/** A row of the reference for one kind of inventory objects. */
+/** A reference row for one kind of inventory objects. */
 export interface InventoryKindRow {
   /** The option that enables this kind of inventory. */
   readonly switch: string
   readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
 }
 
-/** Returns the attribute names of the contract. Rows of `strict` are listed in the reference of attributes. */
+/** Returns the attribute names of the contract. Rows of `strict` are listed in the attribute reference. */
 function contractKeys(
   attributes: readonly { readonly keys: readonly string[]; readonly only?: RowVariant }[],
 ): string[] {
   return attributes.filter(({ only }) => only !== 'strict').flatMap(({ keys }) => keys)
 }
 
-/** Returns the reference of metrics as Markdown that ends with a line feed. */
+/** Returns the metric reference as Markdown that ends with a line feed. */
 export function metricsReference(
   own: readonly OwnMetricRow[],
   inventory: readonly InventoryKindRow[],

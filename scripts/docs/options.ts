@@ -1,4 +1,4 @@
-// Generates the reference page of the configuration from the table of options, with one Markdown row for each option.
+// Generates the configuration reference from the option table, with one Markdown row per option.
 import {
   Each,
   Option,

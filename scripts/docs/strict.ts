@@ -1,5 +1,5 @@
-// The changes that `PIPESPAN_CONVENTIONS=strict` makes, as rows of the reference. For each change, the tables of attributes and metrics have one row
-// for `contract` and one for `strict`.
+// The changes that `PIPESPAN_CONVENTIONS=strict` makes, as rows of the reference. For each change, the attribute and metric tables have one row for
+// `contract` and one for `strict`.
 import { code } from './markdown.ts'
 import { taskStage, taskTypes } from '../../src/core/telemetry/mapping/job.ts'
 

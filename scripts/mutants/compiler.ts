@@ -1,4 +1,4 @@
-// Checks which mutants compile. A mistake that the type check refuses needs no test.
+// Checks which mutants compile. A mistake that fails type checking needs no test.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import ts from 'typescript'

@@ -1,5 +1,5 @@
-// Generates the small mistakes that a source file could have. Each is one change of the text that the tests should notice. Code that decides nothing
-// is not changed: comments, types, imports, log messages and error messages.
+// Generates the small mistakes that a source file could contain. Each is a single change of the text that the tests should notice. Code that decides
+// nothing is not changed: comments, types, imports, log messages and error messages.
 import ts from 'typescript'
 
 export interface Mutant {
@@ -8,13 +8,13 @@ export interface Mutant {
   readonly start: number
   readonly end: number
   readonly text: string
-  /** A description of the change for people: the original text and its replacement. */
+  /** A human-readable description of the change: the original text and its replacement. */
   readonly change: string
 }
 
 const { SyntaxKind: K } = ts
 
-/** Each operator with the operators that it may be mistaken for. */
+/** The operators that each operator may be mistaken for. */
 const operators = new Map<ts.SyntaxKind, readonly string[]>([
   [K.LessThanToken, ['<=', '>=']],
   [K.LessThanEqualsToken, ['<', '>']],
@@ -43,7 +43,7 @@ const methods = new Map([
   ['toSorted', 'slice'],
 ])
 
-/** Changes within SQL texts. */
+/** The mutations of SQL texts. */
 const sql: readonly (readonly [RegExp, string])[] = [
   [/(?<![-<=>|])<(?![=>])/g, '<='],
   [/<=/g, '<'],
@@ -80,7 +80,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
   }
   const replace = (node: ts.Node, replacement: string): void => add(node.getStart(source), node.end, replacement)
 
-  /** Negates a condition, unless the condition consists of an operator that has its own mutants. */
+  /** Negates a condition, unless it consists of an operator that has its own mutants. */
   const negate = (condition: ts.Expression): void => {
     if (!ts.isBinaryExpression(condition) && !ts.isPrefixUnaryExpression(condition))
       replace(condition, `!(${condition.getText()})`)
@@ -155,7 +155,7 @@ function isOneCall({ statements }: ts.Block): boolean {
   )
 }
 
-/** Whether a text decides something: it is compared with a value, or it is an element of a list. */
+/** Whether a text affects a decision: it is compared with a value, or it is an element of a list. */
 function decides({ parent }: ts.StringLiteral): boolean {
   if (ts.isCaseClause(parent) || ts.isArrayLiteralExpression(parent)) return true
   return (

@@ -1,5 +1,5 @@
-// Measures how many small mistakes the tests notice: `npm run mutants`. It chooses mutants of some source folders at random, runs the tests on each
-// in a copy of the checkout, and reports which mutants survived. CONTRIBUTING.md explains the script.
+// Measures how many small mistakes the tests catch: `npm run mutants`. It chooses random mutants in some source folders, runs the tests on each in a
+// copy of the checkout, and reports which mutants survived. CONTRIBUTING.md explains the script.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import path from 'node:path'
@@ -44,7 +44,7 @@ const { values } = parseArgs({
 })
 
 const texts = new Map<string, string>()
-/** Returns the text of a file as it was at the start of the script, so that edits in the meantime do not move the mutants. */
+/** Returns the text of a file as it was when the script started, so that edits in the meantime do not move the mutants. */
 function textOf(file: string): string {
   const text = texts.get(file) ?? readFileSync(path.join(root, file), 'utf8')
   texts.set(file, text)
@@ -95,13 +95,13 @@ function roomTests({ file }: Mutant): string {
   while (!existsSync(path.join(root, 'test', folder))) folder = path.dirname(folder)
   return path.join('test', folder, path.sep)
 }
-/** The folders with tests that start whole daemons, and tests of the deployment. */
+/** The folders whose tests start whole daemons or test the deployment. */
 const whole = ['release', 'bounds', 'crash', 'e2e', 'attack', 'demo', 'console', 'deploy', 'bench'].map(
   one => `test/${one}/`,
 )
 const without = (folders: readonly string[]): string[] => folders.flatMap(folder => ['--exclude', `${folder}**`])
 
-/** The stages go from the quickest tests to all tests. Most mutants are killed in the first stage. */
+/** The stages, from the quickest tests to all tests. Most mutants are killed in the first stage. */
 const stages: readonly Stage[] = [
   { name: 'the tests of its room', args: mutant => ['run', roomTests(mutant)], minutes: 4 },
   {

@@ -23,11 +23,11 @@ const sweep = `
 const watch = `while read -r line; do group=$line; done ${sweep}
   rm -rf "$0" || { sleep 1; rm -rf "$0"; }`
 
-/** The tests of this script are excluded, because they would copy the copy. */
+/** The tests of this script are excluded, because they would copy the copy again. */
 const apart = '--exclude=test/mutants/**'
 /**
- * Tests wait minutes for an expected event, because machines may be slow. With a mutant the event often never happens, so the timeouts are shorter
- * here.
+ * Tests normally wait minutes for an expected event, because machines may be slow. With a mutant the event often never happens, so the timeouts are
+ * shorter here.
  */
 const impatient = ['--testTimeout=120000', '--hookTimeout=120000', '--expect.poll.timeout=30000']
 const always = ['--bail=1', '--passWithNoTests', '--reporter=default', apart, ...impatient]
@@ -64,8 +64,8 @@ export class Sandbox {
   }
 
   /**
-   * Runs tests with these arguments of Vitest until the first failure. A failed test file must also fail when it runs alone: a test that fails only
-   * next to other tests fails because of the machine.
+   * Runs tests with these Vitest arguments until the first failure. A failed test file must also fail when it runs alone: a test that fails only
+   * alongside other tests fails because of the machine.
    */
   async test(args: readonly string[], timeout: number): Promise<Verdict> {
     for (let tries = 1; ; tries += 1) {

@@ -57,7 +57,7 @@ export function buildProgram(terminal: Terminal, answer: CommandLine['answer']):
     .description('Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry.')
     .version(version)
     .showHelpAfterError('(see `pipespan --help`)')
-    // The help text omits "(default: false)" and "(default: [])", because they do not help anybody.
+    // The help text omits "(default: false)" and "(default: [])", because they help nobody.
     .configureHelp({
       optionDescription: option => (isUnset(option) ? option.description : help.optionDescription(option)),
     })

@@ -1,4 +1,4 @@
-// `pipespan serve`: runs the daemon until a signal ends it.
+// `pipespan serve`: runs the daemon until a signal stops it.
 import { complain, exitCode, type Terminal } from '../lib/terminal.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
 import { createLiveConfig } from '../daemon/live-config.ts'
@@ -15,9 +15,9 @@ import { version } from '../lib/version.ts'
 import { onSignals } from './until-stopped.ts'
 import type { Log } from '../lib/log.ts'
 
-/** Runs the daemon. `file`: the configuration file, if it is given on the command line. */
+/** Runs the daemon. `file` is the configuration file, if one is given on the command line. */
 export async function serve(terminal: Terminal, file: string | undefined): Promise<number> {
-  // Signal handlers are installed first, because by default these signals end the process.
+  // Signal handlers are installed first, because by default these signals kill the process.
   const stopping = firstSignal()
   let onHangup = (): void => undefined
   process.on('SIGHUP', () => onHangup())
@@ -78,8 +78,8 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
 }
 
 /**
- * Resolves with the first signal that requests a stop. A signal during the start takes effect after the start. The second signal ends the process at
- * once.
+ * Resolves with the first signal that requests a stop. A signal during startup takes effect once startup has finished. A second signal ends the
+ * process immediately.
  */
 async function firstSignal(): Promise<string> {
   return new Promise(resolve => void onSignals(['SIGTERM', 'SIGINT'], resolve))

@@ -15,7 +15,7 @@ import type { Store } from '../core/store/ports/store.ts'
 /** Commands write no deliveries, so the size limit does not apply to them. */
 const noLimit = { maxSize: Number.MAX_SAFE_INTEGER, parts: tablesOf(features), encode: sendsNothing }
 
-/** Migrates the configured store to this version's schema, unless a daemon serves the store. Creates the store if there is none. */
+/** Migrates the configured store to this version's schema, unless a daemon is using it. Creates the store if there is none. */
 export async function migrate(terminal: Terminal, location: StoreLocation): Promise<number> {
   const store = await openStore(location, noLimit)
   try {
@@ -27,7 +27,7 @@ export async function migrate(terminal: Terminal, location: StoreLocation): Prom
 }
 
 /**
- * Parses the location of a store. The text `configured` stands for the store of the configuration, so that nobody has to write a password on the
+ * Parses the location of a store. The text `configured` stands for the store in the configuration, so that nobody has to type a password on the
  * command line.
  */
 export function locationOf(text: string, configured: () => StoreLocation): StoreLocation {
@@ -50,7 +50,7 @@ export async function storeCopy(
   let target: Store | undefined
   try {
     target = await openOwnStore(to, noLimit)
-    // On SQLite, no other process serves the file now. So any lease in the file belongs to a killed process, and can be ended at once.
+    // On SQLite, no other process is using the file at this point. So any lease in the file belongs to a killed process, and can be ended at once.
     await source.reclaim()
     const counts = await copyStore({
       ...{ from: source, to: target, source: storeUrl.show(from) },

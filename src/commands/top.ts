@@ -1,5 +1,5 @@
-// `pipespan top`: a live view of a running daemon in a terminal. It shows which pipelines run, wait and fail. It reads the JSON API of the admin
-// listener. If standard output is not a terminal that can be drawn on, it prints the view once and ends.
+// `pipespan top`: a live view of a running daemon in a terminal. It shows which pipelines are running, waiting and failing. It reads the JSON API of
+// the admin listener. If standard output is not a suitable terminal, it prints the view once and exits.
 import { emitKeypressEvents } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cut, plain } from './terminal/fitted-text.ts'
@@ -24,11 +24,11 @@ export interface TopOptions {
   /** The address of the daemon's pages. By default it is read from the configuration. */
   readonly url?: string | undefined
   readonly json: boolean
-  /** How many ms to wait before the view is drawn again. */
+  /** How many ms to wait before the view is redrawn. */
   readonly every: number
 }
 
-/** Runs the live view. Throws Unanswered if no daemon answers. */
+/** Runs the live view. Throws Unanswered if no daemon responds. */
 export async function top(terminal: Terminal, options: TopOptions, config: Config): Promise<number> {
   const { listen } = config.admin
   const from = options.url?.replace(/\/$/, '') ?? localAddress(listen, { scheme: 'http', basePath: config.basePath })
@@ -48,14 +48,14 @@ export async function top(terminal: Terminal, options: TopOptions, config: Confi
     }
     return await follow(terminal, from, options.every, ask)
   } finally {
-    // The dispatcher is destroyed, not closed, so that nobody has to wait for an answer when the command ends.
+    // The dispatcher is destroyed, not closed, so that the command exits without waiting for a response.
     await dispatcher.destroy()
   }
 }
 
 /**
- * Draws the view until q or Ctrl-C is pressed. It is also drawn after each key, and when the size of the terminal changes. If the daemon stops
- * answering, a message is shown and the requests continue. The terminal is restored however the command ends.
+ * Redraws the view until q or Ctrl-C is pressed, and also after each key press and when the terminal is resized. If the daemon stops responding, a
+ * message is shown and the requests continue. The terminal is restored however the command ends.
  */
 async function follow(terminal: Terminal, from: string, every: number, ask: () => Promise<LiveState>): Promise<number> {
   const { stdout } = terminal
@@ -122,7 +122,7 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
   return exitCode.done
 }
 
-/** Breaks a text into lines that have at most `width` columns. */
+/** Breaks a text into lines of at most `width` columns. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   for (let rest = text; rest !== '';) {
@@ -135,7 +135,7 @@ function wrapped(text: string, width: number): string[] {
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Calls back for each key press and signal. Returns a function that stops listening. */
+/** Calls back for each key press and signal. Returns a function that removes the listeners. */
 function reads(
   { stdin }: Terminal,
   { onKey, onEnd }: { readonly onKey: (key: Key) => void; readonly onEnd: () => void },
@@ -154,31 +154,31 @@ function reads(
     if (!readsKeys) return
     stdin.off('keypress', onPress)
     stdin.setRawMode?.(false)
-    // Without this call, the open terminal would keep the process running.
+    // Without this call, the open stdin would keep the process running.
     stdin.pause()
   }
 }
 
-// Requests the overview of a running daemon. If another program answers at that address, the error names that program.
+// Requests the overview of a running daemon. If another program responds at that address, the error names that program.
 /** Thrown if no overview could be fetched. */
 export class Unanswered extends Fault {}
 
 /** The timeout of a request to the daemon, in ms. */
 const timeoutMs = 5_000
-/** The maximum size of an answer in bytes. It is larger than any overview. */
+/** The maximum size of a response in bytes. It is larger than any overview. */
 const longest = 32 * 1024 * 1024
 /** The maximum number of pipelines in each list. */
 const limit = 100
 
-/** Creates the connections to a daemon. Destroying them ends a request that is under way. */
+/** Creates the connections to a daemon. Destroying them aborts requests in flight. */
 export function createDispatcher(): Agent {
   const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, maxResponseSize: longest }
   return new Agent({ ...limits, connect: { timeout: timeoutMs } })
 }
 
 /**
- * Fetches the overview. `from`: the address of the pages, without a trailing slash. Throws Unanswered, whose message names the program that answers
- * there instead.
+ * Fetches the overview. `from` is the address of the pages, without a trailing slash. Throws Unanswered; its message names the program that responds
+ * there instead, if any.
  */
 export async function overviewAt(
   from: string,
@@ -215,7 +215,7 @@ export async function overviewAt(
   )
 }
 
-/** Reads an answer. Undefined if there is no answer, or if the answer ended early or is too long. */
+/** Reads a response. Returns undefined if there is no response, or if it was truncated or is too long. */
 async function answerOf(
   url: string,
   headers: Record<string, string>,

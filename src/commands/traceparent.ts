@@ -2,7 +2,7 @@
 // span.
 //
 // Ids are derived, not assigned, so the job can compute them before its pipeline is exported. The platform's predefined variables contain all values
-// that the ids are derived from, except the root of a child pipeline.
+// from which the ids are derived, except the root of a child pipeline.
 import { jobSpanId, traceIdOf } from '../core/telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { complain, exitCode, print, type Terminal } from '../lib/terminal.ts'
@@ -17,7 +17,7 @@ export interface TraceparentOptions {
   readonly instance?: string | undefined
 }
 
-/** The traceparent of a job, or the faults that prevent it. `faults`: sentences about values that are missing or wrong. */
+/** The traceparent of a job, or the faults that prevent it. `faults` contains a sentence for each missing or invalid value. */
 type JobTraceparent =
   { readonly ok: true; readonly traceparent: string } | { readonly ok: false; readonly faults: readonly string[] }
 
@@ -53,7 +53,7 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
     scheme,
     profile: '',
     rootPipelineId: root ?? pipelineId,
-    // The daemon joins the trace in this variable only with PIPESPAN_TRACEPARENT=true, which must then be set in the job as well.
+    // The daemon joins the trace in this variable only if PIPESPAN_TRACEPARENT=true, which must then be set in the job as well.
     ...(env.PIPESPAN_TRACEPARENT === 'true' && { traceparent: validTraceparent(env.TRACEPARENT ?? '') }),
   }
   const key = { instance: instance ?? '', pipelineId }
@@ -61,7 +61,7 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
   return { ok: true, traceparent: `00-${traceIdOf(trace, key.instance)}-${spanId}-01` }
 }
 
-/** Returns the id of the root pipeline. Undefined if the pipeline is its own root. */
+/** Returns the id of the root pipeline, or undefined if the pipeline is its own root. */
 function rootOf(env: NodeJS.ProcessEnv, faults: string[]): number | undefined {
   if (filled(env.PIPESPAN_ROOT_PIPELINE_ID) !== undefined) return number(env, 'PIPESPAN_ROOT_PIPELINE_ID', faults)
   const source = env.CI_PIPELINE_SOURCE

@@ -10,18 +10,18 @@ interface TryPlaces {
   readonly folder: string
   readonly port: number
   readonly adminPort: number
-  /** A random token for webhooks, because no platform sends webhooks to this daemon. */
+  /** A random webhook token. It is random because no platform sends webhooks to this daemon. */
   readonly webhookToken: string
 }
 
 const endpoint = /^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/
 
-/** Whether the environment contains the address of a backend. Without it, nothing is exported. */
+/** Whether the environment contains a backend endpoint. Without one, nothing is exported. */
 export function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
   return Object.entries(env).some(([name, value]) => endpoint.test(name) && value !== undefined && value !== '')
 }
 
-/** Returns only the settings that are needed to send requests to the platform. `token`: a token that a person has typed. */
+/** Returns only the settings that are needed to send requests to the platform. `token` is a token that the user typed. */
 export function platformSettings(env: NodeJS.ProcessEnv, url: string, token: string | undefined): NodeJS.ProcessEnv {
   return {
     ...inherited(env),
@@ -30,7 +30,7 @@ export function platformSettings(env: NodeJS.ProcessEnv, url: string, token: str
   }
 }
 
-/** Returns the environment of the daemon. `env`: the result of `platformSettings`. */
+/** Returns the daemon's environment. `env` is the result of `platformSettings`. */
 export function trySettings(env: NodeJS.ProcessEnv, places: TryPlaces): NodeJS.ProcessEnv {
   const { found, folder, port, adminPort, webhookToken } = places
   return {
@@ -44,7 +44,7 @@ export function trySettings(env: NodeJS.ProcessEnv, places: TryPlaces): NodeJS.P
     PIPESPAN_POLL_LOOKBACK: '24h',
     PIPESPAN_POLL_RUNNING: 'true',
     PIPESPAN_POLL_INTERVAL: '10s',
-    // The value is short because no webhook reports the progress of a running pipeline, so the daemon must fetch it.
+    // The value is short because no webhook reports the progress of a running pipeline, so the daemon must poll for it.
     PIPESPAN_SILENT_AFTER: '10s',
     PIPESPAN_LOG_LEVEL: 'warn',
     PIPESPAN_LOG_FORMAT: 'pretty',
@@ -53,7 +53,7 @@ export function trySettings(env: NodeJS.ProcessEnv, places: TryPlaces): NodeJS.P
   }
 }
 
-/** Returns the user's environment. Of Pipespan's own variables, it keeps only those for reaching the platform and the backend. */
+/** Returns the user's environment. Of Pipespan's own variables, it keeps only those for connecting to the platform and the backend. */
 function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(env).filter(([name]) => !/^PIPESPAN_(?!PLATFORM_|OBSERVABILITY_)/.test(name))
   return Object.fromEntries(
@@ -67,7 +67,7 @@ function scopeOf({ is }: Pick<FoundTarget, 'is'>) {
     : { key: 'groups', variable: 'PIPESPAN_POLL_GROUPS' }
 }
 
-/** Returns the configuration for a person to copy, as variables and as YAML, without secrets. `kept`: the folder of the store, if it is kept. */
+/** Returns a configuration for the user to copy, as variables and as YAML, without secrets. `kept` is the folder of the store, if it is kept. */
 export function configurationToKeep(
   env: NodeJS.ProcessEnv,
   { url, found, kept }: Pick<TryPlaces, 'url' | 'found'> & { readonly kept: string | undefined },

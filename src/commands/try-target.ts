@@ -1,4 +1,4 @@
-// The target of `pipespan try`: the platform's address with a project or a group, as people type or paste it, and the data that the token may read
+// The target of `pipespan try`: the platform's address with a project or a group, as people type or paste it, and the data that the token can read
 // there.
 import { plainLine } from '../lib/plain-text.ts'
 import { ConfigError } from '../lib/fault.ts'
@@ -6,7 +6,7 @@ import { misuse } from '../lib/command-line.ts'
 import { resourceIdOf } from './platform.ts'
 import { PlatformError, type CallOptions, type PlatformClient, type PlatformProject } from '../platform/port.ts'
 
-/** The platform and the project or group to show. `name`: an id or a full path. */
+/** The platform, and the project or group to show. `name` is an id or a full path. */
 export interface TryTarget {
   /** The platform's base URL. */
   readonly url: string
@@ -15,7 +15,10 @@ export interface TryTarget {
 
 export type FoundTarget =
   | { readonly is: 'project'; readonly name: string; readonly projects: readonly PlatformProject[] }
-  /** A group that was found. `projects`: the most recently active projects, in that order. `isWhole`: whether these are all projects of the group. */
+  /**
+   * A group that was found. `projects` contains its most recently active projects, latest first. `isWhole` is true if these are all projects of the
+   * group.
+   */
   | {
       readonly is: 'group'
       readonly name: string
@@ -24,11 +27,11 @@ export type FoundTarget =
     }
 
 const call: CallOptions = { priority: 'enrich' }
-/** The maximum number of projects of a group in which to look for a pipeline whose jobs can be read. */
+/** The maximum number of a group's projects that are searched for a pipeline whose jobs can be read. */
 const maxAsked = 5
 
 /**
- * Parses the target. `named`: an id, a full path, or the URL of a page of the project or group. Without it, `url` must be such a page. Throws a
+ * Parses the target. `named` is an id, a full path, or the URL of a page of the project or group. Without it, `url` must be such a page. Throws a
  * misuse error.
  */
 export function targetOf(url: string, named: string | undefined): TryTarget {
@@ -63,7 +66,7 @@ function pathOf(text: string): string {
     .replace(/^\/?groups\//, '')
     .replace(/^\/+|\/+$/g, '')
     .replace(/\.git$/, '')
-  // Only plain paths are accepted: a pasted address may have invisible characters, which would get into the commands that a person copies.
+  // Only plain paths are accepted: a pasted address may contain invisible characters, which would end up in the commands that the user copies.
   if (path !== '' && path === plainLine(path)) return path
   throw misuse('Give a project or group: its ID, its full path such as team/shop, or its URL.')
 }
@@ -81,7 +84,7 @@ export async function findTarget(client: PlatformClient, { url, name }: TryTarge
   const id = resourceIdOf(name)
   const project = await ifThere(async () => client.project(id, call))
   if (project !== undefined) {
-    // A path with unusual characters is neither printed nor used in commands to copy. The id leads to the same project.
+    // A path with unusual characters is neither printed nor used in commands to copy. The id identifies the same project.
     const isPath = /^[\w./-]+$/.test(project.path ?? '')
     return { is: 'project', name: (isPath ? project.path : undefined) ?? String(project.id), projects: [project] }
   }

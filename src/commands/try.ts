@@ -1,6 +1,6 @@
 // `pipespan try`: runs the shipped daemon on loopback for a project or group of a real platform. Its pages show the pipelines of the last 24 hours
-// and the pipelines that run now. It needs no webhook, exports nothing unless an endpoint is set, and leaves no files behind unless it is told to
-// keep the store.
+// and those that are currently running. It needs no webhook, exports nothing unless an endpoint is set, and leaves no files behind unless it is told
+// to keep the store.
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -36,7 +36,7 @@ interface TryOptions {
 
 /** The default port of the pages. */
 const defaultPort = 8081
-/** How many ms to wait until the daemon is ready. */
+/** How many ms to wait for the daemon to become ready. */
 const readyWithin = 120_000
 const askEvery = 1_000
 const answersWithin = 5_000
@@ -77,7 +77,7 @@ export async function tryPlatform(
   })
 }
 
-/** Asks the person for a token. Undefined if the environment contains one. */
+/** Asks the user for a token. Returns undefined if the environment contains one. */
 async function tokenOf(terminal: Terminal): Promise<string | undefined> {
   const { PIPESPAN_PLATFORM_TOKEN: token, PIPESPAN_PLATFORM_TOKEN_FILE: file } = terminal.env
   if ((token ?? '') !== '' || (file ?? '') !== '') return undefined
@@ -134,7 +134,7 @@ async function storeFolder(keep: string | undefined): Promise<string> {
   }
 }
 
-/** Opens the pages and prints progress until the command is stopped or the daemon ends. */
+/** Opens the pages and prints progress until the command is stopped or the daemon exits. */
 async function show(
   daemon: DaemonProcess,
   pages: string,
@@ -162,7 +162,7 @@ async function show(
 const listShape = z.object({ total: z.number().optional() })
 const overviewShape = z.object({ active: z.number(), notices: z.array(noticeShape) })
 
-/** Prints how many pipelines were found, and prints each problem once, for example that the token lacks a permission. */
+/** Prints how many pipelines were found, and prints each problem once, such as a missing permission of the token. */
 async function follow(pages: string, terminal: Terminal, stopping: AbortSignal): Promise<void> {
   const { stdout } = terminal
   const printed = new Set<string>()
@@ -189,7 +189,7 @@ async function follow(pages: string, terminal: Terminal, stopping: AbortSignal):
   }
 }
 
-/** Requests a JSON answer. Undefined if no answer has this shape; a later request may succeed. */
+/** Requests JSON. Returns undefined if the response does not have this shape; a later request may succeed. */
 async function answer<T>(url: string, shape: z.ZodType<T>): Promise<T | undefined> {
   const response = await fetch(url, { signal: AbortSignal.timeout(answersWithin) }).catch(() => undefined)
   if (response?.ok !== true) return undefined
@@ -203,8 +203,8 @@ function fail(what: string, daemon: DaemonProcess, terminal: Terminal): number {
   return exitCode.failed
 }
 
-// Opens a page in the person's browser, but only where people expect that: in a terminal on a desktop, not over SSH and not in CI.
-/** Returns whether opening a browser was tried. It is not an error if no browser starts, because the address is on the screen. */
+// Opens a page in the user's browser, but only where people expect that: in a terminal on a desktop, not over SSH and not in CI.
+/** Returns whether it tried to open a browser. It is not an error if no browser starts, because the address is on the screen. */
 export function openBrowser(url: string, { stdout, env }: Terminal, platform = process.platform): boolean {
   const command = commandOf(env, platform)
   const isRemote = [env.CI, env.SSH_CONNECTION, env.SSH_TTY].some(value => value !== undefined && value !== '')

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { exitCode } from '../lib/terminal.ts'
 
 /**
- * How many ms after the first signal a further signal still counts as the same one. On Ctrl-C the terminal sends the signal to `npm run` and to its
- * program, and npm passes it on to the program again.
+ * A further signal within this many ms of the first one is treated as the same signal. On Ctrl-C the terminal sends the signal to `npm run` and to
+ * its program, and npm forwards it to the program again.
  */
 const sameSignalWithinMs = 500
 
-/** Calls back for each signal that requests a stop. A second signal ends the process at once. Returns a function that stops listening. */
+/** Calls back for each signal that requests a stop. A second signal ends the process immediately. Returns a function that removes the listeners. */
 export function onSignals(names: readonly NodeJS.Signals[], stop: (signal: string) => void): () => void {
   let since: number | undefined
   const onSignal = (signal: string): void => {
@@ -23,7 +23,7 @@ export function onSignals(names: readonly NodeJS.Signals[], stop: (signal: strin
 }
 
 /**
- * Runs a command. The first signal, or `outer`, aborts the AbortSignal of `run`. The second signal ends the process at once, and kills the processes
+ * Runs a command. The first signal, or `outer`, aborts the AbortSignal of `run`. A second signal ends the process immediately and kills the processes
  * that it has started.
  */
 export async function untilStopped(

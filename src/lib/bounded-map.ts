@@ -1,6 +1,6 @@
-// Maps of limited size, which keep only the newest entries.
+// Maps of bounded size, which evict their oldest entries.
 
-/** Sets a value as the newest entry. If the map exceeds `capacity`, its oldest entry is removed. */
+/** Sets a value as the newest entry. If the map then exceeds `capacity`, its oldest entry is evicted. */
 export function remember<K, V>(map: Map<K, V>, key: K, value: V, capacity: number): void {
   map.delete(key)
   map.set(key, value)

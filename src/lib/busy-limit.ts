@@ -1,18 +1,18 @@
-// Limits concurrent requests that may take long: pages, the JSON API, `/mcp` and `/metrics`. Requests beyond the limit are refused at once. SQLite
-// answers a query within one turn of the event loop, so concurrent requests would block everything until the last one is answered. Therefore each
-// request starts in a turn of its own: health checks, webhooks and other ready work run between two requests.
+// Limits concurrent requests that may take long: pages, the JSON API, `/mcp` and `/metrics`. Requests beyond the limit are rejected immediately.
+// SQLite answers a query within one turn of the event loop, so concurrent requests would block everything until the last one is answered. Therefore
+// each request starts in its own turn: health checks, webhooks and other ready work run between two requests.
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 
 /**
- * The maximum number of concurrent requests for pages. The same limit applies separately to the JSON API with `/mcp`, so that programs do not keep
- * people from their pages.
+ * The maximum number of concurrent page requests. The same limit applies separately to the JSON API with `/mcp`, so that programs do not keep people
+ * from their pages.
  */
 export const maxRequests = 36
 
-/** The maximum number of concurrent requests that open pages send automatically, so that they do not delay a page that a person opens. */
+/** The maximum number of concurrent requests that open pages send automatically. It keeps them from delaying a page that a person opens. */
 export const maxOpenPages = 8
 
-/** The time in seconds after which a refused request may be sent again. */
+/** The time in seconds after which a rejected request may be retried. */
 export const retryAfter = 2
 
 /**
@@ -23,10 +23,10 @@ const betweenTurns = 2
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Resolves for one caller after the other, each in its own turn of the event loop. */
+/** Resolves for one caller at a time, each in its own turn of the event loop. */
 export async function ownTurn(): Promise<void> {
   const turn = last.then(async () => {
-    // The work of the previous caller runs in this turn, and the pause begins after it.
+    // The previous caller's work runs in this turn, and the pause begins after it.
     await nextTurn()
     await pause(betweenTurns)
   })
@@ -35,7 +35,7 @@ export async function ownTurn(): Promise<void> {
 }
 
 export interface BusyLimit {
-  /** Runs the work in its own turn of the event loop. `refused`: too many requests are already running. */
+  /** Runs the work in its own turn of the event loop. Returns `refused` if too many requests are already running. */
   run<T>(work: () => Promise<T>): Promise<T | 'refused'>
 }
 

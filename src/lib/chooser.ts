@@ -1,5 +1,5 @@
-// Selects texts by glob patterns: texts that match `include` and do not match `exclude`. Letter case is ignored, because the platform ignores it in
-// paths. A project pattern may apply to one platform only.
+// Selects texts by glob patterns: texts that match `include` and do not match `exclude`. Case is ignored, because the platform ignores it in paths. A
+// project pattern may apply to one platform only.
 import picomatch from 'picomatch'
 
 /** The patterns for including and excluding texts. If `include` is empty, all texts are included. */
@@ -9,8 +9,8 @@ export interface Choice {
 }
 
 /**
- * Returns a function that tests whether a text matches one of the patterns. `dot`: `*` also matches a leading dot, because paths and refs have no
- * hidden parts.
+ * Returns a function that tests whether a text matches one of the patterns. With the option `dot`, `*` also matches a leading dot, because paths and
+ * refs have no hidden parts.
  */
 export function globs(patterns: readonly string[]): (text: string) => boolean {
   return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true, nocase: true })
@@ -21,7 +21,7 @@ export function exactGlobs(patterns: readonly string[]): (text: string) => boole
   return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true })
 }
 
-/** Returns a function that tests whether a text is chosen. An unknown text (undefined) is chosen. */
+/** Returns a function that tests whether a text is selected. An unknown text (undefined) is selected. */
 export function chooser({ include = [], exclude = [] }: Choice): (text: string | undefined) => boolean {
   const [included, excluded] = [include.length === 0 ? () => true : globs(include), globs(exclude)]
   return text => text === undefined || (included(text) && !excluded(text))
@@ -32,13 +32,14 @@ export function isChoice({ include = [], exclude = [] }: Choice): boolean {
   return include.length + exclude.length > 0
 }
 
-/** Whether a project or a group is chosen. `instance`: the URL of its platform, if there are several platforms. */
+/** Whether a project or a group is selected. `instance` is the URL of its platform, if there are several platforms. */
 export type ChooseProject = (path: string | undefined, instance: string) => boolean
-/** Returns the configured name of the platform at an instance. Undefined for an instance that is not configured. */
+/** Returns the configured name of the platform at an instance, or undefined if the instance is not configured. */
 export type PlatformOf = (instance: string) => string | undefined
 
 /**
- * Matches project paths. A pattern that begins with a platform's name and a colon applies to projects of that platform only. Paths contain no colon.
+ * Matches project paths. A pattern that begins with a platform's name and a colon applies only to projects of that platform. This is unambiguous,
+ * because paths contain no colon.
  */
 export function projectGlobs(
   patterns: readonly string[],
@@ -52,7 +53,7 @@ export function namesPlatform(pattern: string): boolean {
   return /^[^/:]+:/.test(pattern)
 }
 
-/** Returns a function that tests whether a project is chosen, like `chooser`. */
+/** Returns a function that tests whether a project is selected, like `chooser`. */
 export function projectChooser({ include = [], exclude = [] }: Choice, platformOf: PlatformOf): ChooseProject {
   const included = include.length === 0 ? () => true : projectGlobs(include, platformOf)
   const excluded = projectGlobs(exclude, platformOf)

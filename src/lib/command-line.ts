@@ -1,4 +1,4 @@
-// Option parsers, examples and errors that all files with commands share.
+// Option parsers, examples and errors shared by all command files.
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { Fault } from './fault.ts'
 import { exitCode, type Terminal } from './terminal.ts'
@@ -12,9 +12,9 @@ export class Misconfigured extends Fault {
 export interface CommandLine {
   readonly program: Command
   readonly terminal: Terminal
-  /** The path from the option `--config`. */
+  /** Returns the path given with `--config`. */
   readonly file: () => string | undefined
-  /** Wraps a command so that its exit code becomes the exit code of the program. */
+  /** Wraps a command so that its exit code becomes the program's exit code. */
   readonly answer: <A extends unknown[]>(
     command: (...given: A) => Promise<number> | number,
   ) => (...given: A) => Promise<void>
@@ -41,7 +41,7 @@ export function chosen(ids: readonly number[], { all }: { all: boolean }): reado
   return all ? 'all' : ids
 }
 
-/** An error in the command line that commander does not detect itself. The program then ends with exit code 2. */
+/** A command-line error that commander does not detect itself. The program then exits with code 2. */
 export function misuse(sentence: string): CommanderError {
   return new CommanderError(exitCode.misused, misuseCode, sentence)
 }
@@ -55,7 +55,7 @@ export function wholeNumber(text: string): number {
   return number
 }
 
-/** Parses a web address in an option. */
+/** Parses the URL given in an option. */
 export function webAddress(text: string): string {
   if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
   throw new InvalidArgumentError('It must be an http or https URL.')

@@ -1,10 +1,10 @@
 // Decodes a text in all known ways, so that a secret in it is found however it was encoded: with percent, backslash and HTML escapes, hex, and base64
-// at any offset, nested in any order. Texts are bytes here: each character stands for one byte (`latin1`).
+// at any offset, nested in any order. Texts are bytes here: each character represents one byte (`latin1`).
 
-/** How many nested encodings are decoded. Hex of base64 counts as two. */
+/** The maximum nesting depth of encodings that are decoded. Hex of base64 counts as two. */
 const maxDepth = 3
 
-/** Yields every decoding of the bytes, each without white space, so that a secret broken into lines is found as well. */
+/** Yields every decoding of the bytes, each without white space, so that a secret split across lines is found as well. */
 export function* decodingsOf(bytes: string, depth = maxDepth): Generator<string> {
   for (const decode of decoders) {
     const decoded = withoutSpace(decode(bytes))
@@ -81,7 +81,7 @@ const decoders: readonly Decoder[] = [
   ),
 ]
 
-/** Decodes the parts of a text that match. They are separated in the result, because a match must not span two of them. */
+/** Decodes the matching parts of a text. They are separated in the result, because a match must not span two of them. */
 function decodedStretches(bytes: string, stretch: RegExp, encoding: 'hex' | 'base64', offset: number): string {
   return (bytes.match(stretch) ?? []).map(found => decoded(found.slice(offset), encoding)).join('\xff')
 }

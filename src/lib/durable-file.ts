@@ -5,8 +5,8 @@ import { ConfigError } from './fault.ts'
 
 /**
  * Replaces the content of a file atomically, with mode 600: it writes a new file, syncs it, renames it over the old file and syncs the folder. The
- * owner of the file is kept, because the daemon that reads the file may run as another user. The new file has a fixed name, so that the next run
- * overwrites the file of a killed process. The caller's lock prevents two concurrent writers.
+ * file's owner is preserved, because the daemon that reads the file may run as another user. The temporary file has a fixed name, so that the next
+ * run overwrites the file left by a killed process. The caller's lock prevents two concurrent writers.
  */
 export async function replaceFile(path: string, content: string): Promise<void> {
   if ((await stat(path).catch(ifMissing))?.isFile() === false)
@@ -31,7 +31,7 @@ export async function replaceFile(path: string, content: string): Promise<void> 
   }
 }
 
-/** Returns the text of a file. Undefined if the file does not exist. */
+/** Returns the text of a file, or undefined if the file does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   return await readFile(path, 'utf8').catch(ifMissing)
 }

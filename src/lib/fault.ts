@@ -1,4 +1,4 @@
-// The closed family of errors. Each message describes the problem, and ends with a remedy.
+// The closed set of error classes. Each message describes the problem and ends with a remedy.
 import { redact } from './secret.ts'
 
 /** The base class of every error that this program raises on purpose. `message` is the whole sentence, and `remedy` is its last part. */
@@ -15,10 +15,10 @@ export abstract class Fault extends Error {
 /** The operator's configuration cannot be used. */
 export class ConfigError extends Fault {}
 
-/** The store cannot be opened, written or read. The same operation may succeed the next time. */
+/** The store cannot be opened, written or read. A retry may succeed. */
 export class StoreError extends Fault {}
 
-/** The database refuses the data itself: a retry would fail in the same way. */
+/** The database rejects the data itself: a retry would fail in the same way. */
 export class DataError extends Fault {}
 
 /** The files of the open store were removed or replaced, so new data would be lost. */
@@ -28,8 +28,8 @@ export class StoreGone extends StoreError {}
 export class PayloadError extends Fault {}
 
 /**
- * Whether the data caused the error: the store refused the data, or pure code failed on it. Such work is set aside. Any other error may disappear
- * when the work is retried.
+ * Whether the data caused the error: the store rejected the data, or pure code failed on it. Such work is set aside. Any other error may disappear on
+ * a retry.
  */
 export function isOfTheData(error: unknown): boolean {
   return [DataError, PayloadError, TypeError, RangeError, SyntaxError, ReferenceError, URIError].some(
@@ -37,7 +37,7 @@ export function isOfTheData(error: unknown): boolean {
   )
 }
 
-/** Returns the message of any thrown value. It is redacted, because a server may have written it. */
+/** Returns the message of any thrown value. It is redacted, because the message may come from a server. */
 export function reasonOf(error: unknown): string {
   return redact(error instanceof Error ? error.message : String(error))
 }

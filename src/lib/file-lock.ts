@@ -7,15 +7,15 @@ export interface FileLock {
 }
 
 /**
- * Takes the lock, or returns undefined immediately if another process holds it. The kernel releases the lock when the process ends for any reason, so
- * there are no stale locks. The empty file is never deleted, because two processes could then lock two files with the same name.
+ * Acquires the lock, or returns undefined immediately if another process holds it. The kernel releases the lock when the process ends for any reason,
+ * so there are no stale locks. The empty file is never deleted, because two processes could then lock two different files with the same name.
  */
 export function tryLock(path: string): FileLock | undefined {
-  // The file is opened only if it is missing, because closing it would release a lock that this process holds on it.
+  // The file is created only if it is missing: opening and closing an existing file would release a lock that this process holds on it.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const database = new DatabaseSync(path)
   try {
-    // The journal is in memory, because the transaction would otherwise create a journal file on disk.
+    // The journal is kept in memory, because the transaction would otherwise create a journal file on disk.
     database.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()

@@ -1,4 +1,4 @@
-// The result of a check: one line, with a remedy if something has to be done.
+// The result of a check: one line, with a remedy if something needs to be done.
 import { Fault, reasonOf } from './fault.ts'
 
 export type Level = 'fine' | 'skipped' | 'warning' | 'failure'

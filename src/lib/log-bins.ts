@@ -1,8 +1,8 @@
-// A histogram with exponential bins, eight for each doubling. Percentiles are accurate to 5 % for values of any size, and the histograms of two
-// periods can be added.
+// A histogram with exponential bins, eight per doubling. Percentiles are accurate to 5 % for values of any size, and the histograms of two periods
+// can be added.
 import { ranksOf } from './quantile.ts'
 
-/** The counts of a histogram, by the number of the bin. */
+/** The counts of a histogram by bin number. */
 export type Bins = Readonly<Record<string, number>>
 
 const perOctave = 8
@@ -24,7 +24,10 @@ export function plusBins(a: Bins, b: Bins): Bins {
   return sum
 }
 
-/** Returns the `quantile` of the values in these bins: 0.5 is the median, 0.95 the 95th percentile. Undefined if nothing was counted. */
+/**
+ * Returns a quantile of the values in these bins, as `quantile` does: 0.5 is the median, 0.95 the 95th percentile. Returns undefined if nothing was
+ * counted.
+ */
 export function percentileOf(bins: Bins, share: number): number | undefined {
   const sorted = Object.entries(bins).sort((a, b) => Number(a[0]) - Number(b[0]))
   const valueAt = (rank: number): number | undefined => {
@@ -37,12 +40,12 @@ export function percentileOf(bins: Bins, share: number): number | undefined {
   return lower === undefined || upper === undefined ? undefined : (lower + upper) / 2
 }
 
-/** The steps in ms to which durations are rounded, similar to the units of clocks. */
+/** The steps in ms to which durations are rounded. They resemble the units of clocks. */
 const steps = [1, 2, 5].flatMap(one => [one, one * 10, one * 100])
 const longSteps = [1, 2, 5, 10, 15, 30].flatMap(one => [one * 1_000, one * 60_000, one * 3_600_000])
 const roundSteps = [...steps, ...longSteps].sort((a, b) => b - a)
 
-/** Like `percentileOf`, for durations in ms, and rounded, because more digits than the bins can support would look exact. */
+/** Like `percentileOf`, for durations in ms. The result is rounded, because more digits than the bins support would suggest false precision. */
 export function roundPercentileOf(bins: Bins, share: number): number | undefined {
   const value = percentileOf(bins, share)
   const step = roundSteps.find(one => value !== undefined && one <= value * 0.05) ?? 1
@@ -50,8 +53,8 @@ export function roundPercentileOf(bins: Bins, share: number): number | undefined
 }
 
 /**
- * A mutable histogram. Thousands are in memory at a time, most with a few values. So each is a flat list of numbers, because an object with a
- * property for each bin would take several times the memory.
+ * A mutable histogram. Thousands are in memory at a time, most of them with few values. So each is a flat list of numbers: an object with a property
+ * per bin would take several times the memory.
  */
 export class BinCounts {
   /** The flat list: bin, count, bin, count, …, in the order of the bins. */

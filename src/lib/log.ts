@@ -3,10 +3,10 @@ import { pino, type Logger } from 'pino'
 import pretty from 'pino-pretty'
 import { redact } from './secret.ts'
 
-// Logs only the type, message, code and stack of an error, redacted. Its other fields are not logged, because errors of libraries contain requests,
-// rows and headers.
+// Logs only the type, message, code and stack of an error, redacted. Other fields are omitted, because library errors contain requests, rows and
+// headers.
 
-/** The option `serializers` of pino, for the field `err`. */
+/** The pino option `serializers`, for the field `err`. */
 const logSerializers = { err: errorFacts }
 
 function errorFacts(error: unknown): Record<string, unknown> {
@@ -29,7 +29,7 @@ interface LogOptions {
   readonly format: 'json' | 'pretty'
 }
 
-/** The maximum number of characters that wait to be written. Further lines are dropped. */
+/** The maximum number of characters waiting to be written. Further lines are dropped. */
 const maxBacklog = 1 << 20
 
 /** Creates a log that writes to standard error, because standard output is for the results of commands. */
@@ -44,7 +44,7 @@ export function createLog(options: LogOptions): Log {
     options.format === 'pretty'
       ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss', singleLine: true })
       : pino.destination({ dest: 2, sync: true, maxLength: maxBacklog })
-  // Standard error may be a file on a full disk. In that case lines are lost, but the process continues.
+  // Standard error may be redirected to a file on a full disk. In that case lines are lost, but the process continues.
   stream.on('error', () => undefined)
   return pino(settings, stream)
 }

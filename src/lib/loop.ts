@@ -1,4 +1,4 @@
-// A background loop: it runs one turn after another, is woken early when there is work, and never stops in the middle of a turn.
+// A background loop: it runs one turn after another, can be woken early when there is work, and never stops in the middle of a turn.
 import { backoff } from './backoff.ts'
 import { reasonOf, StoreError } from './fault.ts'
 import type { Clock } from './clock.ts'
@@ -16,29 +16,29 @@ export interface LoopOptions {
   readonly name: string
   readonly clock: Clock
   readonly log: Log
-  /** Does the work that is due. Returns how many ms may pass until the next turn (0: it starts at once). */
+  /** Does the work that is due. Returns the maximum pause before the next turn in ms (0 means none). */
   readonly turn: () => Promise<number>
 }
 
 /**
- * Resolves after two turns of the event loop, so that work that was started in the loop's previous turn proceeds before the next one. For example, on
- * an idle connection undici writes a request only in the next turn of the event loop.
+ * Resolves after two turns of the event loop, so that work started in the previous turn of this loop proceeds before the next one. For example, on an
+ * idle connection undici writes a request only in the next turn of the event loop.
  */
 export async function requestsGoFirst(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await new Promise(resolve => setImmediate(resolve))
 }
 
-/** The reason of the abort. Without a reason, each wake would create an error with a stack trace. */
+/** The abort reason. Without one, each wake would create an error with a stack trace. */
 const woken = 'woken'
 
 const maxPause = 60_000
 /**
- * The maximum pause in ms while the store is unavailable. It is shorter than for other errors, because a try is cheap and much work waits for the
- * store.
+ * The maximum pause in ms while the store is unavailable. It is shorter than for other errors, because an attempt is cheap and much work waits for
+ * the store.
  */
 const maxStorePause = 2_000
 
-/** Creates a loop. A turn that throws is logged once for each series of failures. It is tried again after a growing pause of at most a minute. */
+/** Creates a loop. A turn that throws is retried with exponential backoff of at most a minute. Each series of failures is logged once. */
 export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
   let stopping = false
   let wakes = 0

@@ -1,4 +1,4 @@
-// Checks whether a value that the platform computed, such as the result of a query, names a hidden project by its path, a reference, or a URL. Pure.
+// Checks whether a value computed by the platform, such as a query result, names a hidden project by its path, a reference, or a URL. Pure.
 
 /** A sequence of characters that may occur in paths and URLs. */
 const word = /[^\s"'`´<>()[\]{}|\\,;:!?#&=@*…]+/gu

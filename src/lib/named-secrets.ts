@@ -34,7 +34,7 @@ const argument = /[^\s"'/.-][^\s"']{5,}/y
 /** Yields the ranges of the secret values in a text, without their quotes. */
 export function* namedSecretsIn(text: string): Generator<TextRange> {
   let at = 0
-  // Copies the pattern, because another search may start before this one has ended.
+  // The pattern is copied, because another search may start before this one has ended.
   const search = new RegExp(names)
   for (let found = search.exec(text); found !== null; found = search.exec(text)) {
     const nameEnd = endOf(restOfName, text, search.lastIndex) ?? search.lastIndex
@@ -55,7 +55,7 @@ function beginOf(text: string, index: number, min: number): number {
   return begin
 }
 
-/** Returns the range of the value that belongs to the name between `begin` and `end`. Undefined if there is no value. */
+/** Returns the range of the value that belongs to the name between `begin` and `end`, or undefined if there is no value. */
 function placeOf(text: string, begin: number, end: number): TextRange | undefined {
   const before = text.charAt(begin - 1)
   const from = endOf(equals, text, end)
@@ -80,8 +80,8 @@ function assigned(text: string, from: number): TextRange | undefined {
 }
 
 /**
- * Returns the range of a value. Undefined also for a value that is already redacted: the search does not skip to its end, because another name may
- * begin within it.
+ * Returns the range of a value. Returns undefined also for a value that is already redacted: the search does not skip to its end, because another
+ * name may begin within it.
  */
 function place(pattern: RegExp, text: string, from: number): TextRange | undefined {
   if (!isShown(text.slice(from, from + 16).replaceAll(removed, ''))) return undefined
@@ -89,7 +89,7 @@ function place(pattern: RegExp, text: string, from: number): TextRange | undefin
   return to === undefined ? undefined : { from, to }
 }
 
-/** Returns the index at which a match that begins at `from` ends. */
+/** Returns the end index of a match that begins at `from`. */
 function endOf(pattern: RegExp, text: string, from: number): number | undefined {
   pattern.lastIndex = from
   return pattern.test(text) ? pattern.lastIndex : undefined

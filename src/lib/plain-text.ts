@@ -1,19 +1,19 @@
-// Makes texts from external sources plain: removes sequences and characters that control a terminal or change the direction of text. It also replaces
+// Makes texts from external sources plain: removes sequences and characters that control a terminal or change the text direction. It also replaces
 // ranges of a text, which may overlap and be in any order.
 
-/** Matches CSI, OSC and other string sequences, and two-character sequences, even if the end of the text cuts them off. */
+/** Matches CSI, OSC and other string sequences, and two-character sequences, even if they are cut off at the end of the text. */
 const sequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*(?:[@-~]|$)|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c|$)|\u001b[PX^_][^\u001b]*\u001b\\|\u001b(?:[ -/]*[0-Z\\^-~]|$)/g
 const ends = /\r\n?|[\u000b\u000c\u001c-\u001f\u0085]/g
 const controls = /[\u0000-\u0008\u000e-\u001b\u007f-\u009f]/g
 const anyControl = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
-/** Matches invisible characters, including zero-width characters, and characters that change the direction of text. */
+/** Matches invisible characters, including zero-width characters, and characters that change the text direction. */
 const unseen = /[\p{Cf}\p{Cs}\u2028\u2029]|[^\P{Cc}\n\t]/gu
 
-/** Marks removed text. No text contains this character, because databases refuse it. */
+/** Marks removed text. No text contains this character, because databases reject it. */
 export const removed = '\0'
 
-/** Replaces each control sequence, and each control character except tabs, by `removed`. Every line ending becomes LF. */
+/** Replaces each control sequence, and each control character except tabs, with `removed`. Every line ending becomes LF. */
 export function withControlsMarked(text: string): string {
   return anyControl.test(text) ? text.replace(sequences, removed).replace(ends, '\n').replace(controls, removed) : text
 }

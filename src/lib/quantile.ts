@@ -6,19 +6,19 @@
  * the 95th percentile.
  */
 export function ranksOf(count: number, share: number): readonly [lower: number, upper: number] {
-  // The small difference is subtracted because 0.07 × 100 is more than 7 in floating point.
+  // A small epsilon is subtracted because 0.07 × 100 exceeds 7 in floating point.
   const rank = Math.max(1, Math.ceil(count * share - 1e-9))
   return [rank, share === 0.5 && count % 2 === 0 ? rank + 1 : rank]
 }
 
-/** Returns a quantile of the values. Undefined for an empty list. */
+/** Returns a quantile of the values, or undefined for an empty list. */
 export function quantile(values: readonly number[], share: number): number | undefined {
   const sorted = values.toSorted((a, b) => a - b)
   const [lower, upper] = ranksOf(sorted.length, share).map(rank => sorted[rank - 1])
   return lower === undefined || upper === undefined ? undefined : (lower + upper) / 2
 }
 
-/** Returns the median of the values. Undefined for an empty list. */
+/** Returns the median of the values, or undefined for an empty list. */
 export function median(values: readonly number[]): number | undefined {
   return quantile(values, 0.5)
 }

@@ -1,11 +1,11 @@
 // Parses the Retry-After header (RFC 9110, 10.2.3), which contains seconds or an HTTP date. An HTTP date has three forms (5.6.7).
 
-/** The maximum wait in ms. A longer wait is more likely a mistake of the server than a plan. */
+/** The maximum wait in ms. A longer wait is more likely a mistake of the server than intended. */
 const maxRetryAfter = 24 * 3_600_000
 
 /**
- * Returns how many ms to wait, at most a day. `now`: the server's time if its answer has a Date header. Undefined if the header is absent, has
- * neither form, or contains a time in the past: the caller then uses its own pause.
+ * Returns how many ms to wait, at most a day. `now` is the server's time if its response has a Date header. Returns undefined if the header is
+ * absent, has neither form, or contains a time in the past: the caller then uses its own pause.
  */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? ''
@@ -24,8 +24,8 @@ const forms = [
 ]
 
 /**
- * Parses an HTTP date into Unix time in ms. Undefined if the header is absent or not an HTTP date. `Date.parse` alone would accept "-5" as a day in
- * May.
+ * Parses an HTTP date into Unix time in ms. Returns undefined if the header is absent or not an HTTP date. `Date.parse` alone would accept "-5" as a
+ * day in May.
  */
 export function httpDate(header: string | undefined): number | undefined {
   const text = header?.trim() ?? ''

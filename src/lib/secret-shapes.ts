@@ -1,14 +1,14 @@
-// Patterns for secrets in the texts of jobs. The patterns for tokens come from secretlint's recommended rules and from the platform. The other
-// patterns are Pipespan's own (decision 105).
+// Patterns for secrets in job output. The patterns for tokens come from secretlint's recommended rules and from the platform. The other patterns are
+// Pipespan's own (decision 105).
 //
-// An attacker may have chosen the text, so every pattern must run in linear time. An attempt that fails may have read only a bounded number of
+// An attacker may control the text, so every pattern must run in linear time. A failed match attempt may have read only a bounded number of
 // characters, or characters that no other attempt reads. Therefore an unbounded character class must not be followed by a required part, unless the
 // class excludes a character with which the pattern begins.
 
-/** Describes one form of secrets. The text that group 1 matches is kept; the rest of the match is replaced. */
+/** Describes one form of secret. The text matched by group 1 is kept; the rest of the match is replaced. */
 export interface SecretShape {
   readonly pattern: RegExp
-  /** A string that every match contains. It speeds up slow patterns: a text without this string is not searched. */
+  /** A string that every match contains. It speeds up slow patterns: a text without this string is skipped. */
   readonly needs?: string | undefined
   /** Restricts the pattern to the matches of this other pattern. */
   readonly within?: RegExp | undefined
@@ -27,8 +27,8 @@ export function isShown(value: string): boolean {
 const isPassword = (value: string): boolean => isShown(value) && !/^(?:\d+$|\/)/.test(value)
 
 /**
- * Tokens that are recognised by their first characters. The character before a token is restricted only if these first characters are so short that
- * they may be the end of a word or occur in base64: `task-…` does not contain the token `sk-…`. An underscore may precede any token.
+ * Tokens recognised by their prefix. The character before a token is restricted only if the prefix is so short that it may be the end of a word or
+ * occur in base64: `task-…` does not contain the token `sk-…`. An underscore may precede any token.
  */
 const tokens: readonly RegExp[] = [
   // The platform's personal, deploy, runner, job, trigger, feed, agent, OAuth, SCIM and other tokens.
@@ -102,7 +102,7 @@ const scheme = String.raw`(?:basic|bearer|token|digest|negotiate|[a-z][a-z-]{0,3
 /** A credential: one word, or two if the second looks like a credential, because the first may then be the scheme. */
 const credential = String.raw`[^\s"',;\\]{6,1024}(?:\s{1,3}(?:[^\s"',;\\]{16,1024}|[^\s"',;\\\d]{5,15}\d[^\s"',;\\]{0,1024}))?`
 
-/** Matches the first characters of the tokens that require a boundary before them, but without this boundary. */
+/** Matches the prefixes of the tokens that require a boundary before them, but without this boundary. */
 export const boundedTokens = new RegExp(
   tokens.flatMap(({ source }) => (source.startsWith('(?<!') ? source.slice(source.indexOf(')') + 1) : [])).join('|'),
   'y',
@@ -113,7 +113,7 @@ const login = /(?:docker|podman|buildah|skopeo|nerdctl|helm|oras|crane|az|oc|cf)
 
 export const secretShapes: readonly SecretShape[] = [
   ...tokens.map(pattern => ({ pattern })),
-  // JSON Web Tokens. A match without a second part is not a token. It is matched nevertheless, so that its characters are read only once.
+  // JSON Web Tokens. A match without a second part is not a token. It is matched anyway, so that its characters are read only once.
   {
     pattern: /eyJ[\w-]{8,}(?:\.eyJ[\w-]{8,}(?:\.[\w-]*)?)?/g,
     isSecret: value => value.includes('.'),
@@ -134,7 +134,7 @@ export const secretShapes: readonly SecretShape[] = [
   { pattern: /([?&;]sig=)[^\s"'&#;]{6,}/gi },
   { pattern: /(sharedaccess(?:key|signature)\s?=)[^\s"';,]{6,}/gi },
   { pattern: /(;\s?pwd=)[^\s"';]+/gi, isSecret: isShown },
-  // Credentials in the files of Docker and npm, in .netrc and in .pgpass.
+  // Credentials in Docker and npm files, in .netrc and in .pgpass.
   { pattern: /(\\?"auth\\?"\s{0,3}:\s{0,3}\\?"|(?<![A-Za-z0-9])_auth\s{0,3}=\s{0,3}["']?)[A-Za-z0-9+/_-]{6,}={0,2}/g },
   {
     pattern:
@@ -146,7 +146,7 @@ export const secretShapes: readonly SecretShape[] = [
     pattern: /((?<=[\w.*-]):(?:\d{4,5}|\*):(?:[A-Za-z_][\w-]{0,62}|\*):(?:[A-Za-z_][\w.-]{0,62}|\*):)[^\s"',;\\]{4,}/g,
     isSecret: value => isShown(value) && !/^[0-9a-f:]+$/i.test(value),
   },
-  // Passwords and tokens in the options of programs.
+  // Passwords and tokens in command-line options.
   {
     pattern:
       /((?<![A-Za-z0-9])(?:-[uU]|--(?:(?:proxy|src|dest)-)?(?:user|creds?|auth))[ =]["']?[^\s:"'/]{1,100}:)[^\s"']+/g,

@@ -1,4 +1,4 @@
-// A secret value: it prints as [secret], and can only be read by an explicit call. This file also redacts secrets: every text from a server or a
+// A secret value: it prints as [secret], and can be read only by an explicit call. This file also redacts secrets: every text from a server or a
 // payload passes through it before it is logged, shown or stored. Each secret that this process has ever held is removed from the text, however it is
 // encoded. Every `Secret` registers itself, so that none is missed. A replaced secret stays registered.
 import { hash, timingSafeEqual, createHash } from 'node:crypto'
@@ -20,7 +20,7 @@ export class Secret {
     return this.#value
   }
 
-  /** Compares two secrets in constant time, whatever the length and content of the candidate. */
+  /** Compares the secret with a candidate in constant time, whatever the candidate's length and content. */
   equals(candidate: string): boolean {
     this.#digest ??= digest(this.#value)
     return timingSafeEqual(this.#digest, digest(candidate))
@@ -43,12 +43,15 @@ function digest(value: string): Buffer {
   return hash('sha256', value, 'buffer')
 }
 
-/** The minimum length of a redacted secret. Shorter values are not secrets, and may be part of many texts. */
+/** The minimum length of a redacted secret. Shorter values are not secrets, and may occur in many texts. */
 const minLength = 6
-/** The maximum number of remembered secrets, the latest ones. It covers six weeks of a token that is replaced every hour. */
+/**
+ * The maximum number of registered secrets; beyond it, the least recently used are dropped. It covers six weeks of a token that is replaced every
+ * hour.
+ */
 const maxSecrets = 1_000
 
-/** The texts to search for, by the value of the secret. The least recently used secret comes first. */
+/** The texts to search for, keyed by the secret's value. The least recently used secret comes first. */
 const known = new Map<string, readonly string[]>()
 
 /** Replaces a text that contains an encoded secret, because the exact position of the secret in the encoding is not computed. */
@@ -67,8 +70,8 @@ export function keepOut(value: string): void {
 }
 
 /**
- * Replaces every known secret, and every secret in `also`, by `[secret]`. A text that contains an encoded secret is replaced as a whole. Only the
- * first `longest` characters are read and returned, because a text may have been written to keep the daemon busy.
+ * Replaces every known secret, and every secret in `also`, with `[secret]`. A text that contains an encoded secret is replaced as a whole. Only the
+ * first `longest` characters are read and returned, because a text may have been crafted to keep the daemon busy.
  */
 export function redact(text: string, also: readonly string[] = [], longest = 8_192): string {
   if (text === '') return text
@@ -89,7 +92,7 @@ export function redact(text: string, also: readonly string[] = [], longest = 8_1
   return shown
 }
 
-/** Replaces unencoded secrets by `[secret]`, in any letter case, with or without white space within them. */
+/** Replaces unencoded secrets with `[secret]`, in any letter case, with or without white space within them. */
 function withoutPlain(text: string, needles: readonly string[], isCut: boolean): string {
   const bytes = Buffer.from(text)
   const kept = [...bytes.keys()].filter(at => (bytes[at] ?? 0) > 0x20)
@@ -104,7 +107,7 @@ function withoutPlain(text: string, needles: readonly string[], isCut: boolean):
 /** Matches an escape whose end was cut off. */
 const brokenEscape = /(?:%[0-9a-f]{0,3}|\\[\w{]{0,8}|&[#\w]{0,8})$/i
 
-/** Yields the positions of the needle. In a text that was cut, the needle may also be cut off at the very end. */
+/** Yields the positions of the needle. If the text was cut, the needle may also be cut off at the very end. */
 function* placesOf(needle: string, haystack: string, isCut: boolean): Generator<readonly [from: number, to: number]> {
   for (let at = haystack.indexOf(needle); at !== -1; at = haystack.indexOf(needle, at + 1))
     yield [at, at + needle.length]

@@ -1,9 +1,9 @@
-// Keeps an answer for a while, so that concurrent and shortly following callers share it.
+// Caches an answer briefly, so that concurrent callers and those shortly afterwards share it.
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Returns a function that shares one answer. It reads a new answer if the last one is older than `keptMs`, or if the last read failed. `now`: a clock
- * that may be set back.
+ * Returns a function that caches one answer. It reads a new answer if the last one is older than `keptMs`, or if the last read failed. `now` may be a
+ * clock that can be set back.
  */
 export function sharedAnswer<T>(
   keptMs: number,
@@ -22,7 +22,7 @@ export function sharedAnswer<T>(
 }
 
 /**
- * Shares answers by key: while an answer is being read, and until `keptMs` after the read began. At most `maxKept` answers are kept. Beyond that
+ * Caches answers by key: while an answer is being read, and until `keptMs` after the read began. At most `maxKept` answers are cached. Beyond that
  * number, each caller reads its own answer.
  */
 export function sharedAnswers<T>(keptMs: number, maxKept: number): (key: string, read: () => Promise<T>) => Promise<T> {

@@ -1,17 +1,17 @@
-// A throttle for warnings that many requests may cause. It logs one line per reason and minute, with the number of omitted warnings.
+// A throttle for warnings that many requests may cause. It logs one line per reason and minute, with the number of suppressed warnings.
 import type { Log } from './log.ts'
 
 const minute = 60_000
 
 /**
- * Logs a warning. The first warning of a reason is logged at once. The next one is logged a minute later at the earliest, with the number of warnings
- * in between.
+ * Logs a warning. The first warning for a reason is logged immediately. The next one is logged a minute later at the earliest, with the number of
+ * suppressed warnings in between.
  */
 export type SparseWarnings = (reason: string, message: string, facts?: object) => void
 
 /**
- * Creates the throttle. `now`: returns ms. A clock that is set back suppresses no warning. Reasons must come from a fixed set, because each is
- * remembered.
+ * Creates the throttle. `now` returns ms; setting that clock back suppresses no warnings. Reasons must come from a fixed set, because each one stays
+ * in memory.
  */
 export function sparseWarnings(log: Log, now: () => number): SparseWarnings {
   const reasons = new Map<string, { nextAt: number; leftOut: number }>()

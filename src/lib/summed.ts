@@ -1,4 +1,4 @@
-// Sums the counters of parts that exist once for each platform token.
+// Sums the counters of parts that exist once per platform token.
 
 interface Counting<Counters> {
   readonly counters: Counters

@@ -7,7 +7,7 @@ export function namesIn(text: string): readonly string[] {
   return [...new Set([...text.matchAll(name)].map(([, found]) => found ?? ''))]
 }
 
-/** Replaces the names in a template by their values. Names without a value stay unchanged. */
+/** Replaces the names in a template with their values. Names without a value stay unchanged. */
 export function filled(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(name, (whole, found: string) => (Object.hasOwn(values, found) ? (values[found] ?? '') : whole))
 }

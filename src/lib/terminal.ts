@@ -1,11 +1,11 @@
-// The streams and the environment of a command, which are passed in so that tests can replace them. The file also contains exit codes and functions
-// that print.
+// The streams and the environment of a command, which are passed in so that tests can replace them. The file also contains exit codes and print
+// functions.
 import { plainJson, plainLine, plainLines } from './plain-text.ts'
 
 export interface Terminal {
   readonly stdin?: NodeJS.ReadableStream & {
     readonly isTTY?: boolean
-    /** Only a terminal has this method. In raw mode each key press arrives at once, and is not shown. */
+    /** Only a terminal has this method. In raw mode each key press is delivered immediately and not echoed. */
     setRawMode?(raw: boolean): unknown
   }
   readonly stdout: NodeJS.WritableStream & {
@@ -22,7 +22,7 @@ export const exitCode = { done: 0, failed: 1, misused: 2 } as const
 
 /**
  * Prints lines without control sequences and invisible characters. A text from an external source that is part of a line must go through `plainLine`
- * first, so that it cannot begin a new line.
+ * first, so that it cannot start a new line.
  */
 export function print(terminal: Terminal, text: string): void {
   terminal.stdout.write(`${plainLines(text)}\n`)
@@ -37,7 +37,7 @@ export function printJson(terminal: Terminal, value: unknown, indent?: number): 
   print(terminal, plainJson(JSON.stringify(value, null, indent)))
 }
 
-/** Prints a picture with its colours. Only functions in `terminal/` may draw the picture, because they make the names in it plain. */
+/** Prints a coloured drawing. Only functions in `terminal/` may create it, because they make the names in it plain. */
 export function printPicture(terminal: Terminal, picture: string): void {
   terminal.stdout.write(`${picture}\n`)
 }

@@ -9,10 +9,10 @@ import { removed, withControlsMarked, withoutRanges, plainLine, type TextRange }
 import { redact } from './secret.ts'
 import { RE2JS } from 're2js'
 
-// A regular expression of the operator, which is applied to texts from external sources. It runs in RE2 (re2js), which never backtracks: for any
-// pattern and text, the time is proportional to the length of the text. Therefore RE2 has neither backreferences nor look-around.
+// A regular expression configured by the operator, which is applied to texts from external sources. It runs in RE2 (re2js), which never backtracks:
+// for any pattern and text, the time is proportional to the length of the text. Therefore RE2 has neither backreferences nor look-around.
 
-/** The maximum number of RE2 instructions of a pattern. Together with the length of a text it bounds the time of a search. */
+/** The maximum number of RE2 instructions in a pattern. Together with the length of a text, it bounds the time of a search. */
 const maxSize = 200
 /**
  * The maximum number of matches in one text. Beyond it, the rest of the text counts as one match, because each further search may read the text to
@@ -29,7 +29,7 @@ export class LinearPattern {
     this.#engine = engine
   }
 
-  /** Parses a pattern. `source`: a pattern in JavaScript's syntax. If the result is a text, it is the reason for the refusal. */
+  /** Parses a pattern. `source` is a pattern in JavaScript's syntax. If the result is a string, it is the reason why the pattern is rejected. */
   static parse(source: string): LinearPattern | string {
     try {
       if (''.search(new RegExp(source, 'u')) !== -1) return 'can match an empty text'
@@ -61,12 +61,12 @@ export const redacted = '[REDACTED]'
  */
 export const maxSecret = 2_048
 
-/** Redacts a text, then cuts it to `limit`. The caller must pass at least `limit + maxSecret` characters of the text, if the text is that long. */
+/** Redacts a text, then cuts it to `limit`. The caller must pass at least `limit + maxSecret` characters, if the text is that long. */
 export function redactedTo(limit: number, text: string, redactText: RedactText): string {
   const needed = limit + maxSecret
   const clean = redactText(text.slice(0, needed))
-  // The text may end in half a secret because it was cut to `needed`. Redaction may have shortened the text before that end, so the last `maxSecret`
-  // characters are dropped.
+  // The text may end in half a secret, because it was cut to `needed`. Redaction may also have shortened the text before that end, so the last
+  // `maxSecret` characters are dropped.
   return (text.length < needed ? clean : clean.slice(0, Math.max(0, clean.length - maxSecret)))
     .slice(0, limit)
     .toWellFormed()
@@ -79,12 +79,14 @@ export function redactedValue(key: string, value: string, redactText: RedactText
   return clean.startsWith(before) ? clean.slice(before.length) : redacted
 }
 
-/** How many characters are redacted in one turn of the event loop. Each text counts as `charactersPerText` additional characters. */
+/**
+ * The maximum number of characters that are redacted in one turn of the event loop. Each text counts as `charactersPerText` additional characters.
+ */
 const charactersAtOnce = 16 * 1024
 const charactersPerText = 256
 
 /**
- * Returns a function that must be called before each of many texts is redacted. It waits for the next turn of the event loop when enough was redacted
+ * Returns a function that must be called before each of many texts is redacted. It waits for the next turn of the event loop once enough was redacted
  * in this one.
  */
 export function redactionTurns(): (text: string) => Promise<void> {
@@ -107,8 +109,8 @@ export function inTurns(redactText: RedactText): (text: string) => Promise<strin
 }
 
 /**
- * Creates the function that redacts a text. `more`: the configured patterns. Control sequences are removed as well, because a colour code could hide
- * a secret, and no reader needs them.
+ * Creates the function that redacts a text. `more` contains the configured patterns. Control sequences are removed as well, because a colour code
+ * could hide a secret, and no reader needs them.
  */
 export function createTextRedaction(more: readonly LinearPattern[]): RedactText {
   return given => {
@@ -148,7 +150,7 @@ function secretsIn(text: string, more: readonly LinearPattern[]): TextRange[] {
 }
 
 /**
- * Finds the matches of one pattern. `begin`: an offset that is added to each position. The code uses no iterator, because an iterator copies each
+ * Finds the matches of one pattern. `begin` is an offset that is added to each position. The code uses no iterator, because an iterator copies each
  * pattern, and most texts are short and contain no secret.
  */
 function findShape(
@@ -193,14 +195,14 @@ export function createKeyWatch(): (text: string) => boolean {
 }
 
 /**
- * The maximum number of characters of a text that are read, and the maximum number of characters of the resulting line that are searched in all
+ * The maximum number of characters that are read from a text, and the maximum number of characters of the resulting line that are searched in all
  * encodings.
  */
 const [maxScanned, maxDecoded] = [65_536, 2_048]
 
 const redactText = createTextRedaction([])
 
-/** Returns at most `longest` characters of an external text as one redacted line. Undefined if nothing is left. */
+/** Returns at most `longest` characters of an external text as one redacted line, or undefined if nothing is left. */
 export function briefly(text: string, longest: number, also: readonly string[] = []): string | undefined {
   const line = text.slice(0, maxScanned).replace(/\s+/g, ' ')
   const clean = plainLine(redactText(redact(line, also, maxDecoded)))

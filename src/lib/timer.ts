@@ -40,12 +40,12 @@ export function after(ms: number, work: () => unknown, onError: (error: unknown)
 export interface PausableTimeout {
   /** Aborted when the timeout has elapsed. */
   readonly signal: AbortSignal
-  /** Pauses the timeout: from now on, time does not count. */
+  /** Pauses the timeout: from now on, elapsed time does not count. */
   pause(): void
   resume(): void
 }
 
-/** Creates a timeout that can be paused. `ms`: its duration without the pauses. It does not keep the process alive. */
+/** Creates a timeout that can be paused. `ms` is its duration, excluding the pauses. It does not keep the process alive. */
 export function pausableTimeout(ms: number): PausableTimeout {
   const over = new AbortController()
   let left = ms

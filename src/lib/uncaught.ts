@@ -1,5 +1,5 @@
-// Logs an uncaught error in a callback of a socket or a file, and lets the process continue. All work has a deadline, and acknowledged data is on
-// disk. So continuing is safer than ending: otherwise one odd answer, or a moment without file descriptors, could end the daemon again and again.
+// Logs an uncaught error in a socket or file callback, and lets the process continue. All work has a deadline, and acknowledged data is on disk. So
+// continuing is safer than exiting: otherwise one odd response, or a moment without file descriptors, could end the daemon again and again.
 import { reasonOf } from './fault.ts'
 import type { Log } from './log.ts'
 
@@ -8,7 +8,7 @@ export class EndOfProcess extends Error {}
 
 const minute = 60_000
 
-/** Handles uncaught errors of the calling thread. Logs one line per place and minute. */
+/** Handles uncaught errors of the calling thread. Logs one line per error location and minute. */
 export function outliveErrors(log: Log): void {
   const loggedAt = new Map<string, number>()
   process.on('uncaughtException', error => {
@@ -21,7 +21,7 @@ export function outliveErrors(log: Log): void {
     const name = `${place} ${reason}`.slice(0, 200)
     const now = performance.now()
     if (now - (loggedAt.get(name) ?? -minute) < minute) return
-    // The number of entries is limited because the message of an error may differ each time, although the places are few.
+    // The number of entries is limited, because an error's message may differ each time although it comes from the same place.
     if (loggedAt.size >= 1_000) loggedAt.clear()
     loggedAt.set(name, now)
     log.error({ reason, place: place.trim() }, 'unexpected error; the daemon continues')

@@ -8,7 +8,7 @@ export interface UnfoldedText {
   readonly places: Uint32Array
 }
 
-/** The maximum depth of nested escapes that are decoded, such as JSON within JSON within a URL. */
+/** The maximum nesting depth of escapes that are decoded, such as JSON within JSON within a URL. */
 const maxDepth = 3
 
 /** Matches one escape to decode. Each alternative reads a bounded number of characters, so that the time is linear. */
@@ -41,7 +41,7 @@ const letters: Readonly<Record<string, string>> = {
   e: '\u001b',
 }
 
-/** Returns the text with its escapes decoded, including nested escapes. Undefined if there are none. */
+/** Returns the text with its escapes decoded, including nested ones, or undefined if there are none. */
 export function unfolded(text: string): UnfoldedText | undefined {
   let last: UnfoldedText | undefined
   for (let depth = 0; depth < maxDepth; depth += 1) {

@@ -1,13 +1,13 @@
-// Recognises another service in place of the expected one: a web page, such as the login page of a proxy, or OTLP/gRPC at the address of OTLP/HTTP.
-// Exports, `doctor` and the warnings of the configuration give the same advice.
+// Recognises another service in place of the expected one: a web page, such as a proxy's login page, or OTLP/gRPC at the address of OTLP/HTTP.
+// Exports, `doctor` and the configuration warnings give the same advice.
 
 /**
- * Whether an answer is a web page. True for a body with markup, whatever its content type, and for a body of type HTML unless it is a text without
- * markup. Some receivers declare this type for an empty body, JSON or `OK`; their answer is not a page.
+ * Whether a response is a web page. True for a body with markup, whatever its content type, and for a body of type HTML unless it is a text without
+ * markup. Some receivers declare this type for an empty body, JSON or `OK`; their response is not a page.
  */
 export function isWebPage(body: Uint8Array, contentType: string | undefined): boolean {
   const text = new TextDecoder().decode(body)
-  // After `<` a letter or one of the signs must follow, because a partial success in protobuf may begin with a line feed and `<`.
+  // A letter or one of these characters must follow `<`, because a partial success in protobuf may begin with a line feed and `<`.
   if (/^\s*<[!?/a-z]/i.test(text)) return true
   return isHtml(contentType) && !isJsonText(text) && (text.includes('<') || isBinary(text))
 }
@@ -40,7 +40,7 @@ export function isGrpcPort(url: string): boolean {
   return ['4317', '14317'].includes(new URL(url).port)
 }
 
-/** Whether the text is the sentence with which gRPC servers refuse HTTP/1.1 requests. The servers of Go and of .NET have such a sentence. */
+/** Whether the text is the sentence with which gRPC servers reject HTTP/1.1 requests. The Go and .NET servers send such a sentence. */
 export function isRefusedByGrpc(words: string | undefined): boolean {
   return /\bgRPC requires HTTP\/2\b|\bHTTP\/2 only endpoint\b/i.test(words ?? '')
 }
@@ -49,8 +49,8 @@ export function isGrpc(contentType: string | undefined): boolean {
   return /^\s*application\/grpc\b/i.test(contentType ?? '')
 }
 
-// Describes from a request's error how an address behaves that gave no HTTP answer: it uses another protocol, or does not answer.
-/** Returns a clause such as `it closes the connection`. Undefined if nothing listens at the address, or if the error does not show what happened. */
+// Describes, based on a request's error, how an address behaves that returned no HTTP response: it uses another protocol, or does not respond.
+/** Returns a clause such as `it closes the connection`, or undefined if nothing listens at the address or the error does not show what happened. */
 export function strangerBy(error: unknown): string | undefined {
   const code = codeOf(error)
   if (speaksHttp2(error)) return 'it speaks HTTP/2 only, as gRPC does'
@@ -58,15 +58,15 @@ export function strangerBy(error: unknown): string | undefined {
     return 'its answer is not HTTP'
   }
   if (notTls.has(code)) return 'it does not speak HTTPS'
-  // The connection was accepted and then closed without an answer, so a server of another protocol listens at the address.
+  // The connection was accepted and then closed without a response, so a server for another protocol listens at the address.
   if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET') return 'it closes the connection'
   const silent = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT'
   return silent ? 'it accepts the connection but does not answer' : undefined
 }
 
 /**
- * Whether the server uses HTTP/2: it answered with HTTP/2 frames, of which the first is SETTINGS or GOAWAY (RFC 9113, 3.4), or with the preface of a
- * client, or it accepts no other protocol over TLS.
+ * Whether the server uses HTTP/2: it responded with HTTP/2 frames, the first of which is SETTINGS or GOAWAY (RFC 9113, 3.4), or with the client
+ * preface, or it accepts no other protocol over TLS.
  */
 export function speaksHttp2(error: unknown): boolean {
   if (codeOf(error) === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return true

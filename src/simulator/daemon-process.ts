@@ -11,7 +11,7 @@ export interface DaemonProcessOptions {
   /** The main file of the program to run. By default this program's own main file is used. */
   readonly main?: string | undefined
   readonly args: readonly string[]
-  /** All environment variables of the process. It inherits none. */
+  /** All environment variables of the process. None are inherited. */
   readonly env: NodeJS.ProcessEnv
 }
 
@@ -19,9 +19,9 @@ export type Readiness = 'ready' | 'died' | 'too-late'
 
 /** The main file is main.ts next to src/simulator, or main.js next to the folder of the bundle. */
 const ownMain = fileURLToPath(new URL(`../main${path.extname(import.meta.url)}`, import.meta.url))
-/** How many lines of the daemon's output are remembered. */
+/** How many lines of the daemon's output are kept. */
 const keptLines = 20
-/** How many ms the daemon may take to stop. */
+/** How long the daemon may take to stop, in ms. */
 const timeoutMs = 25_000
 
 export class DaemonProcess {
@@ -57,7 +57,7 @@ export class DaemonProcess {
     return this.#lines.filter(line => line.trim() !== '')
   }
 
-  /** Waits until `url` answers with status 200. */
+  /** Waits until `url` responds with status 200. */
   async ready(url: string, timeout: number): Promise<Readiness> {
     const deadline = Date.now() + timeout
     while (Date.now() < deadline) {
@@ -69,7 +69,7 @@ export class DaemonProcess {
     return 'too-late'
   }
 
-  /** Sends SIGTERM, and then SIGKILL if the process does not end in time. */
+  /** Sends SIGTERM, and then SIGKILL if the process does not exit in time. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM')
     const insist = setTimeout(() => this.#child.kill('SIGKILL'), timeoutMs)
@@ -86,12 +86,12 @@ export class DaemonProcess {
 
 /**
  * The range of ports. It is below the ports that systems assign automatically (from 32,768 on Linux, from 49,152 elsewhere), and above the usual
- * ports of services.
+ * service ports.
  */
 const [firstPort, ports] = [20_000, 10_000]
 
 /**
- * Returns free ports of the loopback address. They are from a range that no system assigns automatically, so that no other program takes one in the
+ * Returns free ports on the loopback address. They are from a range that no system assigns automatically, so that no other program takes one in the
  * meantime.
  */
 export async function freePorts(count: number): Promise<number[]> {
@@ -103,7 +103,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...found]
 }
 
-/** Returns the preferred port of the loopback address if it is free, otherwise another port. */
+/** Returns the preferred port on the loopback address if it is free, otherwise another port. */
 export async function freePort(preferred: number): Promise<number> {
   if (await isFree(preferred)) return preferred
   const [other = 0] = await freePorts(1)

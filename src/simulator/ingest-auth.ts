@@ -1,6 +1,6 @@
 // The ingest tokens of the demo's backend, which enforces them. It implements the documented API of an observability instance in memory (the
-// platform's REST document, "Pipeline telemetry export (observability instance)"). It also rotates these tokens with the shipped command, like a
-// daily job.
+// platform's REST document, "Pipeline telemetry export (observability instance)"). It also rotates these tokens with the shipped command, as a daily
+// job would.
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
@@ -16,7 +16,7 @@ interface IngestToken {
   readonly createdAt: string
 }
 
-/** An answer of the API. Without `body`, the answer has no body. */
+/** A response of the API. Without `body`, the response has no body. */
 interface ApiAnswer {
   readonly status: number
   readonly body?: object
@@ -42,7 +42,7 @@ export class IngestAuth {
     return this.#add(name).value
   }
 
-  /** Answers an API request. Undefined if the path does not belong to this API. Throws if `body` is not JSON. */
+  /** Answers an API request. Returns undefined if the path does not belong to this API. Throws if `body` is not JSON. */
   answer(method: string, path: string, headers: IncomingHttpHeaders, body: string): ApiAnswer | undefined {
     if (!path.startsWith(base)) return undefined
     if (headers['observability-api-key'] !== this.apiKey) return { status: 401, body: { error: 'invalid API key' } }
@@ -102,7 +102,7 @@ interface RotationsOptions extends Omit<DaemonProcessOptions, 'args'> {
   readonly onLine: (line: string) => void
 }
 
-/** The time in ms before the first rotation, and between two rotations. */
+/** The time before the first rotation and between rotations, in ms. */
 const firstAfter = 20_000
 const every = 600_000
 
@@ -129,7 +129,7 @@ export function startRotations({ file, onLine, ...program }: RotationsOptions): 
   }
 }
 
-/** Resolves to true after `ms`, or to false if `signal` is aborted before. */
+/** Resolves to true after `ms`, or to false if `signal` is aborted first. */
 async function passed(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal }).catch(() => false)
 }

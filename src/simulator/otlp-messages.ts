@@ -1,4 +1,4 @@
-// The OTLP messages of traces and logs that a backend reads and answers (opentelemetry-proto v1), as protobufjs types.
+// The OTLP messages for traces and logs that a backend reads and sends (opentelemetry-proto v1), as protobufjs types.
 import protobuf from 'protobufjs'
 
 /** The messages have the field names and numbers of opentelemetry-proto. The packages are merged into one, and google.rpc.Status has no `details`. */
@@ -50,7 +50,7 @@ message PartialSuccess { int64 rejected = 1; string error_message = 2; }
 message RpcStatus { int32 code = 1; string message = 2; }
 `
 
-/** The protobufjs root. Tests define further messages in it that use these. */
+/** The protobufjs root, in which tests define further messages that use these. */
 export const { root } = protobuf.parse(definitions)
 
 /** The message type ExportTraceServiceRequest. */

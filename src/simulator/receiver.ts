@@ -25,7 +25,7 @@ const decoders: Readonly<Record<string, (body: Uint8Array) => Received>> = {
   '/v1/metrics': () => ({ spans: [], events: [] }),
 }
 
-/** Returns the reason why these spans are refused permanently. Undefined if they are accepted. */
+/** Returns the reason why these spans are permanently rejected, or undefined if they are accepted. */
 export type Refuses = (spans: readonly ReceivedSpan[]) => string | undefined
 
 /** The path to which notifications are posted, as CloudEvents. */
@@ -49,7 +49,7 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
     })
   }
 
-  /** Starts the backend on a free port of the loopback address. */
+  /** Starts the backend on a free port on the loopback address. */
   static async start(refuses: Refuses = () => undefined, auth?: IngestAuth): Promise<DemoReceiver> {
     const receiver = new DemoReceiver(refuses, auth)
     await new Promise<void>((resolve, reject) => {
@@ -81,7 +81,7 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
     })
   }
 
-  /** Closes all connections at once. */
+  /** Closes all connections immediately. */
   async close(): Promise<void> {
     await new Promise<void>(resolve => {
       this.#server.close(() => resolve())

@@ -1,10 +1,10 @@
 // Collects spans in order to draw each trace as a whole: child pipelines wait until the root pipeline of their trace has arrived. Spans from inside
-// jobs arrive after the spans of the jobs. They become one line of text for each job, with its sections or test suites and their durations.
+// jobs arrive after the spans of the jobs. They become one line of text per job, with its sections or test suites and their durations.
 import type { ReceivedSpan } from './received.ts'
 import type { WaterfallSpan } from './waterfall-span.ts'
 import { durationText } from '../model/instant.ts'
 
-/** The maximum number of traces that are remembered. Late spans of an older trace are drawn as a separate trace. */
+/** The maximum number of traces that are kept. Late spans of an evicted trace are drawn as a separate trace. */
 const maxTraces = 1_000
 
 interface Trace {
@@ -62,7 +62,7 @@ export class TraceBook {
 
 /** The instrumentation scopes of spans inside jobs: the scope of Pipespan's own spans, and the scope of spans that jobs created themselves. */
 const scopes: readonly string[] = ['pipespan.job', 'pipespan.job.own']
-/** The maximum number of job names that are remembered. */
+/** The maximum number of job names that are kept. */
 const maxNames = 10_000
 
 export class InsideBook {

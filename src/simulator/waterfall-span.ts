@@ -15,14 +15,14 @@ export interface WaterfallSpan {
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** Returns the platform's status, or else a status that is derived from the status of the span. */
+/** Returns the platform's status, or one derived from the status of the span. */
 export function statusOfSpan({ attributes, kind, status }: WaterfallSpan): string {
   const reported = attributes[`${kind}.status`]
   if (typeof reported === 'string') return reported
   return { ok: 'success', error: 'failed', unset: 'unknown' }[status]
 }
 
-/** Whether the job has no duration because it never ran, and not because it was quick. */
+/** Whether the job's duration is zero because it never ran, and not because it was quick. */
 export function neverRan(span: WaterfallSpan): boolean {
   if (span.kind === 'pipeline' || span.start !== span.end || isWaiting(span)) return false
   const status = statusOfSpan(span)

@@ -1,4 +1,4 @@
-// The answers that `pipespan setup` needs: from flags, from variables, and from questions at a terminal.
+// The settings that `pipespan setup` needs: from flags, from environment variables, and from questions at a terminal.
 import { createInterface, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { misuse } from '../../lib/command-line.ts'
@@ -35,13 +35,13 @@ export interface SetupAnswers extends Pick<
   /** The URL at which the platform reaches the daemon. */
   readonly publicUrl: string
   readonly otlpEndpoint: string
-  /** The token of an owner. Without it, a person creates the webhooks and the service account. */
+  /** A token with the owner role. Without it, a person creates the webhooks and the service account. */
   readonly ownerToken?: Secret | undefined
   /** The API key of the observability instance. */
   readonly apiKey?: Secret | undefined
 }
 
-/** Asks for missing answers. Throws a misuse error if there is no terminal. */
+/** Asks for missing settings. Throws a misuse error if there is no terminal. */
 export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<SetupAnswers> {
   const missing: string[] = []
   const say = async (flag: string, given: string | undefined, question: string): Promise<string> => {
@@ -79,14 +79,14 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   }
 }
 
-/** Asks a question and returns the answer. Undefined without a terminal. */
+/** Asks a question and returns the answer. Returns undefined without a terminal. */
 export async function asked(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
   return answered(createInterface({ input: stdin, output: stdout }), `${question}: `)
 }
 
-/** Asks a question without echoing what is typed, and returns the answer. Undefined without a terminal. */
+/** Asks a question without echoing the input, and returns the answer. Returns undefined without a terminal. */
 export async function askedInSecret(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
@@ -101,13 +101,16 @@ export async function askedInSecret(question: string, terminal: Terminal): Promi
 
 type PersonsTerminal = Terminal & { readonly stdin: NodeJS.ReadableStream }
 
-/** Whether a person can be asked at this terminal. Answers are never read from a pipe, because the first question would consume all of the input. */
+/**
+ * Whether stdin and stdout are an interactive terminal. Answers are never read from a pipe, because the first question would consume all of the
+ * input.
+ */
 function isPerson(terminal: Terminal): terminal is PersonsTerminal {
   const { stdin, stdout } = terminal
   return stdout.isTTY === true && stdin !== undefined && (stdin as { isTTY?: boolean }).isTTY === true
 }
 
-/** Asks a question. Throws a misuse error if the person ends the input (Ctrl-C, Ctrl-D): without an answer, nothing is done. */
+/** Asks a question. Throws a misuse error if the user aborts or closes the input (Ctrl-C, Ctrl-D): without an answer, nothing is done. */
 async function answered(lines: Interface, question: string): Promise<string> {
   const left = new Promise<never>((_, reject) => {
     lines.once('close', () => reject(misuse('Nothing was done: the question was not answered.')))
@@ -120,7 +123,7 @@ async function answered(lines: Interface, question: string): Promise<string> {
   }
 }
 
-// A step of the setup: a description of what it does, how to undo it, and a `run` that may be repeated.
+// A step of the setup: a description of what it does, how to undo it, and an idempotent `run`.
 export interface SetupStep {
   readonly name: string
   /** A sentence that describes what the step does. */
@@ -137,16 +140,16 @@ export interface SetupStep {
 export interface StepContext {
   readonly journal: SetupJournal
   readonly terminal: Terminal
-  /** A client with the owner's token. Undefined without such a token. */
+  /** A client that uses the owner's token. Undefined if there is no such token. */
   readonly platform: CommandClient | undefined
   /** Creates a client with another token, to test that token. The client is closed when the setup ends. */
   readonly connect: (token: Secret) => CommandClient
-  /** The token maker of the observability instance. Undefined if the address or the key of the instance is missing. */
+  /** Creates tokens at the observability instance. Undefined if the instance's address or API key is missing. */
   readonly instance: TokenMaker | undefined
 }
 
 export interface StepOutcome {
   readonly is: 'done' | 'waiting'
-  /** Describes what was done. For a waiting step, it describes what a person must do. */
+  /** Describes what was done or, for a waiting step, what a person must do. */
   readonly said: string
 }

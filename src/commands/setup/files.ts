@@ -16,7 +16,7 @@ export function pathIn({ folder }: Pick<SetupAnswers, 'folder'>, name: keyof typ
   return join(resolve(folder), fileNames[name])
 }
 
-/** Reads a secret from the first line of its file. Undefined if the file is missing or empty. */
+/** Reads a secret from the first line of its file. Returns undefined if the file is missing or empty. */
 export async function secretIn(answers: SetupAnswers, name: keyof typeof fileNames): Promise<string | undefined> {
   const [text] = ((await readIfThere(pathIn(answers, name))) ?? '').trim().split(/\s*\n/)
   return text === undefined || text === '' ? undefined : text
@@ -42,7 +42,7 @@ export function configurationOf(answers: SetupAnswers): string {
 
 /**
  * Returns the manifest (YAML) of the Secrets that the Helm chart and the manifests in deploy/kubernetes expect, with the secrets that exist so far.
- * The ingest token has a Secret of its own, which the token rotation job may change.
+ * The ingest token is in a separate Secret, which the token rotation job may change.
  */
 export function manifestOf(namespace: string, secrets: Partial<Record<keyof typeof fileNames, string>>): string {
   const { webhook, platform, ingest } = secrets

@@ -1,5 +1,5 @@
-// The progress of a setup, stored in a file in the output folder. So a setup can be interrupted at any point and run again. The file contains no
-// secrets.
+// The progress of a setup, stored in a file in the output folder, so that the setup can be interrupted at any point and run again. The file contains
+// no secrets.
 import { join } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../../lib/fault.ts'
@@ -22,7 +22,7 @@ const shape = z.object({
 type Entry = z.infer<typeof shape>['steps'][string]
 
 export interface SetupJournal {
-  /** Returns the journal entry of a step. Undefined if the step has not begun. */
+  /** Returns the journal entry of a step, or undefined if the step has not begun. */
   of(step: string): Entry | undefined
   /** Writes the journal entry of a step: `begun` before the step acts, `done` after it. */
   note(step: string, state: Entry['state'], facts?: Readonly<Record<string, unknown>>): Promise<void>
@@ -60,7 +60,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-// The folder of a setup: only its owner may write to it, and only one setup at a time may use it.
+// The folder of a setup: only its owner may write to it, and only one setup may use it at a time.
 /** Creates and locks the folder. Throws a ConfigError if other users can write to it (they could plant a secret), or if another setup is using it. */
 export async function takeFolder(folder: string): Promise<FileLock> {
   const lock = await onDisk(folder, async () => {
@@ -94,7 +94,7 @@ export async function onDisk<T>(folder: string, action: () => Promise<T>): Promi
   }
 }
 
-/** Returns the code of a file system error, such as `EACCES` or `ENOSPC`. Undefined for any other error. */
+/** Returns the code of a file system error, such as `EACCES` or `ENOSPC`, or undefined for any other error. */
 export function diskCodeOf(error: unknown): string | undefined {
   return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
 }

@@ -42,8 +42,8 @@ export function ingestToken(answers: SetupAnswers): SetupStep {
           said: `Set PIPESPAN_OBSERVABILITY_API_KEY and run this again, or save an ingest token in ${file}.`,
         }
       }
-      // Only this setup uses the name. So an existing token with that name comes from an interrupted run: its value is lost, and it is revoked. It is
-      // revoked only after another token exists, because the instance may refuse to revoke its last token.
+      // Only this setup uses the name. So an existing token with that name was left by an interrupted run: its value is lost, and it is revoked. It
+      // is revoked only after another token exists, because the instance may refuse to revoke its last token.
       const begun = facts.name
       const lost = typeof begun === 'string' ? (await instance.list()).filter(({ name }) => name === begun) : []
       const name = typeof begun === 'string' ? begun : `pipespan-${randomBytes(4).toString('hex')}`
@@ -94,8 +94,8 @@ export function manifest(answers: SetupAnswers, namespace: string): SetupStep {
 }
 
 /**
- * Writes a file. The setup replaces an existing file only if it wrote that file itself and nobody has changed it since. Other files are kept. `step`:
- * its journal entry contains the digests of the last written content and of the content to be written. `what`: the name of the file in messages.
+ * Writes a file. The setup replaces an existing file only if it wrote that file itself and nobody has changed it since. Other files are kept. The
+ * journal entry of `step` contains the digests of the last written content and of the content to write. `what` is the name of the file in messages.
  */
 async function writeOwnFile(
   { journal }: { readonly journal: SetupJournal },
@@ -112,7 +112,7 @@ async function writeOwnFile(
     }
     return { is: 'done', said: `${what} ${path} was changed since and is kept.` }
   }
-  // The entry contains the digests of the last version and of this version, because after an interruption the file may be either.
+  // The entry contains the digests of the previous version and of this one, because after an interruption the file may be either.
   await journal.note(step, 'begun', { digests: [...digests.slice(-1), digestOf(content)] })
   await replaceFile(path, content)
   await journal.note(step, 'done')

@@ -7,7 +7,7 @@ import { Secret } from '../../lib/secret.ts'
 import { ensureServiceAccount, hookEventsOf, resourceIdOf } from '../platform.ts'
 import type { SetupAnswers, SetupStep, StepContext } from './answers.ts'
 
-/** The service account has a fixed name, so that a repeated run finds the account that an interrupted run has created. */
+/** The service account has a fixed name, so that a repeated run finds the account created by an interrupted one. */
 const username = 'service_account_pipespan'
 
 const call = { priority: 'poll' } as const
@@ -35,7 +35,7 @@ export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers)
   }
 }
 
-/** A person must create the account's token: the platform's API documents no request for that. */
+/** A person must create the account's token, because the platform's API documents no request for that. */
 export function platformToken(answers: SetupAnswers): SetupStep {
   const whose = answers.serviceAccount === undefined ? 'of a user who may read' : `of ${username}`
   const where = [...answers.groups, ...answers.projects].join(', ')
@@ -48,7 +48,7 @@ export function platformToken(answers: SetupAnswers): SetupStep {
     run: async ({ journal, connect }) => {
       const token = await secretIn(answers, 'platform')
       if (token === undefined) return { is: 'waiting', said: wish }
-      // The file was saved by a person, so other users may be able to read it.
+      // The file was saved by a person, so it may be readable by other users.
       await chmod(file, 0o600)
       const client = connect(new Secret(token))
       for (const group of answers.groups) await client.ownsGroup(resourceIdOf(group), call)

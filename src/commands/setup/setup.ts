@@ -12,10 +12,10 @@ import { hooks, platformToken, serviceAccount } from './platform-steps.ts'
 import { pathIn } from './files.ts'
 import type { Secret } from '../../lib/secret.ts'
 
-/** The timeout of one request in ms. It is short because a person waits for the answer. */
+/** The timeout of one request in ms. It is short because a person is waiting for the result. */
 const timeoutMs = 15_000
 
-/** Runs the setup. The exit code is 1 as long as a person still has to do something. */
+/** Runs the setup. The exit code is 1 while a person still has something to do. */
 export async function setup(flags: SetupFlags, terminal: Terminal): Promise<number> {
   const answers = await answersOf(flags, terminal)
   const steps = stepsOf(answers)
@@ -106,7 +106,7 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
   return exitCode.failed
 }
 
-/** Runs a setup step. If a step fails, it is listed as still to be done, and the remaining steps are still tried. */
+/** Runs a setup step. If it fails, it is listed as still to be done, and the remaining steps are attempted nevertheless. */
 async function outcomeOf(step: SetupStep, context: StepContext) {
   try {
     return await step.run(context)

@@ -48,14 +48,14 @@ export function padded(text: string, columns: number): string {
   return shown + ' '.repeat(Math.max(0, columns - widthOf(shown)))
 }
 
-// The colours of a line. A line consists of coloured pieces and is drawn into a number of columns.
+// The colours of a line. A line consists of coloured pieces and is drawn to fit a number of columns.
 const paint = { red: 31, green: 32, yellow: 33, blue: 34, dim: 2, bold: 1, inverse: 7 } as const
 export type Paint = keyof typeof paint
 
 /** A piece of a line with its colour. */
 export type Piece = string | readonly [Paint, string]
 
-/** Draws a line. The part that does not fit is left out. Control characters in the pieces become spaces. */
+/** Draws a line, and omits what does not fit. Control characters in the pieces become spaces. */
 export function drawnLine(line: readonly Piece[], width: number, color: boolean): string {
   let left = width
   let text = ''

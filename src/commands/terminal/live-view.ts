@@ -1,4 +1,4 @@
-// Draws the state of a daemon as lines of text: which pipelines run, wait and fail. Pure. `pipespan top` calls it every second.
+// Draws the state of a daemon as lines of text: which pipelines are running, waiting and failing. Pure. `pipespan top` calls it every second.
 import { durationText } from '../../model/instant.ts'
 import { drawnLine, type Piece, withoutLast } from './fitted-text.ts'
 import { keyOf, matches, type LivePipeline, type LiveState, type LiveJob, pipelineRows } from './pipeline-rows.ts'
@@ -7,7 +7,7 @@ import { waterfall, type WaterfallOptions } from './waterfall.ts'
 import type { WaterfallSpan } from '../../simulator/waterfall-span.ts'
 
 interface LiveViewOptions {
-  /** The daemon's address, which is shown on the first line. */
+  /** The daemon's address, shown on the first line. */
   readonly from: string
   readonly now: number
   /** The width of the screen in columns. Longer lines are cut. */
@@ -15,11 +15,11 @@ interface LiveViewOptions {
   /** The maximum number of lines. The lists are shortened to fit. */
   readonly height: number
   readonly color: boolean
-  /** The selection and the filter. If undefined, both are unavailable, and no keys are shown. */
+  /** The selection and the filter. If undefined, both are unavailable, and no key bindings are shown. */
   readonly screen?: Screen | undefined
 }
 
-/** Returns the pipelines that match the filter, in the order of their lines. */
+/** Returns the pipelines that match the filter, in the order in which they are displayed. */
 export function listedPipelines({ running, finished }: LiveState, filter: string): LivePipeline[] {
   return [...running, ...finished].filter(one => matches(one, filter))
 }
@@ -114,7 +114,7 @@ function footLine({ filter, isTyping, opened }: Screen): Piece[] {
   return [...clear, ['dim', '↑↓ select · Enter waterfall · / filter · q quit']]
 }
 
-/** Returns the waterfall of a pipeline as a screen. `lines`: all lines of the waterfall. */
+/** Returns the screen with a pipeline's waterfall. `lines` contains all lines of the waterfall. */
 export function waterfallView(
   lines: readonly string[],
   options: Pick<LiveViewOptions, 'width' | 'height' | 'color'> & { readonly screen: Screen },
@@ -125,7 +125,7 @@ export function waterfallView(
   return [...lines.slice(first, first + room), drawnLine(footLine(screen), width, color)].join('\n')
 }
 
-// The waterfall of a pipeline in `pipespan top`. If the pipeline is still running, the bars of its running jobs end at the current time.
+// The waterfall of a pipeline in `pipespan top`. While the pipeline is running, the bars of its running jobs end at the current time.
 export function liveWaterfall(pipeline: LivePipeline, options: WaterfallOptions): string[] {
   const { name, ref = '', status, createdAt, finishedAt, platformNow, jobs } = pipeline
   const end = finishedAt ?? platformNow
@@ -181,7 +181,9 @@ export interface Key {
   readonly meta?: boolean | undefined
 }
 
-/** Returns the state of the screen after a key press. `keys`: the keys of the listed pipelines, in order. `page`: the number of lines on a page. */
+/**
+ * Returns the state of the screen after a key press. `keys` are the keys of the listed pipelines, in order. `page` is the number of lines on a page.
+ */
 export function pressed(
   screen: Screen,
   key: Key,
@@ -246,7 +248,7 @@ function typed(screen: Screen, key: Key, keys: readonly string[]): Screen {
   }
 }
 
-/** Returns the key of the selected pipeline. Undefined if the pipeline is no longer listed. */
+/** Returns the key of the selected pipeline, or undefined if the pipeline is no longer listed. */
 function selectedAmong({ selected }: Screen, keys: readonly string[]): string | undefined {
   return selected !== undefined && keys.includes(selected) ? selected : undefined
 }

@@ -18,14 +18,14 @@ const marks: Readonly<Record<string, readonly [Paint, string]>> = {
   canceled: ['yellow', '■'],
   running: ['blue', '▶'],
 }
-/** The maximum number of names of running or failed jobs in a line. */
+/** The maximum number of running or failed jobs that a line names. */
 const maxNames = 3
-/** A pipeline is slow if it takes longer than nearly all of at least this many runs, by this factor. The web pages use the same rule. */
+/** A pipeline is slow if it takes longer than `slack` times the 95th percentile of at least `minRuns` runs. The web pages use the same rule. */
 const [minRuns, slack] = [20, 1.1]
-/** The columns that the mark and the gaps take. */
+/** The number of columns used by the mark and the gaps. */
 const frame = 4 + 4 * 2
 
-/** Formats a line for each pipeline. `width`: the width of the screen. With Infinity, columns are as wide as their texts. */
+/** Formats a line for each pipeline. `width` is the width of the screen; if it is Infinity, columns are as wide as their texts. */
 export function pipelineRows(
   pipelines: readonly LivePipeline[],
   { width, selected }: { readonly width: number; readonly selected?: string | undefined },
@@ -86,7 +86,7 @@ function isSlow({ spentMs, usual }: LivePipeline): boolean {
   return spentMs !== undefined && p95 !== undefined && runs >= minRuns && spentMs > p95 * slack
 }
 
-// The state that `pipespan top` draws: the part of `GET /api/overview` that it needs.
+// The state that `pipespan top` draws: the fields that it needs from `GET /api/overview`.
 export type LiveState = Pick<
   Overview,
   'notices' | 'flow' | 'quarantined' | 'queues' | 'active' | 'running' | 'finished'
@@ -99,7 +99,7 @@ export function keyOf({ instance, pipelineId }: LivePipeline): string {
   return `${instance} ${pipelineId}`
 }
 
-/** Whether the status of a pipeline, or one of its names, contains this text. Every pipeline matches an empty text. */
+/** Whether the pipeline's status or one of its names contains this text. Every pipeline matches an empty text. */
 export function matches({ project, pipelineId, name, ref, status, jobs }: LivePipeline, text: string): boolean {
   const wanted = text.toLowerCase()
   const texts = [project, `#${pipelineId}`, name ?? '', ref ?? '', status, ...jobs.map(job => job.name)]

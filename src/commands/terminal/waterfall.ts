@@ -1,4 +1,4 @@
-// A trace as text for a terminal: a tree of pipelines and jobs, each with its bar on a common time axis.
+// A trace as text for a terminal: a tree of pipelines and jobs, each with its bar on a shared time axis.
 //
 //   ✗ pipeline: Build and deploy · failed · 4 m 12 s · trace 5fbe2c4b2ade95c4e545a4025a7fadc5
 //                        0 s               2 m 06 s            4 m 12 s
@@ -142,7 +142,7 @@ function ordered(pipeline: WaterfallSpan, spans: readonly WaterfallSpan[]): Wate
   )
 }
 
-/** Formats the line of a pipeline. On a narrow terminal the name is cut, but not to fewer than 8 columns. */
+/** Formats a pipeline's line. On a narrow terminal the name is cut, but to no fewer than 8 columns. */
 function headline(
   span: WaterfallSpan,
   withTrace: boolean,
@@ -202,7 +202,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-// Draws time in a line of text: bars on a common axis, and the axis itself.
+// Draws time as text on a single line: bars on a shared axis, and the axis itself.
 /** The common time range of all bars in Unix ms, and its width in columns. */
 interface Axis {
   readonly start: number
@@ -210,7 +210,7 @@ interface Axis {
   readonly columns: number
 }
 
-/** A bar in three pieces: an empty piece, the queued time and the running time. */
+/** A bar in three parts: an empty part, the queued time and the running time. */
 interface Bar {
   readonly before: string
   readonly queued: string
@@ -218,7 +218,7 @@ interface Bar {
 }
 
 /**
- * Returns the bar of a job that ran from `start` to `end` after it was queued for `queued` ms. The piece for the running time has at least one
+ * Returns the bar of a job that ran from `start` to `end` after it had been queued for `queued` ms. The part for the running time has at least one
  * column.
  */
 function barOf(axis: Axis, start: number, end: number, queued: number): Bar {
@@ -229,12 +229,12 @@ function barOf(axis: Axis, start: number, end: number, queued: number): Bar {
   return { before: ' '.repeat(waiting), queued: '░'.repeat(from - waiting), ran: '█'.repeat(to - from) }
 }
 
-/** Returns a point instead of a bar, for jobs that took no time. */
+/** Returns a dot instead of a bar, for jobs that took no time. */
 function pointOf(axis: Axis, at: number): Bar {
   return { before: ' '.repeat(Math.min(axis.columns - 1, column(axis, at))), queued: '', ran: '·' }
 }
 
-/** Returns a bar with only queued time, or a point if that time is too short. */
+/** Returns a bar with only queued time, or a dot if that time is too short. */
 function waitOf(axis: Axis, until: number, queued: number): Bar {
   const { before, queued: waited } = barOf(axis, until, until, queued)
   return waited === '' ? pointOf(axis, until) : { before, queued: waited, ran: '' }

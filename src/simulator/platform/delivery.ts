@@ -10,14 +10,14 @@ export interface Delivery {
   readonly at: number
   readonly pipelineId: number
   readonly jobId: number | undefined
-  /** The value of the header Idempotency-Key. A resent webhook has the same key. */
+  /** The value of the `Idempotency-Key` header. A resent webhook has the same key. */
   readonly key: string
   /** The JSON text of the event. */
   readonly body: string
 }
 
 interface SecretOptions {
-  /** A token that is sent unchanged in the header `…-Token`. */
+  /** A token that is sent unchanged in the `…-Token` header. */
   readonly token?: string | undefined
   /** `whsec_` followed by the signing key in base64. With it, the delivery is signed (Standard Webhooks). */
   readonly signingToken?: string | undefined
@@ -36,7 +36,7 @@ export function deliveryOf(news: News, options: PayloadOptions, random: Random):
   return deliveryWith(payload, kind, news, random)
 }
 
-/** Creates a delivery with this body. `about`: the time of the event, and its pipeline, or its job of a pipeline. */
+/** Creates a delivery with this body. `about` contains the time of the event, and its pipeline, or its job in a pipeline. */
 export function deliveryWith(
   payload: object,
   kind: Delivery['kind'],
@@ -46,7 +46,7 @@ export function deliveryWith(
   return { kind, at, pipelineId: pipeline.id, jobId: job?.id, key: random.uuid(), body: JSON.stringify(payload) }
 }
 
-/** Returns the deployment event of a job that deploys. Undefined for other jobs, and before the job runs. */
+/** Returns the deployment event of a job that deploys. Returns undefined for other jobs, and before the job runs. */
 export function deploymentOf(news: News, options: PayloadOptions, random: Random): Delivery | undefined {
   const { at, pipeline, job } = news
   const payload = job && deploymentPayload(job, pipeline, at, options)
@@ -62,7 +62,7 @@ const events = {
 } as const
 
 /**
- * Returns the headers of a delivery. `now`: the real Unix time in ms, not the platform's time, because receivers check signatures against the real
+ * Returns the headers of a delivery. `now` is the real Unix time in ms, not the platform's time, because receivers check signatures against the real
  * time.
  */
 export function headersOf(

@@ -9,10 +9,7 @@ import type { Timeline } from './timeline.ts'
 import { wireProject, wireTime, wireUser } from './payloads.ts'
 import type { IncidentRecords, SimIncident } from './records.ts'
 
-/**
- * Creates merge requests for pipelines. The returned function must be called for each change of a pipeline. `send` receives the events of the merge
- * requests.
- */
+/** Creates merge requests for pipelines. The returned function must be called for each pipeline change. `send` receives the merge request events. */
 export function createChanges(
   instance: string,
   timeline: Timeline,
@@ -70,7 +67,7 @@ export interface SimChange {
   state: 'opened' | 'closed' | 'merged'
 }
 
-/** Returns the titles of a merge request's labels. The kind of change is derived from the name of the branch. */
+/** Returns the label titles of a merge request. The kind of change is derived from the branch name. */
 export function labelsOf(sourceBranch: string): string[] {
   const [kind = '', name] = sourceBranch.split('/')
   return [`kind::${name !== undefined && ['feature', 'fix', 'chore'].includes(kind) ? kind : 'other'}`]
@@ -127,7 +124,7 @@ export function incidentPayload(
 
 /**
  * Creates incidents: sometimes a deployment to production causes an incident, which is resolved later. The returned function must be called for each
- * change of a pipeline. `send` receives the events of incidents, except for some incidents that are closed without an event.
+ * pipeline change. `send` receives the incident events, except for some incidents that are closed without an event.
  */
 export function createIncidents(
   records: IncidentRecords,

@@ -1,4 +1,4 @@
-// Creates the output of jobs on the simulated platform: their logs in the format of a runner, with sections; their reports by artifact type (tests,
+// Creates the output of jobs on the simulated platform: their logs in the runner's format, with sections; their reports by artifact type (tests,
 // metrics, dotenv, coverage, a security scan); and their own spans among their artifacts. A job whose script failed has failing tests. They pass when
 // the job is retried, so they are flaky.
 import type { SimJob, SimPipeline, SimReport } from './state.ts'
@@ -16,7 +16,7 @@ interface Stage {
   readonly prints: readonly string[]
 }
 
-/** Returns the log of a job. Empty for a job that did not run. */
+/** Returns the log of a job, or an empty text for a job that did not run. */
 export function jobLog(job: SimJob): string {
   const { startedAt: start, finishedAt, status, failureReason } = job
   if (start === undefined || job.kind === 'bridge') return ''
@@ -74,7 +74,7 @@ function stampOf(at: number): string {
 
 const made = new WeakMap<SimJob, ReadonlyMap<string, Buffer>>()
 
-/** Returns the gzipped artifact files by type. There are none before the job has finished. They are created once. */
+/** Returns the gzipped artifact files by type. There are none before the job has finished. They are created only once. */
 export function artifactsOf(job: SimJob, pipeline: SimPipeline): ReadonlyMap<string, Buffer> {
   if (job.finishedAt === undefined) return new Map()
   const known = made.get(job)
@@ -155,7 +155,7 @@ const deeds = [
   'keeps its order',
 ]
 
-/** Returns the gzipped test report of a finished job. Undefined if the job has none. */
+/** Returns the gzipped test report of a finished job, or undefined if the job has none. */
 export function testReportOf(job: SimJob, { sha }: SimPipeline): Buffer | undefined {
   const { tests, name } = job.plan
   const { startedAt, finishedAt, failureReason } = job
@@ -206,7 +206,7 @@ tests/test_${name}.py:41: AssertionError</failure></testcase>`
 /** The path of a job's own spans in its artifacts. */
 export const ownSpansPath = 'telemetry/spans.otlp.json'
 
-/** Returns the job's own spans as OTLP/JSON. Undefined for a job without such spans. */
+/** Returns the job's own spans as OTLP/JSON, or undefined for a job without such spans. */
 export function ownSpansOf({ id, plan, startedAt, finishedAt, artifactsSize }: SimJob): string | undefined {
   if (plan.spans !== true || startedAt === undefined || finishedAt === undefined) return undefined
   if (artifactsSize === undefined) return undefined

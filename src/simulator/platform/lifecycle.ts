@@ -29,7 +29,7 @@ export interface News {
   readonly job?: SimJob | undefined
 }
 
-/** Failures after which the platform retries a job automatically, if the job is configured so. */
+/** Failures after which the platform retries a job automatically, if the job is configured to be retried. */
 const systemFailures = new Set(['runner_system_failure', 'stuck_or_timeout_failure', 'api_failure'])
 
 export class Lifecycle {
@@ -100,7 +100,7 @@ export class Lifecycle {
     this.#process(pipeline)
   }
 
-  /** Creates a newer pipeline of the same ref, and cancels this pipeline because of it. */
+  /** Creates a newer pipeline for the same ref, and cancels this pipeline because of it. */
   supersede(pipeline: SimPipeline): void {
     this.create({ ...pipeline.plan, acts: [] })
     this.cancel(pipeline)
@@ -137,7 +137,7 @@ export class Lifecycle {
     return job
   }
 
-  /** Starts or skips the jobs of a pipeline that are due, then updates the status of the pipeline. */
+  /** Starts or skips the pipeline's jobs that are due, then updates the status of the pipeline. */
   #process(pipeline: SimPipeline): void {
     for (const stage of pipeline.plan.stages) {
       const before = compositeStatus(this.#jobsBefore(pipeline, stage))
@@ -188,7 +188,7 @@ export class Lifecycle {
     })
   }
 
-  /** Returns the reason why this run of the job fails according to its plan. Undefined if it succeeds. */
+  /** Returns the reason why this run of the job fails according to its plan, or undefined if it succeeds. */
   #fate(pipeline: SimPipeline, job: SimJob): string | undefined {
     const runsBefore = pipeline.jobs.filter(({ id, plan, startedAt }) => {
       return plan.name === job.plan.name && id < job.id && startedAt !== undefined
@@ -216,7 +216,7 @@ export class Lifecycle {
     this.#process(pipeline)
   }
 
-  /** If a bridge waits for its downstream pipeline, it runs again when that pipeline is retried. */
+  /** A bridge that waits for its downstream pipeline runs again when that pipeline is retried. */
   #resetTrigger(pipeline: SimPipeline): void {
     const { trigger } = pipeline
     if (trigger?.bridge.plan.triggers?.depend !== true || !isOver(trigger.bridge.status)) return
@@ -271,7 +271,7 @@ export class Lifecycle {
     this.#publishJob(pipeline, job)
   }
 
-  /** Publishes a change of a job. The platform sends no job events for bridges, nor for the statuses skipped and manual. */
+  /** Publishes a job change. The platform sends no job events for bridges, nor for the statuses skipped and manual. */
   #publishJob(pipeline: SimPipeline, job: SimJob): void {
     if (job.kind === 'bridge' || job.status === 'skipped' || job.status === 'manual') return
     this.#publish({ kind: 'job', at: this.timeline.now, pipeline, job })

@@ -13,21 +13,21 @@ import { defaultInstance } from './world.ts'
 export interface LiveOptions extends SendOptions {
   /** How many seconds pass on the platform per real second. The default is 30. */
   readonly speed?: number | undefined
-  /** How many seconds of the platform's time are between one new pipeline and the next. The default is 40. */
+  /** The time between two new pipelines, in seconds of the platform's clock. The default is 40. */
   readonly every?: number | undefined
   /** The scenarios, which are started in turn. By default all scenarios are used. */
   readonly scenarios?: readonly [ScenarioName, ...ScenarioName[]] | undefined
-  /** The number of pipelines that are started, without the pipelines that they trigger. By default there is no limit. */
+  /** The number of pipelines to start, not counting the pipelines that they trigger. By default there is no limit. */
   readonly pipelines?: number | undefined
   /** The start time of the platform's clock (see `LiveClock`), in Unix ms. The default is one day ago. */
   readonly start?: number | undefined
-  /** The state of the platform, for sharing it with a `RestApi`. */
+  /** The state of the platform, to be shared with a `RestApi`. */
   readonly state?: PlatformState | undefined
   /** Whether to send fields that only the newest platforms send (see `PayloadOptions.newest`). The default is true. */
   readonly newest?: boolean | undefined
   /** Whether webhooks are also sent for deployments, merge requests and incidents. The default is false. */
   readonly events?: boolean | undefined
-  /** How many pipelines are remembered. Older pipelines that have finished are forgotten. The default is 2,000. */
+  /** How many pipelines are kept. Older pipelines are dropped once they have finished. The default is 2,000. */
   readonly remembered?: number | undefined
 }
 
@@ -47,7 +47,7 @@ export function lengthOf(play: Play & { readonly pipelines: number }): number {
   return timeline.now
 }
 
-/** Schedules the pipelines. `send` is called with every webhook at its time. */
+/** Schedules the pipelines. `send` is called with every webhook when it is due. */
 function plan(play: Play, state: PlatformState, timeline: Timeline, send: (delivery: Delivery) => void): void {
   const random = new Random(play.seed ?? 1)
   const payload = { instance: play.instance ?? defaultInstance, newest: play.newest ?? true }
@@ -105,13 +105,13 @@ export class LivePlatform {
     return this.#clock.now
   }
 
-  /** Resolves when all pipelines have ended and all webhooks were sent. Never resolves without a limit of `pipelines`. */
+  /** Resolves when all pipelines have ended and all webhooks were sent. Without a limit of `pipelines`, it never resolves. */
   async finished(): Promise<void> {
     await this.#running
     await this.#sender.close()
   }
 
-  /** Stops the clock, and waits for webhooks that are being sent. */
+  /** Stops the clock, and waits for webhooks in flight. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.finished()
@@ -136,8 +136,8 @@ export class LiveClock {
   readonly #beganAt = performance.now()
 
   /**
-   * `start`: the first time of the clock in Unix ms, which must not be later than the real time. `speed`: the clock's seconds per real second, at
-   * least 1.
+   * `start` is the first time on the clock in Unix ms, which must not be later than the real time. `speed` is the number of its seconds per real
+   * second, at least 1.
    */
   constructor(start: number, speed: number) {
     this.#start = Math.min(start, this.#began)
@@ -150,7 +150,7 @@ export class LiveClock {
     return Math.min(this.#start + passed * this.#speed, this.#began + passed)
   }
 
-  /** Returns how many real ms pass until the clock reaches `at`. 0 if that time has passed. */
+  /** Returns how many real ms remain until the clock reaches `at`, or 0 if that time has passed. */
   until(at: number): number {
     const passed = performance.now() - this.#beganAt
     const needed = Math.max((at - this.#start) / this.#speed, at - this.#began)

@@ -1,6 +1,7 @@
 // The simulated company's past two months, so that the pages show usual durations, an earlier period for comparison, and a regression. Every kind of
 // pipeline has the same share as in the present, so that the only differences are the ones that this file adds. The demo's last hour has many more
-// pipelines than its past. Therefore the past contains such an hour as well, 30 days earlier, so that sums of 30 days are comparable.
+// pipelines than an average hour of its past. Therefore the past contains such an hour as well, 30 days earlier, so that 30-day totals are
+// comparable.
 import { demoScenarios, scenarios } from './scenarios.ts'
 import { deliveryOf, type Delivery } from './delivery.ts'
 import { figures, users } from './world.ts'
@@ -13,16 +14,16 @@ const hour = 3_600_000
 const day = 24 * hour
 
 /**
- * The number of past pipelines is as small as possible, because each delays the start of the demo. There are two periods of 30 days. The first
+ * The number of past pipelines is as small as possible, because each one delays the start of the demo. There are two periods of 30 days. The first
  * pipeline is from the day before, because trends count whole days.
  */
 const past = { days: 61, every: 20 * hour, recent: 30 * day }
-/** The pipelines of the project `figures`: one a day, and `perDay` a day in the last `days`. The last `slow` pipelines are slow. */
+/** The pipelines of the project `figures`: one a day, and `perDay` a day during the last `days`. The last `slow` pipelines are slow. */
 const often = { days: 12, perDay: 3, slow: 8 }
 
 /**
- * How long these jobs took until 30 days ago, compared with today. No job became so much slower that a rule flags it, because the only regression is
- * in the project `figures`.
+ * How long these jobs took until 30 days ago, relative to today. No job became slow enough for a rule to flag it, because the only regression is in
+ * the project `figures`.
  */
 const tookOnce: Readonly<Record<string, number>> = {
   'integration tests': 1.45,
@@ -38,11 +39,11 @@ interface PastOptions {
   readonly instance: string
   /** When the past ends, in Unix ms. */
   readonly until: number
-  /** The ms between two pipelines in the hour that follows the past. */
+  /** The time between two pipelines in the hour that follows the past, in ms. */
   readonly busyEvery: number
 }
 
-/** Returns the webhooks about the last end of each past pipeline, in order. They do not depend on the rest of the simulation. */
+/** Returns the webhooks that report the final end of each past pipeline, in order. They do not depend on the rest of the simulation. */
 export function playPast({ state, instance, until, busyEvery }: PastOptions): Delivery[] {
   const random = new Random(4)
   const start = until - past.days * day
@@ -97,7 +98,7 @@ function asOnce(plan: PipelinePlan): PipelinePlan {
   return { ...plan, jobs }
 }
 
-/** Returns the plan of a pipeline of `figures`. It has been slow since somebody removed the tag of the large runner. */
+/** Returns the plan of a pipeline of `figures`. If `isSlow` is set, it is slow because somebody removed the tag of the large runner. */
 function figuresPlan(isSlow: boolean): PipelinePlan {
   return {
     project: figures,

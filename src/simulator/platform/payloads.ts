@@ -1,4 +1,4 @@
-// Creates payloads from the state: pipeline, job and deployment events in the format of the platform.
+// Creates payloads from the state: pipeline, job and deployment events in the platform's format.
 import { hasWarnings, durationOf, latestJobs, rootOf, type SimJob, type SimPipeline, committedAt } from './state.ts'
 import type { Random } from './random.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
@@ -67,8 +67,8 @@ export function pipelinePayload(pipeline: SimPipeline, options: PayloadOptions, 
 }
 
 /**
- * Returns the payload of a job event. It is flat and has the platform's peculiarities: a failure reason even on success, and the id of the pipeline
- * in `commit.id`.
+ * Returns the payload of a job event. It is flat and has the platform's quirks: a failure reason even on success, and the pipeline's id in
+ * `commit.id`.
  */
 export function jobPayload(job: SimJob, pipeline: SimPipeline, options: PayloadOptions): object {
   const { instance } = options
@@ -155,7 +155,7 @@ function wireTask(job: SimJob): object {
   }
 }
 
-/** Returns the payload of a deployment event. Undefined for a job that deploys nothing, or has not started. */
+/** Returns the payload of a deployment event, or undefined for a job that deploys nothing or has not started. */
 export function deploymentPayload(
   job: SimJob,
   pipeline: SimPipeline,
@@ -202,7 +202,7 @@ function wholeSeconds(from: number, to: number | undefined): number | null {
   return to === undefined ? null : Math.round((to - from) / 1000)
 }
 
-/** Formats a time as `2026-06-01 12:00:00 UTC`. Real webhooks truncate times to the second as well. */
+/** Formats a time as `2026-06-01 12:00:00 UTC`. Real webhooks also truncate times to the second. */
 export function wireTime(at: number): string {
   const iso = new Date(at).toISOString()
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`

@@ -7,7 +7,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** Returns a number from 0 (included) to 1 (excluded) (mulberry32 by Tommy Ettinger, public domain). */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive) (mulberry32 by Tommy Ettinger, public domain). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let t = this.#state
@@ -16,12 +16,12 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  /** Returns a number from `low` (included) to `high` (excluded). */
+  /** Returns a number from `low` (inclusive) to `high` (exclusive). */
   between(low: number, high: number): number {
     return low + (high - low) * this.next()
   }
 
-  /** Returns a whole number from `low` to `high`, both included. */
+  /** Returns an integer from `low` to `high`, both inclusive. */
   whole(low: number, high: number): number {
     return Math.floor(this.between(low, high + 1))
   }
@@ -42,7 +42,7 @@ export class Random {
       .map(({ item }) => item)
   }
 
-  /** Returns a text of random hex digits. */
+  /** Returns a string of random hex digits. */
   hex(digits: number): string {
     let text = ''
     while (text.length < digits)
@@ -52,7 +52,7 @@ export class Random {
     return text.slice(0, digits)
   }
 
-  /** Returns a text in the form of a random UUID. */
+  /** Returns a string in the form of a random UUID. */
   uuid(): string {
     const hex = this.hex(32)
     const variant = (8 + (parseInt(hex.slice(16, 17), 16) % 4)).toString(16)

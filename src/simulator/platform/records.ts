@@ -14,22 +14,19 @@ export interface SimAuditEvent {
   readonly eventType?: string | undefined
 }
 
-/** The maximum number of audit events that are remembered. The oldest events are forgotten first. */
+/** The maximum number of audit events that are kept. The oldest events are dropped first. */
 const maxRemembered = 20_000
 const maxPerPage = 100
-/** The maximum time range of a request for the whole instance, in ms. The platform refuses longer ranges. */
+/** The maximum time range of a request for the whole instance, in ms. The platform rejects longer ranges. */
 const maxRange = 30 * 24 * 3_600_000
 
 export class AuditRecords {
   readonly events: SimAuditEvent[] = []
-  /** Whether the user of the token owns everything. Other tokens can list only the actions of their own user, who has none here. */
+  /** Whether the token's user owns everything. Other tokens can list only their own user's actions, and here that user has none. */
   isOwner = true
   #next = 70_001
 
-  /**
-   * Records an event under the next id. The time of the event may be earlier than the times of events with lower ids, as if the platform had written
-   * it late.
-   */
+  /** Records an event under the next id. Its time may be earlier than the times of events with lower ids, as if the platform had written it late. */
   record(event: Omit<SimAuditEvent, 'id'>): SimAuditEvent {
     const one = { id: this.#next++, ...event }
     this.events.push(one)
@@ -42,7 +39,7 @@ export class AuditRecords {
     return this.record({ at, author: random.pick(users), ...random.pick(deeds)(random) })
   }
 
-  /** Returns a page of the events of the instance, or of a group or project by its path. Undefined if the time range is too long. */
+  /** Returns a page of the events of the instance, or of a group or project by its path. Returns undefined if the time range is too long. */
   page(owner: string | undefined, url: URL): RestPage | undefined {
     const { searchParams: query } = url
     const from = Date.parse(query.get('created_after') ?? '')
@@ -120,7 +117,7 @@ export interface SimIncident {
   closedAt?: number
 }
 
-/** The maximum number of incidents that are remembered. The oldest incidents are forgotten first. */
+/** The maximum number of incidents that are kept. The oldest incidents are dropped first. */
 const maxIncidents = 2_000
 
 export class IncidentRecords {

@@ -1,4 +1,4 @@
-// Creates answers of the REST API from the state: pipelines, jobs, bridges, projects, and commits. Times are in ISO 8601 with milliseconds.
+// Creates responses of the REST API from the state: pipelines, jobs, bridges, projects, and commits. Times are in ISO 8601 with milliseconds.
 import type { RestReply } from './rest-replies.ts'
 import {
   hasWarnings,
@@ -14,7 +14,7 @@ import { secondsBetween } from './payloads.ts'
 import { artifactsOf } from './job-files.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
-/** Returns a pipeline as it appears in a list. */
+/** Returns a pipeline in the short form used in lists. */
 export function restItem(pipeline: SimPipeline, instance: string): object {
   const { id, iid, plan, project, status, sha, createdAt, updatedAt } = pipeline
   return {
@@ -172,12 +172,12 @@ function restUser({ id, username, name }: SimUser, instance: string): object {
   return { id, username, name, state: 'active', avatar_url: null, web_url: `${instance}/${username}` }
 }
 
-/** Returns the size of a job log in bytes. The longer a job runs, the larger is its log. */
+/** Returns the size of a job log in bytes. The longer a job runs, the larger its log. */
 function logSize(ranMs: number): number {
   return 2_400 + Math.round(ranMs / 9)
 }
 
-/** Returns a runner. Unlike webhooks, the API does not include the tags of the runner, but it has `paused` besides `active`. */
+/** Returns a runner. Unlike webhooks, the API does not include the runner's tags, but it has `paused` in addition to `active`. */
 function restRunner(runner: SimRunner | undefined): object | null {
   if (runner === undefined) return null
   const { id, description, type, isShared } = runner
@@ -189,8 +189,8 @@ function iso(at: number | undefined): string | null {
 }
 
 /**
- * Returns the commits of a range. On the simulated platform a branch has one commit for each of its pipelines. `range`: `from..to`. Both are full or
- * short revisions, and `to` may also be a branch. Undefined if the project has no revision `from`.
+ * Returns the commits of a range. On the simulated platform a branch has one commit for each of its pipelines. `range` has the form `from..to`. Both
+ * are full or short revisions, and `to` may also be a branch. Returns undefined if the project has no revision `from`.
  */
 export function restCommits(state: PlatformState, project: SimProject, range: string): object[] | undefined {
   const [from = '', to = ''] = range.split('..')
@@ -210,8 +210,8 @@ export function restCommits(state: PlatformState, project: SimProject, range: st
 }
 
 /**
- * Returns the web page at a path outside the API, such as `/acme/shop/-/pipelines/1`, to which the links of Pipespan's pages lead. The page explains
- * what it stands for, and needs no login.
+ * Returns the web page at a path outside the API, such as `/acme/shop/-/pipelines/1`, to which Pipespan's pages link. The page explains what it
+ * stands for, and needs no login.
  */
 export function webPage(path: string, { pipelines }: PlatformState): RestReply {
   const id = Number(/\/-\/pipelines\/(\d+)$/.exec(path)?.[1])

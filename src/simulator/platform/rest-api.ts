@@ -1,4 +1,4 @@
-// The REST API of the simulated platform, over real HTTP. It answers all requests that Pipespan sends in the same way as a real platform.
+// The REST API of the simulated platform, over real HTTP. It answers all requests that Pipespan sends, just as a real platform does.
 import {
   restCommits,
   webPage,
@@ -23,15 +23,15 @@ interface RestApiOptions {
   readonly state: PlatformState
   /** Returns the Unix time of the platform in ms, which is sent in the `Date` header. */
   readonly now: () => number
-  /** The base URL in the answers. By default it is the URL of the server. */
+  /** The base URL in the responses. By default it is the URL of the server. */
   readonly instance?: string | undefined
-  /** The token that requests must have. If undefined, every token is accepted. */
+  /** The token that requests must contain. If undefined, every token is accepted. */
   readonly token?: string | undefined
   /** The projects of the platform. By default these are the projects of `world.ts`. */
   readonly projects?: readonly SimProject[] | undefined
   /** The id of the user whose pipelines the cross-project list shows. */
   readonly me?: number | undefined
-  /** Whether pipelines that users started count as activity of their projects. By default only `activity` counts. */
+  /** Whether pipelines started by users count as activity of their projects. By default only `activity` counts. */
   readonly pushesAreActivity?: boolean | undefined
 }
 
@@ -42,7 +42,7 @@ export interface RestRequest {
   readonly headers: IncomingMessage['headers']
 }
 
-/** A request about hooks. `id`: the hook whose deliveries are requested. */
+/** A request about hooks. `id` is the hook whose deliveries are requested. */
 export interface HooksAsked {
   readonly owner: { readonly group: string } | { readonly project: number }
   readonly id: string | undefined
@@ -58,11 +58,11 @@ export class RestApi {
   readonly activity = new Map<number, number>()
   /** The new paths of moved projects, by their old paths. */
   readonly moved = new Map<string, string>()
-  /** Whether the user of the token is a member of the project. */
+  /** Whether the token's user is a member of the project. */
   isMember: (project: SimProject) => boolean = () => true
   /** Answers requests about hooks. By default there are no hooks. Tests replace this function. */
   hooks: (asked: HooksAsked) => RestPage | undefined = () => ({ items: [], link: undefined })
-  /** Lets tests replace an answer: if this function returns an answer, it is sent instead of the real one, which `real` creates. */
+  /** Lets tests replace a response: if this function returns one, it is sent instead of the real one, which `real` creates. */
   misbehave: (request: RestRequest, real: () => RestReply) => RestReply | undefined = () => undefined
   readonly #options: RestApiOptions
   readonly #server: Server
@@ -76,7 +76,7 @@ export class RestApi {
     server.on('request', (request, response) => void this.#serve(request, response))
   }
 
-  /** Starts the API on a free port of the loopback address. */
+  /** Starts the API on a free port on the loopback address. */
   static async start(options: RestApiOptions): Promise<RestApi> {
     // This timeout is longer than any client keeps a connection open, so that no client sends a request on a connection that is being closed.
     const server = createServer({ keepAliveTimeout: 300_000 })

@@ -1,5 +1,5 @@
-// The inventory of the simulated platform besides pipelines: agents, feature flags, milestones, runners, schedules, branches, dependency lists, and
-// answers to queries.
+// The inventory of the simulated platform (everything besides pipelines): agents, feature flags, milestones, runners, schedules, branches, dependency
+// lists, and query results.
 import { offsetPage, jsonReply, restRefusals, type RestReply } from './rest-replies.ts'
 import { projects } from './world.ts'
 
@@ -24,7 +24,7 @@ export class RestInventory {
     'pkg:docker/node@24',
     'pkg:golang/github.com/gorilla/mux@1.8.1',
   ]
-  /** The answers to queries. The first answer whose `has` matches the text of the query is used. */
+  /** The query results. The first result whose `has` matches the text of the query is returned. */
   readonly queries: { readonly has: RegExp; readonly answer: object }[] = [
     {
       has: /MergeRequest/,
@@ -55,7 +55,7 @@ export class RestInventory {
     this.#now = now
   }
 
-  /** Answers a request about a project's inventory. Undefined for requests about other data. */
+  /** Answers a request about a project's inventory. Returns undefined for requests about other data. */
   ofProject({ parts, url }: InventoryAsked): RestReply | undefined {
     const [what, ...more] = parts
     switch (what) {
@@ -87,7 +87,7 @@ export class RestInventory {
     return what === 'milestones' ? jsonReply(this.#milestones()) : undefined
   }
 
-  /** Answers requests that are about neither a project nor a group. */
+  /** Answers requests that concern neither a project nor a group. */
   ofInstance({ parts: [what, id, part], body }: InventoryAsked): RestReply | undefined {
     if (what === 'dependency_list_exports') return this.#export(Number(id), part)
     if (what === 'runners') return this.#runner(id, part)
@@ -127,7 +127,7 @@ export class RestInventory {
     ]
   }
 
-  /** Returns the answer about a project's CI configuration. One project uses older versions than the others. */
+  /** Returns the response about a project's CI configuration. One project uses older versions than the others. */
   #lint({ pathname }: URL): object {
     const isBehind = pathname.includes(`/${projects.infra.id}/`) || pathname.includes('infrastructure')
     const of = (type: string, location: string, extra: object = {}) => ({ type, location, extra })

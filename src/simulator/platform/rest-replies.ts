@@ -1,4 +1,5 @@
-// Replies of the simulated platform's API: JSON, replies without data, and pages of lists. Only the `Link` header of a page leads to the next page.
+// Replies of the simulated platform's API: JSON, replies without data, and list pages. The next page can be found only through a page's `Link`
+// header.
 export interface RestReply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -33,7 +34,7 @@ export function offsetPage(all: readonly unknown[], url: URL): RestPage {
   return { items, link: `<${next.href}>; rel="next"` }
 }
 
-/** Returns the page that continues below the id in `cursor`. The last page may be empty, as on the platform. */
+/** Returns the page that continues below the id in `cursor`. As on the platform, the last page may be empty. */
 export function keysetPage(all: readonly { readonly id: number; readonly shown: unknown }[], url: URL): RestPage {
   const perPage = perPageOf(url)
   const cursor = url.searchParams.get('cursor')

@@ -1,4 +1,4 @@
-// The kinds of pipelines of the simulated company: the jobs in their CI files, and the course of each run.
+// The kinds of pipelines at the simulated company: the jobs in their CI files, and the course of each run.
 import { branchName, commitMessage, projects, robot, users } from './world.ts'
 import type { JobPlan, PipelinePlan } from './state.ts'
 import type { Random } from './random.ts'
@@ -29,7 +29,7 @@ export const scenarios = {
     ],
   }),
 
-  /** A test fails, so the deployment is skipped. A user retries the pipeline: the test gets a new id, the deployment keeps its own. */
+  /** A test fails, so the deployment is skipped. A user retries the pipeline: the test gets a new id, the deployment keeps its id. */
   retried: random => ({
     ...pushed(random, projects.checkout),
     name: 'Main',
@@ -86,7 +86,7 @@ export const scenarios = {
     ],
   }),
 
-  /** A pipeline of a tag. The deployment to production is manual, and then triggers a pipeline of another project without waiting for it. */
+  /** A tag pipeline. The deployment to production is manual, and then triggers a pipeline of another project without waiting for it. */
   release: random => ({
     ...pushed(random, projects.checkout),
     name: 'Release',
@@ -145,7 +145,7 @@ export const scenarios = {
     ],
   }),
 
-  /** A pipeline with an error in its configuration, so that it fails without jobs. */
+  /** A pipeline whose configuration has an error, so that it fails without jobs. */
   refused: random => ({
     ...pushed(random, projects.storefront),
     ref: branchName(random),

@@ -1,5 +1,5 @@
-// Sends the simulated platform's webhooks over HTTP with keep-alive. Like the platform, it does not retry. If an option requests it, a share of the
-// deliveries is lost.
+// Sends the simulated platform's webhooks over HTTP with keep-alive. Like the platform, it does not retry. An option makes it lose a share of the
+// deliveries.
 import { Pool } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
 import { headersOf, type Delivery, type HeaderOptions } from './delivery.ts'
@@ -9,7 +9,7 @@ import { defaultInstance } from './world.ts'
 export interface SendOptions extends Partial<HeaderOptions> {
   /** The full URL of the webhook. */
   readonly url: string
-  /** The seed of all random choices of the sender. The default is 1. */
+  /** The seed of all the sender's random choices. The default is 1. */
   readonly seed?: number | undefined
   /** The share of deliveries that are never sent, from 0 to 1. */
   readonly loss?: number | undefined
@@ -24,17 +24,17 @@ export type SendOutcome =
 
 export interface SendCounts {
   sent: number
-  /** The number of deliveries that were answered with 2xx. */
+  /** The number of deliveries with a 2xx response. */
   accepted: number
-  /** The number of deliveries that were answered with another status. */
+  /** The number of deliveries with any other response status. */
   refused: number
-  /** The number of deliveries that were not answered. */
+  /** The number of deliveries without a response. */
   failed: number
-  /** The number of deliveries that were randomly not sent. */
+  /** The number of deliveries that were randomly dropped instead of being sent. */
   lost: number
 }
 
-/** The timeout of a webhook in ms. The platform uses the same 10 s. */
+/** The timeout of a webhook in ms. The platform's timeout is also 10 s. */
 const timeoutMs = 10_000
 
 export class WebhookSender {
@@ -89,7 +89,7 @@ export class WebhookSender {
     await Promise.all(Array.from({ length: this.#options.concurrency ?? 10 }, worker))
   }
 
-  /** Waits for unfinished requests, then closes the connections. */
+  /** Waits for requests in flight, then closes the connections. */
   async close(): Promise<void> {
     this.#closed ??= Promise.all(this.#underWay).then(() => this.#pool.close())
     await this.#closed

@@ -1,5 +1,5 @@
-// The state of the simulated platform: pipelines with all jobs that they ever had; the plan of each pipeline (its jobs as in a CI file, how each job
-// will end, and how users react); and the status that follows from the jobs. `lifecycle.ts` changes the state, and `payloads.ts` creates webhooks
+// The state of the simulated platform: pipelines with all the jobs that they ever had; the plan of each pipeline (its jobs as in a CI file, how each
+// job will end, and how users react); and the status that follows from the jobs. `lifecycle.ts` changes the state, and `payloads.ts` creates webhooks
 // from it.
 import { AuditRecords, IncidentRecords } from './records.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
@@ -21,7 +21,7 @@ export interface SimJob {
   status: SimStatus
   /** Whether a newer job with the same name has replaced this job. */
   retried: boolean
-  /** The user who started the job. If no user did, the user who started the pipeline. */
+  /** The user who started the job, or the user who started the pipeline if nobody started the job. */
   user: SimUser
   queuedAt: number | undefined
   startedAt: number | undefined
@@ -56,7 +56,7 @@ export interface SimPipeline {
   readonly beforeSha: string
   readonly commitMessage: string
   readonly mergeRequest: SimMergeRequest | undefined
-  /** The bridge that triggered this pipeline, and the bridge's pipeline. */
+  /** The bridge that triggered this pipeline, and that bridge's pipeline. */
   readonly trigger: { readonly pipeline: SimPipeline; readonly bridge: SimJob } | undefined
   readonly createdAt: number
   status: SimStatus
@@ -109,7 +109,7 @@ export class PlatformState {
     return [...this.pipelines.values()].find(one => one.createdAt > since && one.status === 'canceled')
   }
 
-  /** Forgets old pipelines, except the latest `count` pipelines and pipelines that have not finished. */
+  /** Drops old pipelines, except the latest `count` pipelines and pipelines that have not finished. */
   forget(count: number): void {
     let surplus = this.pipelines.size - count
     for (const [id, { status }] of this.pipelines) {
@@ -144,7 +144,10 @@ export function rootOf(pipeline: SimPipeline): SimPipeline {
   return root
 }
 
-/** Returns the seconds in which any job of the pipeline ran, over all attempts. Overlapping jobs count once. Undefined if no job ran. */
+/**
+ * Returns the number of seconds during which any job of the pipeline ran, over all attempts. Overlapping jobs count once. Returns undefined if no job
+ * ran.
+ */
 export function durationOf(pipeline: SimPipeline): number | undefined {
   const spans = pipeline.jobs
     .flatMap(({ startedAt, finishedAt }) =>
@@ -184,9 +187,9 @@ export interface JobPlan {
   readonly tests?: boolean | undefined
   /** Whether the job writes its own spans to its artifacts. */
   readonly spans?: boolean | undefined
-  /** The other reports of the job, if it succeeds. */
+  /** The job's reports other than test reports, which it has if it succeeds. */
   readonly reports?: readonly SimReport[] | undefined
-  /** Makes the job a bridge. `depend`: whether the bridge waits for the triggered pipeline and takes over its status. */
+  /** Makes the job a bridge. If `depend` is true, the bridge waits for the triggered pipeline and takes over its status. */
   readonly triggers?: { readonly plan: PipelinePlan; readonly depend: boolean } | undefined
 }
 
@@ -194,7 +197,7 @@ export interface JobPlan {
 interface Act {
   readonly on: 'running' | 'failed' | 'manual' | 'canceled' | 'success'
   readonly after: number
-  /** The kind of action. `supersede`: a newer pipeline of the same ref is created, and this pipeline is canceled. */
+  /** The kind of action. With `supersede`, a newer pipeline is created for the same ref, and this pipeline is canceled. */
   readonly does: 'retry' | 'cancel' | 'play' | 'supersede'
 }
 
@@ -211,7 +214,7 @@ export interface PipelinePlan {
   /** The names of the stages in order. */
   readonly stages: readonly string[]
   readonly jobs: readonly JobPlan[]
-  /** The errors in the configuration of the pipeline. A pipeline with errors has no jobs. */
+  /** The errors in the pipeline's configuration. A pipeline with errors has no jobs. */
   readonly yamlErrors?: string | undefined
   readonly acts?: readonly Act[] | undefined
   readonly variables?: readonly { readonly key: string; readonly value: string }[] | undefined
@@ -219,7 +222,7 @@ export interface PipelinePlan {
 
 /**
  * Computes the status of a pipeline from its jobs. A manual job that is allowed to fail does not block the pipeline, and a failed job that is allowed
- * to fail is only a warning. Such jobs determine the status only if there are no other jobs.
+ * to fail is only a warning. Such jobs determine the status only if there are no others.
  */
 export function compositeStatus(jobs: readonly SimJob[]): SimStatus {
   const present = new Set(jobs.filter(job => !isIgnored(job)).map(({ status }) => status))

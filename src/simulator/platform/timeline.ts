@@ -1,4 +1,4 @@
-// A simulated clock. Scheduled events run in the order of their times. Events with the same time run in the order in which they were scheduled.
+// A simulated clock. Scheduled events run in chronological order. Events with the same time run in the order in which they were scheduled.
 
 interface Planned {
   readonly at: number
@@ -7,7 +7,7 @@ interface Planned {
 
 export class Timeline {
   #now: number
-  /** The scheduled events, sorted by time with the next event last. */
+  /** The scheduled events, sorted by time so that the next event is last. */
   readonly #planned: Planned[] = []
 
   constructor(start: number) {
@@ -19,7 +19,7 @@ export class Timeline {
     return this.#now
   }
 
-  /** When the next event is due. Undefined if no event is scheduled. */
+  /** When the next event is due, or undefined if no event is scheduled. */
   get next(): number | undefined {
     return this.#planned.at(-1)?.at
   }
@@ -37,13 +37,13 @@ export class Timeline {
     this.#planned.splice(low, 0, { at, run })
   }
 
-  /** Runs all events up to `until`, including events that are scheduled in the meantime. The time of the clock is then `until`. */
+  /** Runs all events up to `until`, including events that are scheduled meanwhile. Then sets the clock to `until`. */
   runUntil(until: number): void {
     while (this.next !== undefined && this.next <= until) this.#step()
     this.#now = Math.max(this.#now, until)
   }
 
-  /** Runs all events, including events that are scheduled in the meantime. The clock then has the time of the last event. */
+  /** Runs all events, including events that are scheduled meanwhile. The clock is then at the time of the last event. */
   runAll(): void {
     while (this.next !== undefined) this.#step()
   }

@@ -88,8 +88,8 @@ export function viewIncident({ facts: { facts }, openedAt, lastOpenAt, closedAt 
 }
 
 /**
- * The maximum age of an opening or closing when it is first reported, ms. Older ones are not counted, because they happened before the daemon was
- * running.
+ * The maximum age of an incident's opening or closing when it is first reported, ms. Older ones are not counted, because they happened before the
+ * daemon was running.
  */
 export const incidentLookback = 7 * 24 * 3_600_000
 
