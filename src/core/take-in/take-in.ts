@@ -8,7 +8,7 @@
 //    others.
 // 5. Once the transaction is on disk, the senders are answered. So deliveries are processed in order of arrival.
 import { createGroups } from './groups.ts'
-import { isOfTheData, reasonOf } from '../../lib/fault.ts'
+import { isOfTheData, reasonOf, StoreError } from '../../lib/fault.ts'
 import { isKnownStatus } from '../../model/status.ts'
 import { mergeObservations, type MergeRules } from './merge-observations.ts'
 import { queuesOf, reportsOf, type EventReporting } from './events.ts'
@@ -148,17 +148,20 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     }
   }
 
-  /** Takes in the deliveries of a failed group one by one. When time runs out, the remaining deliveries fail with the error of the last one tried. */
+  /** Takes in the deliveries of a failed group one by one. When time runs out, the remaining deliveries fail, so that their senders repeat them. */
   async function oneByOne(group: readonly Received[], failure: unknown): Promise<readonly (TakenIn | Error)[]> {
     const until = performance.now() + timeout / 2
     const outcomes: (TakenIn | Error)[] = []
-    let error = failure
     for (const one of group) {
+      // A delivery that was not tried is not to blame, so it is never quarantined.
+      if (group.length > 1 && performance.now() > until) {
+        outcomes.push(outOfTime())
+        continue
+      }
       try {
-        if (group.length === 1 || performance.now() > until) throw error
+        if (group.length === 1) throw failure
         outcomes.push(...(await together([one])))
-      } catch (caught) {
-        error = caught
+      } catch (error) {
         outcomes.push(isOfTheData(error) ? await instead(one, error) : (error as Error))
       }
     }
@@ -257,6 +260,10 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     },
     drain: async () => groups.drain(),
   }
+}
+
+function outOfTime(): StoreError {
+  return new StoreError('The store needs too long for single deliveries.', 'Check that the database is fast enough.')
 }
 
 function isReceived(one: Received | TakenIn): one is Received {

@@ -41,7 +41,7 @@ export interface DeploymentCounter extends LeasedWork {
 
 /** Maximum number of deployments whose commits are being requested concurrently. */
 const places = 4
-/** Maximum number of attempts to get the commits. With exponential backoff they take about five hours. */
+/** Maximum number of attempts to get the commits. With exponential backoff they take one to two hours. */
 const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
 

@@ -69,7 +69,7 @@ const places = 4
  * these reads together are fewer than the requests allowed for one priority, so that other requests are still sent.
  */
 const slow = { afterMs: 5_000, extra: 3 }
-/** The maximum number of failed attempts to read a log or report. With exponential backoff, they take about five hours. */
+/** The maximum number of failed attempts to read a log or report. With exponential backoff, they take one to two hours. */
 const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
 /** The maximum age of an entry, ms. An older entry is dropped, because the API budget is too small for the configuration. */

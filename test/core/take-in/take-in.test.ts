@@ -204,6 +204,21 @@ describe('a bad delivery', () => {
     },
   )
 
+  it('rejects the rest of a group, without quarantine, if a bad delivery has used up the time for all of them', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    failure = keys => {
+      if (!keys.includes('of 1')) return undefined
+      vi.advanceTimersByTime(3_000)
+      return new DataError('It does not fit.', 'Please report it.')
+    }
+    const [bad, rest] = await takeAll(delivery(1), delivery(2))
+    expect([bad, await store.quarantine.count()]).toEqual(['accepted', 1])
+    expect(rest).toMatchObject({ remedy: 'Check that the database is fast enough.' })
+    expect(await takeAll(delivery(2))).toEqual(['accepted'])
+    expect(await isKnown(2)).toBe(true)
+  })
+
   it('decodes a delivery once when it is released from quarantine, and removes it from there on success', async () => {
     failure = keys => (keys.includes('of 2') ? new DataError('It does not fit.', 'Please report it.') : undefined)
     await takeAll(delivery(2))
