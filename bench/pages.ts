@@ -20,6 +20,7 @@ interface Listed {
   readonly projectId: number
   readonly project: string
   readonly pipelineId: number
+  readonly jobs: readonly { readonly id: number }[]
 }
 
 const [runs = 100_000, repetitions = 40] = process.argv.slice(2, 4).map(Number)
@@ -46,7 +47,7 @@ async function fill(file: string): Promise<void> {
     encode: sendsNothing,
     parts: tablesOf(features),
   })
-  await manyRuns({ store, runs, until: Date.now() })
+  await manyRuns({ store, runs, until: Date.now(), exportQueues: [] })
   await countFigures(store)
   await store.close()
   console.error(`${runs} runs written in ${Math.round((performance.now() - began) / 1_000)} s`)
@@ -62,9 +63,8 @@ async function measure(): Promise<void> {
   const { pipelines } = (await (await ask('/api/pipelines?limit=1')).json()) as { pipelines: Listed[] }
   const [newest] = pipelines
   if (newest === undefined) throw new Error('the store has no runs')
-  const { instance, project, projectId, pipelineId } = newest
+  const { instance, project, projectId, pipelineId, jobs } = newest
   const pipeline = `/pipelines/${projectId}/${pipelineId}`
-  const { jobs } = (await (await ask(`/api${pipeline}`)).json()) as { jobs: { id: number }[] }
   const oldest = traceIdOf({ scheme: 'instance', profile: 'generic', rootPipelineId: 1_000 }, instance)
   const addresses = [
     ['Overview', '/'],

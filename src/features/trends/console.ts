@@ -43,6 +43,10 @@ const costQuery = z.object({
   project: projectId,
   group,
   own: ownValue,
+  exact: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('With `true`, also by exact branch and runner, which takes up to a second.'),
 })
 
 export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart {
@@ -82,6 +86,7 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
         const asked = {
           ...{ span: spanOf(query.get('span')), projectId: wholeNumber(scope), own: given(query, 'own') },
           group: isGroup(scope) ? scope : undefined,
+          isExact: query.get('exact') === 'true',
         }
         return costPage(await costsView(of, settings, asked), context)
       }),
@@ -101,10 +106,12 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
       ),
       get(
         '/cost',
-        'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky; and by exact branch and runner, over the pipelines that are stored.',
+        'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky; with `exact=true` also by exact branch and runner, over the pipelines that are stored.',
         { query: costQuery, answer: costsShape },
-        async ({ project, ...rest }) =>
-          answerOf(parts, rest.own, async of => costsView(of, settings, { ...rest, projectId: project })),
+        async ({ project, exact, ...rest }) =>
+          answerOf(parts, rest.own, async of =>
+            costsView(of, settings, { ...rest, projectId: project, isExact: exact === 'true' }),
+          ),
       ),
     ],
     tools: [

@@ -32,7 +32,7 @@ export function costPage(costs: Costs, context: RequestContext): Page {
         ${periodChoice(
           spanNames.filter(one => one !== '24h'),
           span,
-          one => linkTo(base, one, project?.id ?? group, own),
+          one => linkTo(base, one, project?.id ?? group, own, costs.retained !== undefined),
         )}
       </div>
       ${unknownOwn(context.own)}
@@ -50,7 +50,7 @@ export function costPage(costs: Costs, context: RequestContext): Page {
               ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
               ${costTable(costs, 'Branch classes', costs.branches, context, ({ name }) => branchNames[name] ?? name)}
               ${costTable(costs, 'Runner types', costs.workers, context, ({ name }) => workerName(name))}
-              ${retainedCard(costs, total, context)}
+              ${retainedCard(costs, total, linkTo(base, span, project?.id ?? group, own, true), context)}
               <details class="card">
                 <summary>Day by day</summary>
                 ${costLines(costs, 'Days', costs.days.toReversed(), context, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
@@ -66,8 +66,8 @@ export function costPage(costs: Costs, context: RequestContext): Page {
  * Returns the address of the costs page, filtered by project or attribute value. `project` is an ID, or a group path with a trailing slash. `own` is
  * a value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY).
  */
-function linkTo(base: string, span: Span, project?: number | string, own?: string): string {
-  return addressWith(`${base}/cost`, { span, project, own })
+function linkTo(base: string, span: Span, project?: number | string, own?: string, isExact = false): string {
+  return addressWith(`${base}/cost`, { span, project, own, exact: isExact ? 'true' : undefined })
 }
 
 /** Returns the name that the costs page shows for a runner type. `type` is empty if the runner type is unknown. */

@@ -21,6 +21,8 @@ interface AskedCosts {
    * undefined, `parts` contain all projects.
    */
   readonly own?: string | undefined
+  /** Whether stored pipelines are read for the costs by exact branch and runner. Reading them takes up to a second. */
+  readonly isExact?: boolean
 }
 
 /** The maximum number of rows in each cost table. */
@@ -35,7 +37,7 @@ const maxPlaces = 20_000
 export async function costsView(
   parts: Pick<PagesParts, 'on' | 'now'>,
   { costUnit, hasPrices, groupBy }: Pick<PagesSettings, 'costUnit' | 'hasPrices' | 'groupBy'>,
-  { span: asked, projectId, group, own }: AskedCosts,
+  { span: asked, projectId, group, own, isExact = false }: AskedCosts,
 ): Promise<Costs> {
   const { now } = parts
   const costs = costsIn(parts)
@@ -54,7 +56,7 @@ export async function costsView(
     lines('worker', shownCosts.few),
     lines('day', shownCosts.days),
     costs.lines('total', { ...query, since: since - spans[span].length, until: since }, 1),
-    costs.retained({ ...query, limit: shownCosts.retained }),
+    isExact ? costs.retained({ ...query, limit: shownCosts.retained }) : undefined,
   ])
   const isWhole = extent !== undefined && extent.first <= since - spans[span].length
   return {
@@ -64,7 +66,8 @@ export async function costsView(
     ...(total !== undefined && { total }),
     ...(isWhole && before !== undefined && { before }),
     ...groupsOf(places, { scope: group, groupBy, pathOf: one => one.project, branchOf: one => one.name }, groupLines),
-    ...{ projects, jobs, branches, workers, days, retained },
+    ...{ projects, jobs, branches, workers, days },
+    ...(retained !== undefined && { retained }),
   }
 }
 

@@ -37,7 +37,9 @@ const retainedShape = z
       .optional()
       .describe('Set if there were too many pipelines: only those created since then were counted.'),
   })
-  .describe('By exact branch and runner: counted over the stored pipelines, because daily sums have neither.')
+  .describe(
+    'By exact branch and runner, with `exact=true`: counted over the stored pipelines, because daily sums have neither.',
+  )
 
 export const costsShape = z.object({
   span: spanShape,
@@ -57,7 +59,7 @@ export const costsShape = z.object({
   branches: z.array(costLineShape),
   workers: z.array(costLineShape),
   days: z.array(costLineShape),
-  retained: retainedShape,
+  retained: retainedShape.optional(),
 })
 
 export type CostSum = Shaped<typeof costSumShape>

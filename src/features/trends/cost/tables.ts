@@ -8,7 +8,7 @@ import { html, pathText, type Content, type Html } from '../../../console/layout
 import { runnerTypeName } from '../../../model/job.ts'
 import { shownCosts } from './figures.ts'
 import { wastedPurposes } from './rows.ts'
-import type { CostLine, CostSum, Costs, RunnerCostLine } from './shape.ts'
+import type { CostLine, CostSum, Costs, RetainedCosts, RunnerCostLine } from './shape.ts'
 import type { WastedPurpose } from '../counting/counted-chunk.ts'
 
 export const wastedNames: Readonly<Record<WastedPurpose, readonly [name: string, meaning: string]>> = {
@@ -86,10 +86,21 @@ export function amount({ cost }: CostSum, unit: string): string {
   return `${cost.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} ${unit}`
 }
 
-/** Renders the costs by exact branch and by runner. `total` is the total cost of the whole period. */
-export function retainedCard(costs: Costs, total: CostSum, context: RequestContext): Html {
-  const { branches, runners, pipelines } = costs.retained
+/**
+ * Renders the costs by exact branch and by runner, or a link that counts them. `total` is the total cost of the whole period, and `href` is the
+ * address of the page with them.
+ */
+export function retainedCard(costs: Costs, total: CostSum, href: string, context: RequestContext): Html {
   const title = 'Exact branches and runners'
+  if (costs.retained === undefined)
+    return card(
+      title,
+      html`<p>
+        <a href="${href}">Count by branch and runner</a>: reads the newest 5,000 stored pipelines, which takes about a
+        second.
+      </p>`,
+    )
+  const { branches, runners, pipelines } = costs.retained
   if (pipelines === 0) return card(title, empty('No pipeline of this period is stored any more.'))
   const heading = (text: string, lines: readonly CostLine[]): Html => {
     const most = ofMost(costs, lines, shownCosts.retained)
@@ -99,7 +110,7 @@ export function retainedCard(costs: Costs, total: CostSum, context: RequestConte
   const runner = (line: RunnerCostLine): Content => runnerCell(line, costs, context.base)
   return card(
     title,
-    html`<p class="dim">${aboutRetained(costs, total)}</p>
+    html`<p class="dim">${aboutRetained(costs, costs.retained, total)}</p>
       ${heading('Branches and tags', branches)}
       ${costLines(costs, 'Branches and tags', branches, context, branch, 'Branch or tag')}
       ${heading('Runners', runners)} ${costLines(costs, 'Runners', runners, context, runner)}`,
@@ -107,7 +118,7 @@ export function retainedCard(costs: Costs, total: CostSum, context: RequestConte
 }
 
 /** Explains which part of the period was counted, and why the rest was not. */
-function aboutRetained({ retained, since }: Costs, total: CostSum): string {
+function aboutRetained({ since }: Costs, retained: RetainedCosts, total: CostSum): string {
   const { pipelines, backTo, storedSince } = retained
   // The share is capped at 1, because the daily sums lag a few seconds behind.
   const share = total.totalMs === 0 ? 1 : Math.min(1, retained.total.totalMs / total.totalMs)
