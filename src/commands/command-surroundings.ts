@@ -1,4 +1,4 @@
-// The context of features' commands: the configuration, the store, the platforms, and a daemon that only exports.
+// The context of the features' commands: the configuration, the store, the platforms, and a daemon that only exports.
 import { ConfigError } from '../lib/fault.ts'
 import { chosenPlatform, commandLog, requireConfig } from './configuration.ts'
 import { connectPlatform } from '../daemon/platform.ts'
@@ -16,7 +16,7 @@ import type { CommandLine } from '../lib/command-line.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { ProfileName } from '../daemon/profile.ts'
 
-/** Makes the context of features' commands. Throws Misconfigured. */
+/** Creates the context of the features' commands. Throws Misconfigured. */
 export function commandSurroundings(
   { terminal, file }: Pick<CommandLine, 'terminal' | 'file'>,
   ...mayBeMissing: Parameters<ConfiguredLine<never>['configured']>
@@ -35,7 +35,7 @@ export function commandSurroundings(
         connect: store => {
           const platform = connectPlatform(view, store, systemClock, commandLog(terminal, config))
           if (platform === undefined) throw noPlatform()
-          // Nothing in this process listens to events. A running daemon polls the store instead.
+          // Nothing in this process listens for events. A running daemon polls the store instead.
           const taking = takingOf({
             ...{ config: view.config, store, events: createEvents(), clock: systemClock },
             selection: createSelection(view.config, platformNames(view.config)),
@@ -58,12 +58,12 @@ function noPlatform(): ConfigError {
   return new ConfigError('No platform is configured.', remedy)
 }
 
-/** Returns the feature without the functions that read from platforms, because a daemon that only exports must not read them. */
+/** Returns the feature without the functions that read from platforms, because a daemon that only exports must not do so. */
 function withoutReaders({ perToken: _, ...feature }: Feature): Feature {
   return feature
 }
 
-/** Returns the configuration with listeners on random loopback ports, and without discovery. */
+/** Returns the configuration with listeners on random loopback ports and without discovery. */
 function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
   const closed = { host: '127.0.0.1', port: 0 }
   const nothing = { projects: [], groups: [], mine: false, crossProject: false }

@@ -1,5 +1,4 @@
-// The command line of the commands for CI jobs and for setting up the platform: `pipespan traceparent`, `pipespan setup`,
-// `pipespan hooks`.
+// Declares the commands for CI jobs and for setting up the platform: `pipespan traceparent`, `pipespan setup`, `pipespan hooks`.
 import { Option } from 'commander'
 import { example, webAddress, wholeNumber, type CommandLine } from '../lib/command-line.ts'
 import type { EnsureOptions } from './hooks-command.ts'

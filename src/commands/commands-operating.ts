@@ -1,4 +1,4 @@
-// The command line of the commands for operating a daemon: `pipespan inbox`, `dead-letters`, `held`, `migrate` and `store`.
+// Declares the commands for operating a daemon: `pipespan inbox`, `dead-letters`, `held`, `migrate` and `store`.
 import { chosen, example, wholeNumber, withIds, type CommandLine } from '../lib/command-line.ts'
 import { requireConfig, withStore } from './configuration.ts'
 import type { Config } from '../daemon/configuration/options.ts'
@@ -10,7 +10,7 @@ interface Json {
 }
 
 export function addOperatingCommands({ program, terminal, file, answer }: CommandLine): void {
-  /** Wraps a command that works with the configured store. */
+  /** Wraps a command that uses the configured store. */
   const onStore = <A extends unknown[]>(
     command: (
       opened: { readonly store: SharedStore; readonly config: Config<ProfileName> },

@@ -1,4 +1,4 @@
-// `pipespan config check [FILE]`: reports all faults of the configuration at once. Prints no secret.
+// `pipespan config check [FILE]`: reports all configuration faults at once. Never prints a secret.
 import { plainLine } from '../lib/plain-text.ts'
 import { describeConfig, shown } from '../daemon/configuration/reader.ts'
 import { describeFault, describeSource } from '../daemon/configuration/config-fault.ts'
@@ -14,13 +14,13 @@ import { surroundingsOf } from '../daemon/export.ts'
 import { wishesOf } from '../daemon/platform.ts'
 
 interface ConfigCheckOptions {
-  /** The path of the YAML file. Default: the path in `PIPESPAN_CONFIG`. */
+  /** The path of the YAML file; by default, the path in `PIPESPAN_CONFIG`. */
   readonly file?: string | undefined
   /** Also prints every setting in effect, and its source. */
   readonly show?: boolean
   /** Also tries the requests that features send to the platform, such as each configured query. */
   readonly online?: boolean
-  /** Prints one JSON document on standard output instead of lines. */
+  /** Prints one JSON document to standard output instead of lines. */
   readonly json: boolean
 }
 
@@ -91,8 +91,8 @@ async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>>
   return all
 }
 
-// Describes how many requests to the platform's API the configured features cause, in sentences for people.
-/** Returns the sentences about requests; empty if no feature causes requests. With several tokens, there are sentences for each token. */
+// Describes how many requests to the platform's API are caused by the configured features, in sentences for people.
+/** Returns sentences about the number of requests; empty if no feature causes requests. With several tokens, there are sentences for each token. */
 export function costsOf(config: Config): string[] {
   const views = platformViews(config)
   const costs = views.flatMap(view =>
@@ -110,7 +110,7 @@ function costsOfOne(config: Config): string[] {
   ]
 }
 
-/** Whether there is a platform to which requests are sent. */
+/** Whether a platform is configured that requests can be sent to. */
 function asksPlatform({ platform }: Config): boolean {
   return platform.url !== undefined && platform.token.current() !== undefined
 }

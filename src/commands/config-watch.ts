@@ -1,15 +1,15 @@
-// Checks the configuration file regularly, and causes a reload when the file has changed and is complete.
+// Polls the configuration file, and triggers a reload when the file has changed and is complete.
 //
-// An editor or a program may be writing the file, and half a file may be valid. So a change counts only when two consecutive checks find the same
-// identity, size, time and content. The content that was seen twice is reloaded, even if the file has changed again since. A file that was only
-// touched counts as changed too, because its last reload may have been refused because of another file, such as a certificate.
+// An editor or a program may still be writing the file, and half a file may be valid. So a change counts only once two consecutive checks find the
+// same identity, size, time and content. The content that was seen twice is reloaded, even if the file has changed again since. A file that was only
+// touched also counts as changed, because its last reload may have been rejected because of another file, such as a certificate.
 import { statSync } from 'node:fs'
 import { every, type Timer } from '../lib/timer.ts'
 import { readConfigText } from '../daemon/configuration/config-file.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 
-/** The time between two checks of the configuration file, ms. */
+/** The interval between checks of the configuration file, ms. */
 const watchEvery = 2_000
 
 /** The result of a check: the file's text, or why it cannot be read. `key` is the same for the same file with the same content. */
@@ -18,7 +18,9 @@ export interface Look {
   readonly text?: string
 }
 
-/** Checks a file. `stat` and reading follow links, because Kubernetes updates a ConfigMap by changing a link to refer to another folder. */
+/**
+ * Checks the configuration file. `stat` and reading follow symlinks, because Kubernetes updates a ConfigMap by pointing a symlink at another folder.
+ */
 export function lookAt(file: string): Look {
   const text = readConfigText(file)
   if (typeof text === 'object') return { key: text.what }
@@ -27,8 +29,8 @@ export function lookAt(file: string): Look {
 }
 
 /**
- * Returns a function that reports a change when two consecutive checks found the same. `loaded` is a check from before the running configuration was
- * read.
+ * Returns a function that reports a change once two consecutive checks have found the same content. `loaded` is a check made before the running
+ * configuration was read.
  */
 export function completeChange(loaded: Look): (now: Look) => Look | undefined {
   let known = loaded
@@ -46,11 +48,11 @@ export interface WatchOptions {
   readonly file: string
   readonly loaded: Look
   readonly log: Log
-  /** The time between two checks in ms. Default: `watchEvery`. */
+  /** The interval between checks, ms; by default, `watchEvery`. */
   readonly everyMs?: number
 }
 
-/** Watches the configuration file. `reload` is called with the content of a file that has changed. */
+/** Watches the configuration file. `reload` is called with the content of a changed file. */
 export function watchConfig(
   { file, loaded, log, everyMs = watchEvery }: WatchOptions,
   reload: (text: string) => void,

@@ -1,4 +1,4 @@
-// Loads the configuration, chooses the platform and opens the store for a command. If that fails, the command prints what is wrong, and ends.
+// Loads the configuration, chooses the platform and opens the store for a command. If that fails, the command prints what is wrong and exits.
 import { existsSync } from 'node:fs'
 import { createLog } from '../lib/log.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
@@ -16,7 +16,7 @@ import type { Log } from '../lib/log.ts'
 import type { Terminal } from '../lib/terminal.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 
-/** Loads the configuration of a command that does not listen on a port. Throws Misconfigured. `mayBeMissing` is explained in LoadOptions. */
+/** Loads the configuration for a command that does not listen on a port. Throws Misconfigured. `mayBeMissing` is explained in LoadOptions. */
 export function requireConfig(
   terminal: Terminal,
   file: string | undefined,
@@ -31,7 +31,8 @@ export function requireConfig(
 }
 
 /**
- * Returns the chosen platform. `name` is the value of `--platform`. If the option is required but missing, it throws Misconfigured with all names.
+ * Returns the selected platform. `name` is the value of `--platform`. If the option is required but missing, it throws Misconfigured with all
+ * platform names.
  */
 export function chosenPlatform<P extends string>(config: Config<P>, name: string | undefined): PlatformView<P> {
   const views = platformViews(config)
@@ -46,7 +47,7 @@ export function chosenPlatform<P extends string>(config: Config<P>, name: string
   )
 }
 
-/** Opens the configured store beside a running daemon, for one command. */
+/** Opens the configured store for one command, alongside a running daemon. */
 export async function withStore(
   terminal: Terminal,
   file: string | undefined,
@@ -68,7 +69,7 @@ export async function withStore(
   }
 }
 
-/** Returns the configured store if it exists and can be opened. The command uses it to share the API budget with the daemon. */
+/** Returns the configured store if it exists and can be opened. Commands use it to share the API budget with the daemon. */
 export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log): Promise<SharedStore | undefined> {
   if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
   try {
@@ -79,7 +80,7 @@ export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log):
   }
 }
 
-/** Makes a command's log, which is written to standard error as configured. */
+/** Creates a command's log, which is written to standard error as configured. */
 export function commandLog(terminal: Terminal, config: Config): Log {
   const format = config.log.format ?? (terminal.stderr.isTTY === true ? 'pretty' : 'json')
   return createLog({ level: config.log.level, format })

@@ -1,4 +1,4 @@
-// `pipespan dead-letters list|show|retry|drop`: shows and changes the exports that a backend refused permanently.
+// `pipespan dead-letters list|show|retry|drop`: shows and changes exports that a backend permanently rejected.
 import { complain, exitCode, print, table, type Terminal, printJson } from '../lib/terminal.ts'
 import { plainJson, plainLine } from '../lib/plain-text.ts'
 import { messageAsJson } from '../core/send/shown-message.ts'
@@ -54,7 +54,7 @@ export async function deadLettersShow(exports: Outbox, terminal: Terminal, id: n
   return exitCode.done
 }
 
-/** Changes either all of the given dead letters or none. */
+/** Changes either all of the given dead letters or none of them. */
 export async function deadLettersChange(
   exports: Outbox,
   terminal: Terminal,

@@ -3,10 +3,10 @@ import path from 'node:path'
 import { features } from '../features.ts'
 import { ownSpansPath } from '../simulator/platform/job-files.ts'
 
-/** The words that select the events that features make. */
+/** The words that select the events created by features. */
 const ownEvents = features.flatMap(({ ownEvents: word }) => word ?? [])
 
-/** The price per minute at the simulated company, by runner, for the costs page. */
+/** The simulated company's prices per minute, by runner, for the costs page. */
 const prices = `costs:
   unit: EUR
   rules:
@@ -16,7 +16,7 @@ const prices = `costs:
 `
 /** The top-level group of all projects in the demo. */
 const company = 'brightwater'
-/** Queries whose results are exported as gauges: a count, and the durations of pipelines by branch. */
+/** Queries whose results are exported as gauges: a count, and pipeline durations by branch. */
 const queries = `queries:
   - { metric: brightwater.merge_requests.open, query: type = MergeRequest and state = opened, group: ${company}, every: 1m }
   - metric: brightwater.pipeline.duration.p50
@@ -27,7 +27,7 @@ const queries = `queries:
     every: 1m
 `
 
-/** The rules that set which team owns which projects. */
+/** The rules that define which team owns which projects. */
 const teams = `attributes:
   rules:
     - { projects: { include: [${company}/shop/*] }, set: { team: shop }, metrics: true }
@@ -46,31 +46,31 @@ export function demoConfiguration(messages: string): string {
 }
 
 interface DemoPlaces {
-  /** The folder of the store. */
+  /** The folder that contains the store. */
   readonly folder: string
   /** The path of the configuration file. */
   readonly configuration: string
-  /** The token of the demo's webhooks. */
+  /** The token for the demo's webhooks. */
   readonly token: string
-  /** The token of the platform's API. */
+  /** The token for the platform's API. */
   readonly apiToken: string
   readonly once: boolean
   readonly port: number
-  /** The host and port of the pages. */
+  /** The host and port that the pages are served on. */
   readonly adminListen: string
   /** The admin token, which people need to open the pages. */
   readonly adminToken: string
   /** The URL of the platform's API. */
   readonly api: string
-  /** The URL of the OTLP receiver, which also provides the API of ingest tokens. */
+  /** The URL of the OTLP receiver, which also serves the ingest token API. */
   readonly receiver: string
-  /** The path of the file with the ingest token. */
+  /** The path of the ingest token file. */
   readonly ingestToken: string
-  /** The key of the API of ingest tokens; undefined if the key is not used. */
+  /** The key for the ingest token API; undefined if no key is used. */
   readonly ingestKey: string | undefined
 }
 
-/** Returns the environment of the demo's daemon, derived from the user's environment. */
+/** Returns the environment for the demo's daemon, derived from the user's environment. */
 export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS.ProcessEnv {
   const { folder, configuration, token, apiToken, once, port, adminListen, adminToken, api, receiver } = places
   return {
@@ -86,7 +86,7 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     PIPESPAN_PLATFORM_BUDGET: '3000',
     PIPESPAN_POLL_GROUPS: company,
     PIPESPAN_POLL_INTERVAL: '2s',
-    // When the demo runs in real time, most pipelines are silent for longer than 5 s, so the limit is longer.
+    // When the demo runs in real time, most pipelines are silent for more than 5 s, so the limit is higher.
     PIPESPAN_SILENT_AFTER: once ? '5s' : '2m',
     PIPESPAN_AUDIT: company,
     PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,
@@ -113,10 +113,10 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     PIPESPAN_JOB_SPANS: ownSpansPath,
     PIPESPAN_DOTENV_KEYS: 'IMAGE_TAG,VERSION',
     PIPESPAN_SETTLE: '500ms',
-    // The deadline is short, so that deployments are counted while the user is watching.
+    // The enrichment deadline is short, so that deployments are counted while the user is watching.
     PIPESPAN_ENRICH_DEADLINE: '15s',
     PIPESPAN_LOG_LEVEL: 'warn',
-    // The compile cache is disabled, because a demo must leave no files behind.
+    // The compile cache is disabled, because a demo must not leave any files behind.
     NODE_DISABLE_COMPILE_CACHE: '1',
     PIPESPAN_LOG_FORMAT: 'pretty',
     SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
@@ -129,7 +129,7 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
   }
 }
 
-/** Returns the user's environment without variables that would configure the demo's daemon, or send its exports through a proxy. */
+/** Returns the user's environment without the variables that would configure the demo's daemon or send its exports through a proxy. */
 function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const foreign = /^(PIPESPAN_|OTEL_|(SERVICE|GITLAB)_OBSERVABILITY_)|^(HTTPS?|ALL|NO)_PROXY$/i
   return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name)))

@@ -27,38 +27,38 @@ import type { ReceivedEvent } from '../simulator/received.ts'
 export interface DemoOptions {
   /** Whether the demo ends after the first ten pipelines. */
   readonly once?: boolean | undefined
-  /** The seed for random numbers. Another seed simulates another day. Default: 1. */
+  /** The seed for random numbers; 1 by default. A different seed simulates a different day. */
   readonly seed?: number | undefined
-  /** Whether the output is coloured. Default: true if standard output is a terminal and `NO_COLOR` is not set. */
+  /** Whether the output is coloured; by default, true if standard output is a terminal and `NO_COLOR` is not set. */
   readonly color?: boolean | undefined
-  /** The address of the demo's pages. Default: a free port of 127.0.0.1. With port 0 the system chooses a free port. */
+  /** The address of the demo's pages; by default, a free port on 127.0.0.1. With port 0, the system chooses a free port. */
   readonly listen?: ListenAddress | undefined
-  /** The number of simulated seconds on the platform for each real second. Default: 30. */
+  /** The number of seconds simulated on the platform per real second; 30 by default. */
   readonly speed?: number | undefined
-  /** Ends the demo when it is aborted, like Ctrl-C. */
+  /** Ends the demo when aborted, like Ctrl-C. */
   readonly signal?: AbortSignal | undefined
-  /** The program's main file. Default: the main file of this program. */
+  /** The program's main file; by default, that of the running program. */
   readonly main?: string | undefined
 }
 
-/** Whether the feature of ingest tokens exists. Without it there is no token to rotate, and its options are unknown. */
+/** Whether the tokens feature exists. Without it there is no token to rotate, and its options are unknown. */
 const hasTokens = features.some(({ name }) => name === 'tokens')
 
-/** The number of pipelines that the demo starts with `once`. Six result in ten, because one of the six triggers three, and another triggers one. */
+/** The number of pipelines that the demo starts with `once`. Six become ten, because one of them triggers three others, and another triggers one. */
 const startedOnce = 6
 /**
- * The time in ms within which the daemon must be ready. It is long because the machine may be busy. The user sees that nothing has arrived yet, and
- * can press Ctrl-C.
+ * The time within which the daemon must be ready, ms. It is long because the machine may be busy. The user sees that nothing has arrived yet and can
+ * press Ctrl-C.
  */
 const readyWithin = 120_000
 const onceWithin = 180_000
 const insideWithin = 5_000
-/** How much of the past is simulated first, ms. */
+/** How much of the past to simulate first, ms. */
 const hour = 3_600_000
-/** The share of webhooks that are lost on purpose. */
+/** The share of webhooks that are deliberately lost. */
 const loss = 0.25
 
-/** Runs the demo until it is stopped. The exit code is 1 if the daemon died, or if `once` did not finish in time. */
+/** Runs the demo until it is stopped. The exit code is 1 if the daemon died or if `once` did not finish in time. */
 export async function demo(options: DemoOptions, terminal: Terminal): Promise<number> {
   return untilStopped(options.signal, async stopping => {
     const closers: (() => Promise<void>)[] = []
@@ -70,12 +70,12 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<nu
   })
 }
 
-/** Calls each closer once, in the reverse order of the starts. */
+/** Calls each closer once, in reverse order of the starts. */
 async function closeAll(closers: (() => Promise<void>)[]): Promise<void> {
   for (const close of closers.splice(0).toReversed()) await close()
 }
 
-/** Runs the demo. For everything that it starts, it adds a closer to `closers`. */
+/** Runs the demo. It adds a closer to `closers` for everything it starts. */
 async function play(
   options: DemoOptions,
   terminal: Terminal,
@@ -92,7 +92,7 @@ async function play(
   closers.push(() => receiver.close())
   const played = { seed, every: once ? 20 : 35, events: true, scenarios: demoScenarios }
   const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
-  // The live platform starts in the past. Its API reports that past time from the start, so that its clock never goes back.
+  // The live platform starts in the past. Its API reports that past time from the start, so that its clock never goes backwards.
   let platformNow = (): number => Date.now() - past
   const apiToken = randomBytes(24).toString('hex')
   const api = await RestApi.start({
@@ -134,7 +134,7 @@ async function play(
     introduction(`${pages}/`, ownToken === '' ? adminToken : undefined, webhooks, receiver.url, api.url, speed, once),
   )
   const reported = new ReportedEnds()
-  // The pipelines of the weeks before the demo are only for the pages. They are neither drawn in the terminal nor counted.
+  // The pipelines from the weeks before the demo are only for the pages. They are neither drawn in the terminal nor counted.
   const bygone = once ? [] : playPast({ state, instance: api.url, until, busyEvery: played.every * 1_000 })
   const draw = drawer(options, terminal, reported)
   const book = new TraceBook()
@@ -192,7 +192,7 @@ async function play(
   return fail(said, daemon, terminal)
 }
 
-/** Makes the backend refuse the trace of the first pipeline that was canceled after `since`, so that there is a dead letter. */
+/** Makes the backend reject the trace of the first pipeline that was canceled after `since`, so that there is a dead letter. */
 function refusesOne(state: PlatformState, since: number): Refuses {
   let refused: number | undefined
   return spans => {
@@ -202,12 +202,12 @@ function refusesOne(state: PlatformState, since: number): Refuses {
   }
 }
 
-/** Returns one line for an event such as a deployment. */
+/** Formats an event, such as a deployment, as one line. */
 function eventLine({ name, body, project }: ReceivedEvent): string {
   return `${name}  ${body}${project === undefined ? '' : `  (${project})`}`
 }
 
-/** Resolves when every pipeline of the platform has ended and its trace has arrived with the final status. */
+/** Resolves once every pipeline on the platform has ended and its trace has arrived with the final status. */
 async function allArrived(
   platform: LivePlatform,
   receiver: DemoReceiver,
@@ -221,12 +221,12 @@ async function allArrived(
   const ended = [...platform.state.pipelines.values()]
   const arrived = (): boolean => ended.every(({ id, status }) => book.statuses.get(id) === status)
   if (!(await receiver.until(arrived, Math.max(0, deadline - Date.now())))) return 'too-late'
-  // The spans inside failed jobs arrive later. The demo waits for them, but only for a short time.
+  // The spans inside failed jobs arrive later. The demo waits for them, but only briefly.
   await receiver.until(() => insides.jobs >= book.failed, insideWithin)
   return 'arrived'
 }
 
-/** Returns a sentence about lost webhooks: how many of them reported the end of a pipeline, which the poller then found. */
+/** Returns a sentence about lost webhooks: how many of them reported the end of a pipeline that the poller then found. */
 function healed(platform: LivePlatform, { statuses }: TraceBook, reported: ReportedEnds): string {
   const found = [...statuses].filter(([id, status]) => !reported.has(id, status)).length
   const ends = found === 0 ? 'the end of no pipeline among them' : `the end of ${counted(found, 'pipeline')} among them`
@@ -253,7 +253,7 @@ function idOf({ attributes }: WaterfallSpan): number {
   return Number(attributes['pipeline.id'])
 }
 
-/** Returns the introduction of the demo. `token` is the admin token, if the demo made it. */
+/** Returns the demo's introduction. `token` is the admin token, if the demo created one. */
 function introduction(
   pages: string,
   token: string | undefined,

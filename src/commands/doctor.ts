@@ -1,4 +1,4 @@
-// `pipespan doctor`: runs every check that can show why nothing arrives. Each finding is one line, with a remedy.
+// `pipespan doctor`: runs every check that can explain why nothing arrives. Each finding is one line with a remedy.
 import { namedProject, platformNames } from '../daemon/connections.ts'
 import { plainLine } from '../lib/plain-text.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
@@ -144,7 +144,7 @@ function summary(failures: number, warnings: number): string {
   return `${parts.filter(part => part !== undefined).join(', ')}.`
 }
 
-/** Returns a finding whose text names the platform, if several platforms are configured. */
+/** Returns the finding with the platform named in its text, if several platforms are configured. */
 function inTermsOf(platform: string, { what, remedy, ...finding }: Finding): Finding {
   const text = inSettingsOf(platform, what)
   return {

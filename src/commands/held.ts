@@ -1,4 +1,4 @@
-// `pipespan held list|confirm|drop`: shows and changes the exports that were pending for a destination when its endpoint changed.
+// `pipespan held list|confirm|drop`: shows and changes exports that were pending for a destination when its endpoint changed.
 import { complain, exitCode, print, table, type Terminal } from '../lib/terminal.ts'
 import { confirmHeld, heldBacklogs } from '../core/send/held-backlog.ts'
 import { destinationsOf } from '../daemon/configuration/destinations.ts'
@@ -7,7 +7,7 @@ import { messageDestinations } from '../daemon/export.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 
-/** The number of rows that one statement drops. */
+/** The number of rows that one statement deletes. */
 const slice = 2_000
 
 export async function heldList(store: SharedStore, terminal: Terminal, { json }: { json: boolean }): Promise<number> {
@@ -33,7 +33,7 @@ export async function heldList(store: SharedStore, terminal: Terminal, { json }:
   return exitCode.done
 }
 
-/** Confirms or drops held exports. If the destination refuses a confirmed export when it is sent, the export becomes a dead letter. */
+/** Confirms or drops held exports. If the destination rejects a confirmed export when it is sent, the export becomes a dead letter. */
 export async function heldChange(
   { store, config }: { readonly store: SharedStore; readonly config: Config },
   terminal: Terminal,

@@ -1,4 +1,4 @@
-// Runs `pipespan hooks ensure` with values from the configuration: the platform's client, the URL and the secrets of the webhooks.
+// Runs `pipespan hooks ensure` with values from the configuration: the platform's client, and the webhooks' URL and secrets.
 import { chosenPlatform, commandLog, requireConfig, storeIfAny } from './configuration.ts'
 import { Misconfigured } from '../lib/command-line.ts'
 import { connectPlatform } from '../daemon/platform.ts'
@@ -15,11 +15,11 @@ export interface EnsureOptions extends Pick<
   readonly project: readonly string[]
   readonly group: readonly string[]
   readonly platform?: string
-  /** The URL of the webhooks. Default: the URL in the configuration. */
+  /** The webhook URL; by default, the URL in the configuration. */
   readonly url?: string
 }
 
-/** Creates or repairs the webhooks. Throws an error for wrong usage, or Misconfigured. */
+/** Creates or repairs the webhooks. Throws an error if used incorrectly, or Misconfigured. */
 export async function ensureHooks(
   terminal: Terminal,
   file: string | undefined,

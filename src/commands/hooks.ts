@@ -11,19 +11,19 @@ import type { HookOwner, HookWish, PlatformClient, PlatformHook } from '../platf
 import type { Secret } from '../lib/secret.ts'
 
 export interface HooksEnsureOptions {
-  /** The ids or full paths of the projects. */
+  /** The IDs or full paths of the projects. */
   readonly projects: readonly string[]
   readonly groups: readonly string[]
-  /** Whether the command covers all projects that the token's user maintains; with an administrator's token, all projects of the instance. */
+  /** Whether to cover all projects that the token's user maintains or, with an administrator's token, all projects of the instance. */
   readonly allProjects: boolean
   /** The daemon's webhook URL. */
   readonly url: string
-  /** A former URL of the daemon. A webhook with this URL gets the new URL. */
+  /** A former URL of the daemon. Webhooks with this URL are changed to the new one. */
   readonly oldUrl?: string | undefined
   readonly secrets: HookSecrets
   /** The events that the webhooks must send in addition to pipeline and job events. */
   readonly events: HookEvents
-  /** Whether existing secrets are also replaced. The platform does not show them, so they cannot be compared. */
+  /** Whether to replace existing secrets as well. The platform does not show them, so they cannot be compared. */
   readonly writeSecret: boolean
   readonly dryRun: boolean
   /** Whether to print one JSON document at the end instead of lines. */
@@ -31,12 +31,12 @@ export interface HooksEnsureOptions {
 }
 
 /**
- * The secrets of a webhook, of which at least one is set. With both, the signature proves that the body is authentic, and the token distinguishes the
- * platform from strangers before the body is read.
+ * A webhook's secrets, of which at least one is set. If both are set, the signature proves that the body is authentic, and the token identifies the
+ * platform before the body is read.
  */
 interface HookSecrets {
   readonly token?: Secret | undefined
-  /** The signing secret, with the form `whsec_…`. */
+  /** The signing secret, in the form `whsec_…`. */
   readonly signingToken?: Secret | undefined
 }
 
@@ -45,7 +45,7 @@ interface EnsuredHook {
   /** The project or group, as the caller named it. */
   readonly owner: string
   readonly outcome: Outcome
-  /** The id of the webhook. It is unknown if the webhook would be created, or could not be read. */
+  /** The webhook's ID. It is unknown if the webhook would still have to be created or could not be read. */
   readonly hook?: number | undefined
   /** What was wrong with the webhook, or why the command failed for it. */
   readonly reasons?: readonly string[] | undefined
@@ -83,7 +83,7 @@ async function* ownersOf(
   for (const project of projects) yield [{ project: resourceIdOf(project) }, project]
   for (const group of groups) yield [{ group: resourceIdOf(group) }, group]
   if (!allProjects) return
-  // If a token may not read its own user, it does not belong to an administrator.
+  // A token that may not read its own user does not belong to an administrator.
   const seen = (await unlessRefused(client.isAdministrator(call))) === true ? 'all' : 'maintained'
   for await (const { items } of client.projects(seen, {}, { ...call, max: maxProjects })) {
     for (const { id = 0, path } of items) yield [{ project: id }, path ?? String(id)]
@@ -125,7 +125,7 @@ async function ensureOne(
       return { outcome: 'fine', hook: hook.id }
     }
     const wish = wishOf(options, owner, secretsFor(hook, options))
-    // If parts of a webhook's URL are masked, the URL is not changed, because the person who masked them wants them hidden.
+    // A webhook URL that is partly masked is not changed, because the person who masked it wants those parts hidden.
     const url = hook.mayBeAt(options.url) ? undefined : options.url
     if (!options.dryRun) {
       const edited = await client.editHook(owner, hook.id, { ...wish, url }, call)
@@ -156,8 +156,8 @@ async function create(
 }
 
 /**
- * Warns about events that the webhook does not send. A platform may answer with success although it ignored a flag that its webhooks or its tier
- * lack. `said` are the unknown events that an earlier warning named, so that each is named once for all webhooks.
+ * Warns about events that the webhook does not send. A platform may report success although it ignored a flag that its webhooks or its tier do not
+ * support. `said` are the unknown events named by an earlier warning, so that each is named only once for all webhooks.
  */
 function complainOfMissing(
   hook: PlatformHook,
@@ -199,7 +199,7 @@ async function existing(
   return current.length > 0 ? current : withUrl(oldUrl)
 }
 
-/** Returns what is wrong with a webhook. `flags` are the events that it must send in addition to pipeline and job events. */
+/** Returns what is wrong with a webhook. `flags` are the events it must send in addition to pipeline and job events. */
 function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: readonly string[]): string[] {
   const { url, writeSecret } = options
   const lacks = missingSecrets(hook, options.secrets)
@@ -213,12 +213,12 @@ function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: rea
   ].filter(reason => reason !== undefined)
 }
 
-/** Returns the secrets to write. With a new URL all secrets are written, because the platform deletes them when a webhook's URL changes. */
+/** Returns the secrets to write. With a new URL, all secrets are written, because the platform deletes them when a webhook's URL changes. */
 function secretsFor(hook: PlatformHook, { url, secrets, writeSecret }: HooksEnsureOptions): HookSecrets {
   return writeSecret || !isAt(hook, url) ? secrets : missingSecrets(hook, secrets)
 }
 
-/** Returns those secrets of the daemon that the webhook lacks, by kind. */
+/** Returns the daemon's secrets that are missing from the webhook, by kind. */
 export function missingSecrets(hook: PlatformHook, { token, signingToken }: HookSecrets): HookSecrets {
   return {
     ...(token !== undefined && hook.tokenPresent === false && { token }),
@@ -226,7 +226,7 @@ export function missingSecrets(hook: PlatformHook, { token, signingToken }: Hook
   }
 }
 
-/** Returns the names of the events that are disabled. Events that the platform does not know do not count, because they cannot be enabled. */
+/** Returns the names of the events that are disabled. Events that the platform does not know are left out, because they cannot be enabled. */
 export function missingEvents(hook: PlatformHook, flags: readonly string[]): string[] {
   return [
     ...(hook.pipelineEvents ? [] : ['pipeline events']),
@@ -257,5 +257,5 @@ function spelled(url: string): string {
 }
 
 const call = { priority: 'poll' } as const
-/** The maximum number of projects in the list of all projects of an instance. */
+/** The maximum number of projects to list when all projects of an instance are covered. */
 const maxProjects = 1_000_000

@@ -1,4 +1,4 @@
-// `pipespan map FILE` (or `-` for the standard input): shows which telemetry a webhook's payload becomes, without a daemon and without a backend.
+// `pipespan map FILE` (or `-` for standard input): shows which telemetry a webhook payload becomes, without a daemon or a backend.
 import { platformNames } from '../daemon/connections.ts'
 import { buffer } from 'node:stream/consumers'
 import { readFile } from 'node:fs/promises'
@@ -30,9 +30,9 @@ import type { Signal } from '../core/store/ports/outbox.ts'
 import type { TelemetrySettings } from '../core/telemetry/settings.ts'
 
 interface MapOptions {
-  /** The file with the payload, or `-` for the standard input. */
+  /** The file with the payload, or `-` for standard input. */
   readonly file: string
-  /** The event header that was sent with the payload. Without it, the event is derived from the payload. */
+  /** The event header that was sent with the payload. If undefined, the event is derived from the payload. */
   readonly event?: string | undefined
   /** Prints OTLP/JSON instead of a tree. */
   readonly json: boolean
@@ -40,7 +40,7 @@ interface MapOptions {
   readonly explain: boolean
 }
 
-/** Maps the payload as it is, even where the daemon would wait for more events of the pipeline. */
+/** Maps the payload as is, even where the daemon would wait for more events of the pipeline. */
 export async function mapFile(
   terminal: Terminal,
   { file, event, json, explain }: MapOptions,
@@ -106,7 +106,7 @@ export async function mapFile(
   return exitCode.done
 }
 
-/** Prints why nothing is exported. With JSON, standard output is an empty export, which does not include the sentence. */
+/** Prints why nothing is exported. With JSON, standard output gets an empty export, which does not include the sentence. */
 function nothing(terminal: Terminal, json: boolean, said: string): number {
   if (!json) print(terminal, said)
   else {
@@ -138,7 +138,7 @@ function snapshot(run: Run, config: Config<ProfileName>): Chunk {
   return chunk
 }
 
-/** Returns the attributes that the configured rules set: first the attributes of the whole pipeline, then the attributes of single jobs. */
+/** Returns the attributes set by the configured rules: first those of the whole pipeline, then those of individual jobs. */
 function shownCustom(chunk: Chunk, { custom }: TelemetrySettings): string[] {
   if (custom === undefined) return []
   const { own, points, ofJob } = custom(chunk)
@@ -155,7 +155,7 @@ function shownCustom(chunk: Chunk, { custom }: TelemetrySettings): string[] {
   return ['attributes.rules', ...(lines.length + ofJobs.length === 0 ? ['  nothing'] : [...lines, ...ofJobs])]
 }
 
-/** Returns the destinations that export the chunk. Empty if no destinations are listed. */
+/** Returns the destinations that export the chunk; empty if no destinations are listed in the configuration. */
 function shownRoutes(chunk: AnyChunk, config: Config<ProfileName>, only?: readonly Signal[]): string {
   if (config.destinations.length === 0) return ''
   const { destinations, metricDestinations } = exportDestinations(config, features)
@@ -168,7 +168,7 @@ function shownRoutes(chunk: AnyChunk, config: Config<ProfileName>, only?: readon
   return ['', 'destinations', ...(lines.length === 0 ? ['  none takes it'] : lines)].join('\n')
 }
 
-/** Returns the name and body of an event, its time, and its attributes. The attributes of the resource come last. */
+/** Returns an event's name and body, its time, and its attributes. The resource attributes come last. */
 function shownEvent(chunk: EventChunk, telemetry: TelemetrySettings): string {
   const { eventName, body, timeUnixNano, attributes } = toEventRecord(chunk, telemetry)
   const own = plainAttributes(attributes)

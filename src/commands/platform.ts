@@ -1,4 +1,4 @@
-// The functions of the platform's code that commands need besides its port. Other files in this folder import only the port from `src/platform`.
+// The functions of the platform code that commands need in addition to its port. Other files in this folder import only the port from `src/platform`.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { clockOffsetOf, connectRules, proxiedDispatcher } from '../platform/rest/http.ts'
@@ -19,12 +19,12 @@ import { wireId, wireText } from '../platform/rest/wire-field.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { HookEvents, Parsed } from '../platform/port/webhook.ts'
 
-/** A REST client made by this file. Some of its requests are only sent by commands. */
+/** A REST client created by this file. Some of its requests are sent only by commands. */
 export type CommandClient = RestClient
 
 type Connection = Pick<PlatformClientOptions, 'url' | 'token' | 'tokenType'> & Partial<PlatformClientOptions>
 
-/** Creates a client with its own budget and without a log. */
+/** Creates a client with its own API budget and without a log. */
 export function commandClient(perMinute: number, connection: Connection): CommandClient {
   return createPlatformClient({
     ...{ concurrency: 4, userAgent: `Pipespan/${version}`, clock: systemClock, log: silentLog() },
@@ -33,15 +33,15 @@ export function commandClient(perMinute: number, connection: Connection): Comman
   })
 }
 
-/** The timeouts of one request in ms. They are short because a person waits for the answer. */
+/** The timeouts of one request, ms. They are short because a person is waiting for the response. */
 const timeouts = { connect: 5_000, answer: 10_000 }
 
-/** Returns the id of a project or group that a person specified by its number or its full path. */
+/** Returns the ID of a project or group that was specified by number or by full path. */
 export function resourceIdOf(named: string): ResourceId {
   return /^\d+$/.test(named) ? Number(named) : named
 }
 
-/** Returns a client for the configured platform. Undefined if the platform or its token is not configured. */
+/** Returns a client for the configured platform; undefined if the platform or its token is not configured. */
 export function configuredClient(config: Config): CommandClient | undefined {
   const { url, token, tokenType, budget } = config.platform
   if (url === undefined || token.current() === undefined) return undefined
@@ -58,8 +58,8 @@ function caOf({ platform: { caFile } }: Config): string | undefined {
 }
 
 /**
- * Returns how many ms the platform's clock is ahead of this machine's clock. Undefined if the platform does not report its time. Rejects if the
- * platform does not answer.
+ * Returns how far the platform's clock is ahead of this machine's clock, ms. Undefined if the platform does not report its time. Rejects if the
+ * platform does not respond.
  */
 export async function askClockOffset(config: Config, url: string): Promise<number | undefined> {
   const dispatcher = proxiedDispatcher(url, proxiesOf(config))(connectRules(caOf(config), timeouts.connect))
@@ -91,7 +91,7 @@ export function parsePayload(
 
 const account = z.object({ id: wireId, username: wireText })
 
-/** Finds the service account by its name or its id, or creates it. `of`: the group that owns the account, or `instance`. */
+/** Finds the service account by name or ID, or creates it. `of`: the group that owns the account, or `instance`. */
 export async function ensureServiceAccount(
   client: CommandClient,
   of: string,

@@ -1,4 +1,4 @@
-// The routes of the admin listener except health: pages, their actions, the JSON API, and other routes behind the same guard.
+// The admin listener's routes except health checks: pages, their actions, the JSON API, and other routes behind the same guard.
 import { createHash } from 'node:crypto'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
@@ -35,12 +35,12 @@ import type { Repositories } from '../core/store/ports/repository.ts'
 const maxFormBytes = 16 * 1024
 
 export interface PagesOptions {
-  /** Returns the data sources of the pages for a person's selection of projects. Without a selection they cover all projects that are not hidden. */
+  /** Returns the pages' data sources for a person's selection of projects. Without a selection, they cover all projects that are not hidden. */
   readonly sourcesOf: (choice: ProjectChoice | undefined) => PagesSources
   readonly sessions: Repositories['sessions']
   readonly settings: PagesSettings
   readonly features: readonly ConsolePart[]
-  /** Further routes behind the same guard, such as `/metrics`. */
+  /** Additional routes behind the same guard, such as `/metrics`. */
   readonly guarded?: readonly FastifyPluginAsync[] | undefined
 }
 
@@ -101,8 +101,8 @@ export function createPages({
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
       await inner.register(async people => {
         const [clicks, openPages] = [createBusyLimit(maxRequests), createBusyLimit(maxOpenPages)]
-        // An open page requests itself again every second, with this header. When a browser opens a page it does not send the header, because nothing
-        // is cached.
+        // An open page requests itself again every second and sends this header. A browser that opens a page does not send the header, because
+        // nothing is cached.
         const limitOf = ({ headers }: FastifyRequest): BusyLimit =>
           headers['if-none-match'] === undefined ? clicks : openPages
         limitRoutes(people, limitOf, reply => show(reply, bareDocument(busyPage(), base), 429))
@@ -122,7 +122,7 @@ export function createPages({
         for (const one of features) one.programs?.(programs, { routesOf, tools })
       })
       await inner.register(async rest => {
-        // The routes after this hook show all projects, so only people who may see all projects get them.
+        // The routes after this hook show all projects, so they are available only to people who may see all projects.
         rest.addHook('onRequest', async (request, reply) =>
           views.of(admissionOf(request)).isWhole ? undefined : reply.code(403).send({ message: notBound }),
         )
@@ -133,8 +133,8 @@ export function createPages({
 }
 
 /**
- * Limits slow routes: each request starts in its own turn of the event loop, and is answered with 429 if too many are in progress. The limit applies
- * to the routes behind the guard that are registered after this call. `refuse` sends the answer to a client that must try again.
+ * Limits slow routes: each request starts in its own turn of the event loop, and gets a 429 response if too many are in progress. The limit applies
+ * to the routes behind the guard that are registered after this call. `refuse` sends the 429 response.
  */
 function limitRoutes(
   app: FastifyInstance,
@@ -179,7 +179,7 @@ const securityHeaders = {
   xFrameOptions: { action: 'deny' as const },
 }
 
-/** Answers requests to unknown addresses. Browsers accept HTML, and get a page without navigation, because they have not passed the guard. */
+/** Responds to requests for unknown addresses. Browsers accept HTML and get a page without navigation, because they have not passed the guard. */
 function registerNotFound(app: FastifyInstance, base: string): void {
   app.get('/*', { config: { isForTheRest: true } }, async (request, reply) => {
     const isForPeople = request.headers.accept?.includes('text/html') === true
@@ -198,8 +198,8 @@ function registerNotFound(app: FastifyInstance, base: string): void {
 const notBound = 'This shows all projects, and your entry of admin.people names some. Use the admin token.'
 
 /**
- * How long the content of open pages is shared, ms. The content may be that much older, which does no harm, because open pages are updated only every
- * second.
+ * How long the rendered content of open pages is shared between requests, ms. Content this old does no harm, because open pages are only updated
+ * every second.
  */
 const openPageKeptMs = 1_000
 const maxOpenPagesKept = 32
@@ -245,13 +245,13 @@ function registerSite(app: FastifyInstance, { views, access, base, features }: S
           (await own?.page(context, asked as never)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
         return { page, text: document(page, context) }
       }
-      // The key contains all that a page knows about a request and its reader, except the time. So readers with other permissions or other projects
+      // The key contains everything that a page knows about a request and its user, except the time. So users with different permissions or projects
       // share nothing.
       const key = JSON.stringify({ ...context, query: undefined, now: undefined })
       const isOpenPage = request.headers['if-none-match'] !== undefined
       const { page, text } = await (isOpenPage ? ofOpenPages(key, read) : read())
       if (page.live === true) {
-        // Open pages request themselves every second. With an ETag, an unchanged page is answered with 304 instead of being sent again.
+        // Open pages request themselves every second. With an ETag, an unchanged page gets a 304 response instead of being sent again.
         const tag = `"${createHash('sha256').update(text).digest('base64url')}"`
         void reply.header('etag', tag)
         if (request.headers['if-none-match'] === tag) return reply.code(304).send()

@@ -1,4 +1,4 @@
-// Starts the admin listener: health, `/metrics`, and the pages. The code of the pages is loaded only if they are enabled.
+// Starts the admin listener: health checks, `/metrics`, and the pages. The pages' code is loaded only if they are enabled.
 import { metricSourcesOf } from './export.ts'
 import { createGate, refuse, type Gate } from '../console/access/gate.ts'
 import { createHealth } from './listeners/health.ts'
@@ -17,7 +17,7 @@ import type { Shown } from './pages.ts'
 import type { Started } from './steps.ts'
 import type { FastifyPluginAsync } from 'fastify'
 
-/** Starts the admin listener. The started part is its URL. */
+/** Starts the admin listener. The started part is the listener's URL. */
 export async function startAdmin(
   context: PartContext,
   features: readonly Feature[],
@@ -52,7 +52,7 @@ export async function startAdmin(
   return { part: url, why: 'keep answering health checks until the end', stop: async () => admin.stop(drainDeadline) }
 }
 
-/** Makes the route `/metrics`: the metrics of pipelines if metrics are enabled, the metrics of features, and the daemon's own metrics. */
+/** Creates the `/metrics` route: pipeline metrics if metrics are enabled, features' metrics, and the daemon's own metrics. */
 function metricsPage(
   context: PartContext,
   features: readonly Feature[],
@@ -78,12 +78,12 @@ function metricsPage(
   })
 }
 
-// The admin listener serves less if the pages are disabled: health, and `/metrics` behind its gate. Requests to all other paths get an answer with
-// this message.
+// With the pages disabled, the admin listener only serves health checks, and `/metrics` behind its gate. Requests to any other path get a response
+// with this message.
 const message =
   'The pages and their JSON API are off: PIPESPAN_PAGES=false (pages.enabled). To see them, set it to true and restart the daemon. /healthz, /readyz and /metrics stay.'
 
-/** Makes the routes without pages. `guarded` are the routes behind the gate. */
+/** Creates the admin listener's routes when the pages are disabled. `guarded` are the routes behind the gate. */
 function withoutPages(gate: Gate, guarded: readonly FastifyPluginAsync[]): FastifyPluginAsync {
   return async app => {
     app.addHook('preClose', async () => gate.close())

@@ -9,16 +9,16 @@ import type { PlatformOf } from '../lib/chooser.ts'
 import type { Config } from './configuration/options.ts'
 
 export interface Connection extends Platform, PlatformView<ProfileName> {
-  /** The territory of the token: the runs that are requested with it. */
+  /** The token's territory: the runs that are requested with it. */
   readonly territory: Territory
   /**
-   * The key under which facts about this token are stored: the instance and, for a token for groups, a digest of the groups. It is a digest because
-   * pages may not be allowed to name the groups.
+   * The key under which facts about this token are stored: the instance and, for a token limited to certain groups, a digest of the groups. It is a
+   * digest because pages may not be allowed to name the groups.
    */
   readonly scope: string
 }
 
-/** Creates a connection for each token. Throws ConfigError. */
+/** Creates one connection per token. Throws ConfigError. */
 export function connectPlatforms(
   config: Config<ProfileName>,
   ...shared: Parameters<typeof connectPlatform> extends [unknown, ...infer Rest] ? Rest : never
@@ -59,7 +59,7 @@ export function profileBy<P extends string>(config: Config<P>): ByInstance<P> {
   return instance => byInstance.get(instance)?.platform.profile ?? first
 }
 
-/** Returns the platform's name by instance. An instance that is not configured gets the name of the only platform, if there is only one. */
+/** Returns the platform's name by instance. An instance that is not configured gets the name of the only platform, or none if there are several. */
 export function platformNames<P extends string>(config: Config<P>): PlatformOf {
   const viewed = viewedPlatform(config)
   if (viewed !== undefined) return () => viewed
@@ -70,7 +70,7 @@ export function platformNames<P extends string>(config: Config<P>): PlatformOf {
   return instance => byInstance.get(instance) ?? only
 }
 
-/** Parses a project as people write it, such as `team/shop` or `cloud:team/shop`. Returns its path, and the instance if the platform is named. */
+/** Parses a project as people write it, such as `team/shop` or `cloud:team/shop`. Returns its path and, if the platform is named, its instance. */
 export function namedProject<P extends string>(
   config: Config<P>,
   text: string,
@@ -82,7 +82,7 @@ export function namedProject<P extends string>(
   return { path, instance: normalizeInstance(view?.config.platform.url) ?? '' }
 }
 
-/** Returns the name of a connection's lease for a kind of work. */
+/** Returns the name of the lease that a connection takes for a kind of work. */
 export function leaseOf(work: string, connection: string): string {
   return connection === defaultPlatform ? work : `${work} ${connection}`
 }

@@ -1,4 +1,4 @@
-// The context that every start step of the daemon and every command gets.
+// The context that is passed to every start step of the daemon and to every command.
 import type { ByInstance } from '../model/instance.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from './configuration/options.ts'
@@ -17,12 +17,12 @@ export interface Context {
   readonly log: Log
 }
 
-/** The core's configuration, and values that are derived from it. */
+/** The core's configuration, and values derived from it. */
 export interface Surroundings {
   readonly config: Config
   readonly destinations: readonly Destination[]
   readonly proxies: Proxies
-  /** Returns the name of the platform of an instance. */
+  /** Returns the name of an instance's platform. */
   readonly platformOf: PlatformOf
   readonly profile: ByInstance<string>
 }

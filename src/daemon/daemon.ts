@@ -24,7 +24,7 @@ export interface DaemonOptions {
   readonly clock?: Clock | undefined
   /** Returns the state of the live configuration. Undefined if the configuration is never reloaded. */
   readonly configStatus?: (() => ConfigStatus) | undefined
-  /** Called when the store is damaged and can be neither read nor written reliably. It must end the process. */
+  /** Called when the store is damaged and can no longer be read and written reliably. It must end the process. */
   readonly onDamage?: ((fault: Fault) => void) | undefined
 }
 
@@ -34,23 +34,23 @@ export interface Daemon {
   readonly adminUrl: string
   readonly store: Store
   readonly exporter: Exporter
-  /** Loads changed secrets and certificates. The new ones are used from the next request on. */
+  /** Loads changed secrets and certificates. They take effect with the next request. */
   refresh(): void
   /**
    * Applies another configuration, which may differ only in settings that need no restart. If the parts cannot start with it, they start with the old
-   * one, and the promise rejects with the reason. It must not be called again before it has ended.
+   * one, and the promise rejects with the reason. Calls must not overlap.
    */
   reload(config: Config<ProfileName>): Promise<void>
-  /** Stops accepting deliveries, finishes intake, and sends pending exports for at most `flushMs`. The rest stays in the store. */
+  /** Stops accepting deliveries, finishes intake, and sends pending exports for at most `flushMs`. The remaining ones stay in the store. */
   stop(flushMs?: number): Promise<void>
 }
 
-/** How long a stop may continue to send pending exports, ms. */
+/** How long stopping may continue to send pending exports, ms. */
 export const flushDeadline = 20_000
-/** How long the parts may continue to send pending exports at a reload, ms. The new parts send the rest. */
+/** How long the old parts may continue to send pending exports during a reload, ms. The new parts send the remaining ones. */
 const reloadDeadline = 3_000
 
-/** Starts the daemon. If anything that it needs is not available, it stops the parts that it has started, and throws a Fault with a remedy. */
+/** Starts the daemon. If anything it needs is not available, it stops the parts already started and throws a Fault with a remedy. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { features, log, clock = systemClock, configStatus, onDamage } = options
   let { config } = options
@@ -59,7 +59,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let isStopping = false
   let reloading: Promise<void> | undefined
   const { url: location, maxSize } = config.store
-  // A reload replaces this encoder, while the store stays open.
+  // A reload replaces this encoder while the store stays open.
   let encode = encoderOf(config, features)
   const store = await openOwnStore(location, {
     ...{ maxSize, parts: tablesOf(features), log, onDamage, daemon: true, timeoutMs: statementTimeout },

@@ -1,17 +1,17 @@
-// Events with which one part of the daemon wakes another. An event without a listener is harmless, because every loop queries the store when it
-// starts, and at regular intervals.
+// Events by which one part of the daemon wakes another. A missed event is harmless, because every loop queries the store when it starts and at
+// regular intervals.
 
 export type DaemonEvents = ReturnType<typeof createEvents>
 
 export function createEvents() {
   return {
-    /** Deliveries were merged into runs. These runs may now be due for a snapshot or for enrichment. */
+    /** Deliveries were merged into runs, which may now be due for a snapshot or for enrichment. */
     processed: createEmitter(),
     /** Polling found runs whose details must be fetched. */
     discovered: createEmitter(),
-    /** Answers of the platform were merged into runs. */
+    /** Responses from the platform were merged into runs. */
     enriched: createEmitter(),
-    /** Snapshots were taken, and outbox entries written. */
+    /** Snapshots were taken and outbox entries written. */
     pending: createEmitter(),
   }
 }
@@ -22,7 +22,7 @@ export function forgetListeners(events: DaemonEvents): void {
 }
 
 interface Emitter {
-  /** Calls every listener, in the order in which they were added. */
+  /** Calls all listeners in the order in which they were added. */
   emit(): void
   /** Adds a listener, which must not throw. */
   on(listener: () => void): void

@@ -1,4 +1,4 @@
-// Turns the configured destinations into those of the exporter, and starts everything that sends to them.
+// Converts the configured destinations into the exporter's, and starts everything that sends to them.
 import { defaultPlatform, platformViews } from './configuration/platforms.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from './configuration/destinations.ts'
 import { projectChooser, type PlatformOf } from '../lib/chooser.ts'
@@ -33,13 +33,13 @@ type Gauging = readonly Pick<Feature, 'gauges' | 'figures' | 'insides'>[]
 const gaugesOf = ({ gauges = [] }: Pick<Feature, 'gauges'>): readonly GaugeHead[] => gauges.flatMap(one => one.metrics)
 
 export interface ExportParts extends Outlets {
-  /** All destinations with their queued signals. Metrics are only queued if their temporality is delta. */
+  /** All destinations with their queued signals. Metrics are queued only if their temporality is delta. */
   readonly destinations: readonly Destination[]
   /** All destinations with all their signals. */
   readonly whole: readonly Destination[]
-  /** The destinations to which metrics are sent. */
+  /** The destinations that metrics are sent to. */
   readonly metricDestinations: MetricFlushOptions['destinations']
-  /** Whether a destination takes the totals of a project, which are sent without a queue. */
+  /** Whether a destination accepts a project's totals, which are sent without a queue. */
   readonly takesTotals: NonNullable<Route['takes']>
   readonly settings: TelemetrySettings
 }
@@ -70,7 +70,7 @@ export function exportDestinations(config: Config, features: Gauging): ExportPar
   }
 }
 
-/** Returns the function that encodes chunks as messages. `others` are the destinations whose messages have their own formats. */
+/** Returns the function that encodes chunks as messages. `others` are the destinations with their own message formats. */
 function encodeFor(settings: TelemetrySettings, others: readonly Destination[]): EncodeMessages {
   const cap = createSeriesCap(settings.maxSeries)
   const encoders: Readonly<Record<OtlpSignal, Encode>> = {
@@ -88,7 +88,7 @@ export function encoderOf(config: Config, features: readonly Feature[]): EncodeM
   return encodeFor(telemetryOf(config, features), messageDestinations(config, features))
 }
 
-/** Returns the destinations of features, which receive notifications in their own formats instead of telemetry. */
+/** Returns the features' destinations, which receive notifications in their own formats instead of telemetry. */
 export function messageDestinations(
   config: Config,
   features: readonly Feature[],
@@ -97,7 +97,7 @@ export function messageDestinations(
   return features.flatMap(one => one.messages?.(config as never, surroundings) ?? [])
 }
 
-/** Returns the configuration that features get, with values derived from it. */
+/** Returns the configuration that is passed to features, with values derived from it. */
 export function surroundingsOf(
   config: Config,
   features: Gauging,
@@ -150,7 +150,7 @@ export function startMetricFlush(
   }
 }
 
-/** Returns the sources of the metrics of pipelines. */
+/** Returns the sources of pipeline metrics. */
 export function metricSourcesOf(
   { config, store }: Pick<Context, 'config' | 'store'>,
   settings: TelemetrySettings,
@@ -166,7 +166,7 @@ export function metricSourcesOf(
   }
 }
 
-/** Returns the operator's settings for the form of the telemetry. */
+/** Returns the operator's settings that determine the form of the telemetry. */
 export function telemetryOf(config: Config, features: Gauging): TelemetrySettings {
   return telemetrySettings({
     profiles,
@@ -232,8 +232,7 @@ function destinationOf(
 }
 
 /**
- * Returns a predicate for the subjects that a destination takes: only subjects with a project or group, and with a value for every template in the
- * headers.
+ * Returns a predicate for the subjects that a destination accepts: only those with a project or group, and with a value for every header template.
  */
 function takesOnly(
   projects: ConfiguredDestination['projects'],
@@ -247,7 +246,7 @@ function takesOnly(
     (headerValues === undefined || headerValues(subject) !== undefined)
 }
 
-/** Makes a bearer token. When a backend refuses it, its file is read again at once. */
+/** Creates a bearer token. When a backend rejects it, its file is read again immediately. */
 function bearerOf(token: LiveSecret<Secret>): Bearer {
   return {
     file: token.path,
@@ -260,10 +259,9 @@ function bearerOf(token: LiveSecret<Secret>): Bearer {
   }
 }
 
-// The values of the templates in the headers of a destination: `{platform}`, its name in `platforms`;
-// `{group}`, the top-level group; `{project.id}`; `{own.NAME}`, an attribute that
-// `attributes.rules` set by the project alone (checked in `daemon/configuration/destination-checks.ts`).
-/** Returns the function that computes the values of header templates, percent-encoded. Undefined if the headers have no templates. */
+// The values of a destination's header templates: `{platform}`, its name in `platforms`; `{group}`, the top-level group; `{project.id}`;
+// `{own.NAME}`, an attribute that `attributes.rules` set by the project alone (checked in `daemon/configuration/destination-checks.ts`).
+/** Returns the function that computes the values of header templates, percent-encoded. Undefined if the headers contain no templates. */
 function headerValuesOf(headers: Headers, config: Config): Destination['headerValues'] {
   const names = new Set([...headers.values()].flatMap(value => namesIn(value.reveal())))
   if (names.size === 0) return undefined

@@ -1,4 +1,4 @@
-// What a feature adds to the command line, and the context that its commands get.
+// What a feature adds to the command line, and the context passed to its commands.
 import type { Budget } from '../platform/port/budget.ts'
 import type { CommandLine } from '../lib/command-line.ts'
 import type { Config } from './configuration/options.ts'
@@ -14,14 +14,14 @@ export interface Backfill<Slice> {
   readonly flag: string
   /** A noun for the data that the backfill reads. */
   readonly what: string
-  /** Returns the sources that the backfill will read. Throws a ConfigError if options that it needs are missing. */
+  /** Returns the sources that the backfill will read. Throws a ConfigError if required options are missing. */
   readonly sources: (options: Slice) => readonly string[]
-  /** Runs the backfill. Rejects when `signal` aborts it. */
+  /** Runs the backfill. Rejects when aborted by `signal`. */
   readonly run: (options: Slice, asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
 }
 
 export interface AskedBackfill {
-  /** The key of the stored progress. The same command has the same key, so it resumes. */
+  /** The key of the stored progress. Running the same command again uses the same key, so it resumes. */
   readonly name: string
   readonly range: { readonly since: Millis; readonly until: Millis }
   readonly dryRun: boolean
@@ -29,8 +29,8 @@ export interface AskedBackfill {
   readonly deliver: boolean
   readonly signal: AbortSignal
   /**
-   * Called with the progress, also before the first request: a stopped command prints the latest call. `share` is undefined while it is unknown.
-   * `seen` is the number of items seen, in words. `facts` includes `requests`.
+   * Called with the backfill's progress, including before the first request: a stopped command prints the latest call. `share` is undefined while
+   * unknown. `seen` describes in words how many items have been read. `facts` includes `requests`.
    */
   readonly onProgress: (share: number | undefined, seen: string, facts: Readonly<Record<string, number>>) => void
 }
@@ -41,7 +41,7 @@ export interface BackfillContext {
   readonly taking: EventTaking
 }
 
-/** The result of a backfill. `lines` contains it as sentences, `facts` as JSON. */
+/** The result of a backfill, as sentences in `lines` and as JSON in `facts`. */
 export interface EndedBackfill {
   readonly range: AskedBackfill['range']
   readonly resumed: boolean
@@ -52,36 +52,36 @@ export interface EndedBackfill {
 
 /** The command line for commands that need the configuration. */
 export interface ConfiguredLine<Slice> extends CommandLine {
-  /** The backfills of features, which read data other than pipelines. */
+  /** The features' backfills, which read data other than pipelines. */
   readonly backfills: readonly Backfill<never>[]
   /**
-   * Loads the configuration of a command that does not listen on a port. Throws Misconfigured. `mayBeMissing`: whether the file of the secret at this
-   * path, such as `observability.token`, may be missing.
+   * Loads the configuration for a command that does not listen on a port. Throws Misconfigured. `mayBeMissing`: whether the file for the secret
+   * setting at this path, such as `observability.token`, may be missing.
    */
   readonly configured: (mayBeMissing?: (setting: string) => boolean) => Promise<CommandSurroundings<Slice>>
-  /** Opens the configured store beside a running daemon, for one command. Throws StoreError if there is no store yet. */
+  /** Opens the configured store for one command, alongside a running daemon. Throws StoreError if there is no store yet. */
   readonly withStore: (command: (store: SharedStore) => Promise<number>) => Promise<number>
 }
 
 export interface CommandSurroundings<Slice> extends Surroundings {
   readonly options: Slice
-  /** Opens the configured store beside a running daemon, and creates a missing SQLite file. The caller must close it. */
+  /** Opens the configured store alongside a running daemon, creating a missing SQLite file. The caller must close it. */
   readonly openStore: () => Promise<SharedStore>
-  /** Returns the platform that `--platform` names. The option may be missing if only one platform is configured. Throws Misconfigured. */
+  /** Returns the platform that `--platform` names. The option may be omitted if only one platform is configured. Throws Misconfigured. */
   readonly platform: (name: string | undefined) => CommandPlatform
-  /** Starts a daemon that processes and exports the content of the store. It does not read any platform, and listens on random ports. */
+  /** Starts a daemon that processes and exports the content of the store. It does not read from any platform, and listens on random ports. */
   readonly startExporting: () => Promise<{ readonly store: SharedStore; readonly stop: () => Promise<unknown> }>
 }
 
-/** One token of a platform. Its configuration contains only this token. */
+/** A platform with one token. Its configuration contains only this token. */
 export interface CommandPlatform {
   readonly name: string
-  /** The groups whose projects are read with the token. If empty, it is used for everything that no other token is for. */
+  /** The groups whose projects are read with the token. If empty, the token is used for everything that no other token covers. */
   readonly groups: readonly string[]
   readonly config: Config
   /**
-   * Connects to the platform's API, and shares the API budget with all processes that use the store. Throws a ConfigError if no platform is
-   * configured. The caller must close the client.
+   * Connects to the platform's API, sharing the API budget with all processes that use the store. Throws a ConfigError if no platform is configured.
+   * The caller must close the client.
    */
   readonly connect: (store: SharedStore) => {
     readonly client: PlatformClient

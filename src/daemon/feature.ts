@@ -1,6 +1,6 @@
-// The interface of a feature: what it adds to the line, the daemon, the console and the command line, and the context that it gets. A feature is one
+// The interface of a feature: what it adds to the core, the daemon, the console and the command line, and the context it receives. A feature is one
 // folder in `features/`, whose `feature.ts` exports such an object, and one line in `features.ts`, which registers it. No other code refers to a
-// feature by its name. So the folder and its line can be deleted, and the rest is still a complete product.
+// feature by name. So the folder and its line can be deleted, and what remains is still a complete product.
 import type { Condition, ConditionKind } from '../model/condition.ts'
 import type { Config } from './configuration/options.ts'
 import type { ConfigFault, FaultOf } from './configuration/config-fault.ts'
@@ -33,109 +33,109 @@ import type { InsideTelemetry, TelemetrySettings } from '../core/telemetry/setti
 import type { Territory } from '../model/territory.ts'
 import type { Thing } from '../platform/port/asking.ts'
 
-/** A feature. Every property except the name is optional. `Slice` is the type of the feature's own options, inferred from its table. */
+/** A feature. All properties except the name are optional. `Slice` is the type of the feature's own options, inferred from their table. */
 export interface FeatureOf<Slice> {
-  /** The name of the feature's folder and of the folder of its tests. */
+  /** The name of the feature's folder and of its test folder. */
   readonly name: string
-  /** The features whose `port.ts` this feature imports. Without them, this feature is also omitted. */
+  /** The features whose `port.ts` this feature imports. If one of them is missing, this feature is left out as well. */
   readonly needs?: readonly string[]
-  /** The options of the feature, by the headings of the reference. If the core has a group with the same name, they are added to that group. */
+  /** The feature's options, by heading of the reference. If the core has a group with the same name, they are added to that group. */
   readonly options?: Sections
-  /** The paths of the feature's options that are patterns of projects. Such a pattern may name a platform. */
+  /** The paths of those options of the feature that are project patterns. Such a pattern may name a platform. */
   readonly patterns?: readonly string[]
-  /** The tables of the feature in the store. The store is opened with the tables of all features. */
+  /** The feature's tables in the store. The store is opened with the tables of all features. */
   readonly schema?: StorePart
-  /** Checks the feature's options. Returns faults, and warnings about settings that are allowed but probably not intended. */
+  /** Checks the feature's options. Returns faults, and warnings about settings that are allowed but probably unintended. */
   readonly faults?: (options: Slice & Config, faultOf: FaultOf) => readonly ConfigFault[]
   readonly warnings?: (options: Slice & Config, unreported: Unreported) => readonly string[]
-  /** Returns the conditions that the feature does not report with these options. */
+  /** Returns the conditions that the feature does not report under these options. */
   readonly unreported?: (options: Slice & Config) => Unreported
-  /** Returns destinations of notifications, which are not telemetry. Each destination has its own format (`encode`). */
+  /** Returns destinations for notifications, which are not telemetry. Each destination has its own format (`encode`). */
   readonly messages?: (options: Slice, surroundings: Surroundings) => readonly Destination[]
-  /** Makes a notifier, which notifies people about conditions that other code reports. */
+  /** Creates a notifier, which notifies people about conditions reported by other code. */
   readonly notifier?: (options: Slice, context: RuleContext) => Promise<Notifier>
-  /** The word in PIPESPAN_EVENTS that selects the events that the feature itself makes. */
+  /** The word in PIPESPAN_EVENTS that selects the events that the feature itself creates. */
   readonly ownEvents?: string
   /** Returns a source of the durations of finished pipelines and jobs. */
   readonly pastDurations?: (context: PartContext) => PastDurations
-  /** Returns the feature's step on the line. It observes runs, snapshots, the insides of jobs, and events. */
+  /** Returns the feature's step in the processing line. It observes runs, snapshots, job internals (such as log sections), and events. */
   readonly lineStep?: (options: Slice, context: PartContext) => LineStep
-  /** The parts of the feature that run in the daemon. */
+  /** The feature's parts that run in the daemon. */
   readonly parts?: readonly Part<Slice>[]
   /** The functions that the feature runs for each token of each platform. */
   readonly perToken?: PerToken<Slice>
-  /** The counters of the feature's parts that become metrics of the daemon itself. */
+  /** The counters of the feature's parts that are exposed among the daemon's own metrics. */
   readonly counts?: readonly CountOf[]
-  /** The metrics that the feature derives from its events with `figures`. */
+  /** The metrics that the feature computes from its events with `figures`. */
   readonly figures?: readonly (FiguresTable & { readonly isOn?: (options: Slice) => boolean })[]
-  /** Defines how the insides of jobs are exported. Only one feature may define this. */
+  /** Defines how job internals (such as log sections) are exported. Only one feature may define this. */
   readonly insides?: InsideTelemetry
-  /** The metrics of projects that the feature measures each time metrics are exported or scraped. */
+  /** The project metrics that the feature measures whenever metrics are exported or scraped. */
   readonly projectMetrics?: MeasuresProjects<Slice>
   /** The gauges that the feature exports. */
   readonly gauges?: readonly Gauges[]
-  /** Returns a reader of metrics that only `/metrics` shows. They are read at each scrape. Undefined if there are none. */
+  /** Returns a reader for metrics that are only exposed on `/metrics` and are read on each scrape. Undefined if there are none. */
   readonly scraped?: (
     options: Slice,
     context: PartContext,
     view: ScrapeView,
   ) => (() => Promise<readonly ScopeMetrics[]>) | undefined
   /**
-   * Returns the inventory items that are fetched at regular intervals. The answers become points of the feature's gauges. Items that are fetched from
-   * a platform are in `perToken`.
+   * Returns the inventory items that are fetched at regular intervals. The responses become data points of the feature's gauges. Items fetched from a
+   * platform are in `perToken`.
    */
   readonly things?: (options: Slice, surroundings: Surroundings) => readonly Thing[]
   /** Returns the conditions that last until an operator acts; undefined if the feature has no such conditions. */
   readonly standing?: (options: Slice, context: PartContext) => Standing | undefined
-  /** Returns pages and routes of the JSON API. It is called only if the console is enabled, so it should load their code only then. */
+  /** Returns the feature's pages and JSON API routes. It is called only if the console is enabled, so their code should be loaded only then. */
   readonly console?: (options: Slice, context: PartContext) => Promise<ConsolePart>
-  /** Adds the feature's commands. The code of a command is loaded when it runs. */
+  /** Adds the feature's commands. A command's code is loaded when it runs. */
   readonly commands?: (line: ConfiguredLine<Slice>) => void
   readonly checks?: readonly Check<Slice>[]
-  /** Returns how many requests the feature causes, in sentences for `config check`. */
+  /** Returns how many requests the feature causes, as sentences for `config check`. */
   readonly costs?: (options: Slice, surroundings: Surroundings) => readonly string[]
-  /** The data that `pipespan backfill` reads instead of pipelines if a flag is given. */
+  /** What `pipespan backfill` reads instead of pipelines if the feature's flag is given. */
   readonly backfill?: Backfill<Slice>
-  /** Returns the client with which `pipespan setup` creates an ingest token at an observability instance. */
+  /** Returns the client that `pipespan setup` uses to create an ingest token at an observability instance. */
   readonly ingestTokens?: (instance: { readonly url: string; readonly apiKey: Secret }) => TokenMaker
 }
 
-/** The type of a feature for callers. They do not know its options, so they pass the whole configuration, which includes these options. */
+/** The type of a feature as callers see it. They do not know its options, so they pass the whole configuration, which includes them. */
 export type Feature = FeatureOf<never>
 
-/** Derives the types of a feature's functions from the table of its options. */
+/** Declares a feature. The types of its functions are inferred from its option table. */
 export function feature<const O extends Sections>(
   definition: FeatureOf<SliceOf<O>> & { readonly options?: O },
 ): Feature {
   return definition
 }
 
-/** Returns the tables of features, with which the store is opened. */
+/** Returns the features' tables, with which the store is opened. */
 export function tablesOf(features: readonly Pick<Feature, 'schema'>[]): readonly StorePart[] {
   return features.flatMap(({ schema }) => schema ?? [])
 }
 
-/** The configured values of sections of options. */
+/** The configured values of option sections. */
 export type SliceOf<O extends Sections> = ConfigOf<Intersection<O[keyof O]>>
 
 /** A part of a feature. It runs from the start of the daemon, or a reload, until the daemon stops or the next reload. */
 export interface Part<Slice> {
-  /** The reason why the part can be stopped once everything that was started later has stopped. */
+  /** Why the part can be stopped once everything that was started later has stopped. */
   readonly why: string
   /** If true, the part is started before anything is sent, and stopped after the last request. */
   readonly aroundSending?: true
-  /** Creates the object to run; undefined if there is nothing to run. */
+  /** Creates the part's loop; undefined if there is nothing to run. */
   readonly create: (options: Slice, context: PartContext) => Running | undefined
 }
 
-/** The object that a part runs, with its counters. */
+/** The loop that a feature's part runs, with its counters. */
 export interface Running extends Loop {
   readonly counters?: object
-  /** The counters of the part as a client of the platform's API, which pages show. */
+  /** The part's counters as a platform API client, which the pages show. */
   readonly client?: { readonly name: string; readonly counters: object }
 }
 
-/** The functions of a feature for each token. Each function gets the options and the configuration for one token, as if it were the only one. */
+/** A feature's functions for each token. Each function receives the options and the configuration for one token, as if it were the only one. */
 export interface PerToken<Slice> {
   readonly part?: Omit<Part<Slice>, 'create' | 'aroundSending'> & {
     readonly create: (options: Slice, context: TokenContext) => Running | undefined
@@ -145,21 +145,21 @@ export interface PerToken<Slice> {
   readonly checks?: readonly TokenCheck<Slice>[]
   /** The requests that `pipespan config check --online` tries. */
   readonly trials?: Trials<Slice>
-  /** Returns how many requests the feature causes with this token, in sentences for `config check`. */
+  /** Returns how many requests the feature causes with this token, as sentences for `config check`. */
   readonly costs?: (options: Slice, config: Config) => readonly string[]
 }
 
 /** Defines how chunks are exported. */
 export interface Outlets {
-  /** The export queues to which chunks are written. */
+  /** The export queues that chunks are written to. */
   readonly queues: readonly Route<Signal>[]
-  /** Returns what a chunk adds to the totals; undefined if metrics are disabled. */
+  /** Returns what a chunk adds to the metric totals; undefined if metrics are disabled. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
 }
 
 export interface RuleContext extends Context, Omit<Surroundings, 'config'> {}
 
-/** The line (the steps from a delivery to its export) with the additions of all features. */
+/** The processing line, which is the steps from a delivery to its export, including what all features add to it. */
 export interface Line {
   readonly lineSteps: readonly LineStep[]
   readonly pastDurations: PastDurations
@@ -170,15 +170,15 @@ export interface PartContext extends RuleContext, Outlets {
   readonly notifier: Notifier
   /** Returns every token of every platform. The list is empty until the parts without `aroundSending` start. */
   readonly tokens: () => readonly TokenContext[]
-  /** Returns the line. Like `tokens`, it is empty until the parts without `aroundSending` start. */
+  /** Returns the processing line. Like `tokens`, it is empty until the parts without `aroundSending` start. */
   readonly line: () => Line
   /** Returns the standing conditions of all features. */
   readonly standing: () => readonly Standing[]
-  /** The context for `takeEvents`, which stores events that no delivery reported. */
+  /** The context for `takeEvents`, which stores events that were not reported by a delivery. */
   readonly taking: EventTaking
 }
 
-/** How scrapes show metrics, and of which projects. */
+/** How metrics are exposed to scrapes, and for which projects. */
 export interface ScrapeView {
   readonly settings: TelemetrySettings
   readonly scope: Scope
@@ -186,12 +186,12 @@ export interface ScrapeView {
 
 export interface TokenContext extends PartContext {
   readonly client: PlatformClient & InsideClient
-  /** The territory of the token: the runs that are requested with it. */
+  /** The token's territory: the runs that are requested with it. */
   readonly territory: Territory
   /** The key under which facts about the token are stored. */
   readonly scope: string
   readonly errors: ErrorThrottle
-  /** Returns the name of the lease for this token's work. */
+  /** Returns the name of the lease for a kind of work done with this token. */
   readonly leaseOf: (work: string) => string
 }
 
@@ -204,32 +204,32 @@ export function perToken<Slice extends object>(
 }
 
 export interface MeasuresProjects<Slice> {
-  /** The definitions of the feature's metrics, for the reference. */
+  /** The definitions of the feature's metrics, for the reference docs. */
   readonly heads: readonly (MetricHead & { readonly attributes: readonly AttributeRow<never>[] })[]
-  /** Returns the function that measures projects; undefined if the feature measures nothing. `now` is the time of all points. */
+  /** Returns the function that measures projects; undefined if the feature measures nothing. `now` is the timestamp of all data points. */
   readonly read: (
     options: Slice,
     context: Pick<Context, 'store'> & Pick<Surroundings, 'profile'> & { readonly settings: TelemetrySettings },
   ) => ((now: Millis) => Promise<readonly ProjectMetrics[]>) | undefined
 }
 
-/** A counter of a feature among the daemon's own metrics. */
+/** A feature's counter among the daemon's own metrics. */
 export interface CountOf {
   readonly name: string
   readonly unit: string
   readonly description: string
-  /** The name of the counter in the parts, or the names of several counters by the values of an attribute. */
+  /** The counter's name in the parts, or the names of several counters by attribute value. */
   readonly counter: string | { readonly attribute: string; readonly values: Readonly<Record<string, string>> }
-  /** The attributes for the keys of the counter, if it is divided by one or two keys. */
+  /** The attribute names for the counter's keys, if it is broken down by one or two keys. */
   readonly attributes?: readonly string[]
 }
 
-/** Returns the share of a token's API budget for pages, in requests per minute. People who look at pages must not delay other requests. */
+/** Returns the share of a token's API budget that the pages may use, in requests per minute. People viewing pages must not delay other requests. */
 export function perMinuteForPeople({ platform }: Pick<Config, 'platform'>): number {
   return Math.max(1, Math.floor(platform.budget * 0.1))
 }
 
-/** Returns the names of the platforms. `default` is the platform that the settings outside of `platforms` configure. */
+/** Returns the platform names. `default` is the platform configured by the settings outside of `platforms`. */
 export function platformsOf(config: Config): readonly string[] {
   return [...new Set(platformViews(config).map(({ platform }) => platform))]
 }
@@ -238,10 +238,10 @@ export { isOfView } from './configuration/platforms.ts'
 export type { Config } from './configuration/options.ts'
 export type { Surroundings } from './context.ts'
 
-/** For each condition that is not reported: what the operator must do so that it is. */
+/** For each condition that is not reported, what the operator must do to have it reported. */
 export type Unreported = Readonly<Partial<Record<ConditionKind, string>>>
 
-/** The gauges of a feature. `switch` is the option that enables them, for the docs page about metrics. */
+/** A feature's gauges. `switch` is the option that enables them, for the docs page about metrics. */
 export interface Gauges {
   readonly switch: string
   readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
@@ -249,7 +249,7 @@ export interface Gauges {
 
 export interface Standing {
   readonly kind: ConditionKind
-  /** Returns all known conditions of that kind, whether broken or fixed. `now` is the time on the store's clock. */
+  /** Returns all known conditions of that kind, both ongoing and resolved. `now` is the time on the store's clock. */
   readonly look: (now: Millis) => Promise<readonly Condition[]>
 }
 
@@ -259,7 +259,7 @@ export interface Check<Slice> {
   readonly run: (options: Slice, surroundings: Surroundings) => Promise<Finding | readonly Finding[]>
 }
 
-/** A check of `pipespan doctor` for one token. `client` is undefined without a token; `store` is undefined if it cannot be opened. */
+/** A `pipespan doctor` check for one token. `client` is undefined without a token; `store` is undefined if it cannot be opened. */
 export interface TokenCheck<Slice> {
   readonly name: string
   readonly run: (
@@ -273,9 +273,9 @@ export interface TokenCheck<Slice> {
 }
 
 export interface Trials<Slice> {
-  /** A plural noun for the things that are tried. It is also the key in the JSON output. */
+  /** A plural noun for the requests that are tried. It is also the key in the JSON output. */
   readonly what: string
-  /** Tries everything; the result is empty if nothing is configured. `client` is undefined without a token. */
+  /** Tries all requests; the result is empty if none are configured. `client` is undefined without a token. */
   readonly run: (options: Slice, client: PlatformClient | undefined) => Promise<readonly Trial[]>
 }
 

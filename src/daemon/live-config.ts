@@ -15,7 +15,7 @@ import type { ProfileName } from './profile.ts'
 
 export interface LiveConfigOptions {
   readonly loaded: LoadedConfig<ProfileName>
-  /** The options with which the configuration was loaded. */
+  /** The options that the configuration was loaded with. */
   readonly loading: LoadOptions<ProfileName>
   readonly log: Log
   readonly now: () => Millis
@@ -24,8 +24,8 @@ export interface LiveConfigOptions {
 export interface LiveConfig {
   status(): ConfigStatus
   /**
-   * Reloads the configuration. If the file has faults, or the daemon cannot start with it, nothing changes. Rejects only with EndOfProcess, if no
-   * configuration works. `text` is the content of the file, if it has been read already.
+   * Reloads the configuration. If the file has faults or the daemon cannot start with it, nothing changes. Rejects only with EndOfProcess, when no
+   * configuration works. `text` is the content of the file, if it has already been read.
    */
   reload(daemon: Pick<Daemon, 'reload' | 'refresh'>, text?: string): Promise<void>
 }
@@ -37,7 +37,7 @@ export function createLiveConfig({ loaded, loading, log, now }: LiveConfigOption
   let refused: ConfigStatus['refused']
   const reloads = { applied: 0, refused: 0 }
   const queue = new PQueue({ concurrency: 1 })
-  /** The content of the file that the last caller has read. If undefined, the file must be read. */
+  /** The file content that the latest caller has read. If undefined, the file has to be read. */
   let asked: string | undefined
 
   function refuse(faults: readonly string[]): void {
@@ -76,7 +76,10 @@ export function createLiveConfig({ loaded, loading, log, now }: LiveConfigOption
     log.info({ changed: found.changed, config: digestOf(running) }, 'configuration reloaded')
   }
 
-  /** Reloads, and reports unexpected errors with the name of the file, so that a bug in our reading of a configuration does not end the daemon. */
+  /**
+   * Reloads the configuration, and reports unexpected errors together with the file name, so that a bug in our configuration code does not end the
+   * daemon.
+   */
   async function reported(daemon: Pick<Daemon, 'reload' | 'refresh'>): Promise<void> {
     try {
       await once(daemon)
@@ -90,7 +93,7 @@ export function createLiveConfig({ loaded, loading, log, now }: LiveConfigOption
     status: () => ({ digest: digestOf(running), since, restart, refused, reloads }),
     reload: async (daemon, text) => {
       asked = text
-      // A waiting reload reads the file only when it starts, so one waiting reload is enough for all requests until then.
+      // A queued reload reads the file only when it starts, so one queued reload is enough for all requests until then.
       if (queue.size === 0) await queue.add(async () => reported(daemon))
       else await queue.onIdle()
     },

@@ -53,19 +53,19 @@ export interface Shown {
   readonly flush: Pick<MetricFlush, 'status' | 'tryNow'>
   /** The parts that use the platform's API; undefined if there are none. */
   readonly platform: PlatformParts | undefined
-  /** The counters of features as clients of the platform's API. */
+  /** The counters of the features' platform API clients. */
   readonly clients: readonly NonNullable<Running['client']>[]
-  /** The connections to the platforms, one for each token. */
+  /** The connections to the platforms, one per token. */
   readonly connections: readonly Connection[]
   readonly destinations: readonly Destination[]
-  /** The export queues to which events are written. */
+  /** The export queues that events are written to. */
   readonly queues: readonly Route<Signal>[]
   readonly settings: TelemetrySettings
   readonly configStatus: (() => ConfigStatus) | undefined
   readonly scrapes: ScrapeCounts
 }
 
-/** Makes the pages. `guarded` are further routes that need the same protection as the pages. */
+/** Creates the pages. `guarded` are additional routes that need the same protection as the pages. */
 export function pagesOf(
   context: PartContext,
   shown: Shown,
@@ -148,7 +148,7 @@ function peopleOf({ admin }: Pick<Config, 'admin'>): PagesSettings['people'] {
   return { header, proxies, hosts: admin.hosts, people: entries }
 }
 
-/** Logs the actions of operators, and exports each as an event if such events are selected. */
+/** Logs operators' actions, and exports each as an event if such events are selected. */
 function recorderOf(context: Context, queues: Shown['queues']): (action: OperatorAction) => Promise<void> {
   const { config, store, clock, log } = context
   const taking = {
@@ -170,13 +170,13 @@ function groupingOf({ pages, attributes }: Pick<Config, 'pages' | 'attributes'>)
   return name === undefined ? undefined : { name, valueOf: literalOf(attributes.rules, name) }
 }
 
-/** Sorts queues: the destination `default` comes first, then the others by name; signals are in their usual order. */
+/** Orders queues: the `default` destination comes first, then the others by name; signals are in their usual order. */
 function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
   const place = ({ destination }: ExportQueueStatus): string => (destination === 'default' ? '' : destination)
   return place(a).localeCompare(place(b), 'en') || signals.indexOf(a.signal) - signals.indexOf(b.signal)
 }
 
-/** Returns the spans as they are exported. They are encoded again from the same chunk by the same code. */
+/** Returns the spans in their exported form. They are encoded again from the same chunk by the same code. */
 function spansOf(chunk: Chunk, settings: TelemetrySettings): ExportedSpan[] {
   const jobs = new Map(chunk.jobs.map(job => [jobSpanId(chunk, job), job.id]))
   const resource = plainAttributes(signalResourceOf(chunk, settings))
@@ -200,7 +200,7 @@ function setupOf(
     webhooks: `${config.publicUrl?.replace(/\/+$/, '') ?? ingress.url ?? ''}/webhooks`,
     platform: views[0]?.config.platform.url,
     hasPlatformToken: views.some(view => view.config.platform.token.current() !== undefined),
-    // With several platforms, deliveries from a platform without a secret are refused.
+    // With several platforms, deliveries from a platform without a secret are rejected.
     hasWebhookSecret: config.platforms.length > 0 || hasSecret(config),
     platforms: views.map(({ name, groups, config: own }) => {
       const token = own.platform.token.current()
@@ -227,7 +227,7 @@ function setupOf(
 
 const hiddenGroup = '[hidden]'
 
-/** Returns the name of a connection as pages show it. The name may contain the path of a group, which may be hidden. */
+/** Returns the display name of a connection. The name may contain a group's path, which may have to be hidden. */
 function shownNames(config: Config, scope: Scope): (name: string) => string {
   const hidden = platformViews(config).filter(({ groups, config: own }) =>
     groups.some(group => !seesGroup(scope, own, group)),
@@ -247,7 +247,7 @@ function tokenFrom(config: Config, name: string): string | undefined {
   return secret.path ?? 'a fixed value: a new one needs a restart'
 }
 
-/** Removes the query from an address before it is shown, because some backends accept a key as a parameter. */
+/** Removes the query string from a URL before it is shown, because some backends accept a key as a parameter. */
 function withoutQuery(address: string): string {
   const { origin, pathname } = new URL(address)
   return origin + pathname

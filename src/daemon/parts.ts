@@ -1,4 +1,4 @@
-// Starts the parts of the daemon one by one, except the store and the webhook listener, and stops them in the reverse order.
+// Starts the parts of the daemon one by one, except the store and the webhook listener, and stops them in reverse order.
 import { connectPlatforms, platformNames, leaseOf, type Connection } from './connections.ts'
 import { startPlatformParts } from './platform-parts.ts'
 import { summedIfAny } from '../lib/summed.ts'
@@ -39,9 +39,9 @@ export interface PartsOptions extends Context {
   readonly features: readonly Feature[]
   readonly receiving: Receiving
   readonly configStatus?: (() => ConfigStatus) | undefined
-  /** The port of the admin listener before a reload. It is used again if the configuration does not set the port. */
+  /** The port that the admin listener had before a reload. It is reused if the configuration does not set one. */
   readonly adminPort?: number | undefined
-  /** Whether the daemon is stopping. If not, the parts stop for a reload. */
+  /** Whether the daemon is stopping. If not, the parts stop because of a reload. */
   readonly isStopping: () => boolean
 }
 
@@ -50,11 +50,11 @@ export interface Parts {
   /** The store. The daemon's own telemetry measures its operations. */
   readonly store: Store
   readonly exporter: Exporter
-  /** Processes the received deliveries, and sends pending exports for at most `flushMs`. The rest stays in the store. */
+  /** Processes the received deliveries and sends pending exports for at most `flushMs`. The remaining ones stay in the store. */
   stop(flushMs: number): Promise<void>
 }
 
-/** Starts the parts. If anything that they need is not available, it stops the parts that it has started, and throws a Fault with a remedy. */
+/** Starts the parts. If anything they need is not available, it stops the parts already started and throws a Fault with a remedy. */
 export async function startParts(options: PartsOptions): Promise<Parts> {
   const { config, features, receiving, events, clock, log, configStatus, adminPort, isStopping } = options
   const steps = createSteps(clock, log)
@@ -78,7 +78,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       line: () => line,
       standing: () => features.flatMap(one => one.standing?.(config as never, ofFeatures) ?? []),
     }
-    /** The started parts of each feature. */
+    /** The started parts, by feature. */
     const running = new Map(features.map(one => [one, [] as Running[]]))
     const start = (one: Feature, part: Running | undefined, why: string): void => {
       steps.add(startLoop(part, why))
@@ -114,7 +114,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const snapshotter = snapshotterOf(wiring)
     const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))
     const intake = steps.add(startTakingIn(wiring, snapshotter, rules, receiving))
-    // Webhooks are taken in from now on, so the other parts may start slowly.
+    // Webhooks are accepted from here on, so the remaining parts may start slowly.
     await receiving.open()
     const parts = enriches ? steps.add(startPlatformParts(wiring, rules, intake)) : undefined
     for (const token of tokens) {
@@ -171,7 +171,7 @@ function counts(part: Running): part is Running & Required<Pick<Running, 'counte
   return part.counters !== undefined
 }
 
-/** Returns the context that features get for their work with one token of a platform. */
+/** Returns the context that features receive for their work with one platform token. */
 function tokenContextOf(
   wiring: Omit<Wiring, keyof Line>,
   shared: PartContext,
@@ -185,8 +185,8 @@ function tokenContextOf(
 }
 
 /**
- * Starts the reader that regularly fetches the inventory items of features. It uses one token. Without a token it fetches only items that do not come
- * from a platform. The part is undefined if there is nothing to fetch.
+ * Starts the reader that fetches the features' inventory items at regular intervals with one token. Without a token it fetches only items that do not
+ * come from a platform. The part is undefined if there is nothing to fetch.
  */
 function startThings(
   wiring: Wiring,
@@ -215,7 +215,7 @@ function startThings(
   return startLoop(part, why)
 }
 
-/** Starts the maintenance of the store. `queues` are the configured queues. Entries of other queues are dropped after the retention. */
+/** Starts the store's maintenance. `queues` are the configured queues. Entries of other queues are dropped when their retention ends. */
 function startMaintenance({ config, store, clock, log }: Context, queues: ExportParts['queues']): Started<Loop> {
   const { retention, remember } = config
   const loop = createMaintenance({

@@ -19,16 +19,16 @@ import type { Wiring } from './processing.ts'
 /** The parts that use the platforms' APIs. */
 export interface PlatformParts {
   readonly enricher: Enricher
-  /** The pollers and the webhook readers, each with the name of its connection. */
+  /** The pollers and webhook readers, each with the name of its connection. */
   readonly pollers: readonly { readonly name: string; readonly poller: Poller }[]
   readonly redeliveries: readonly { readonly name: string; readonly redelivery: Redelivery }[]
-  /** Returns why the platforms currently do not answer some tokens, each with the name of its connection. */
+  /** Returns the current error of each token whose requests fail, with the name of its connection. */
   readonly errors: () => { readonly name: string; readonly error: PlatformError }[]
-  /** Whether any platform has answered since the start. */
+  /** Whether any platform has responded since the start. */
   readonly hasAnswered: Platform['hasAnswered']
 }
 
-/** Starts enrichment. For each connection it also starts the poller and redelivery, if they are configured. */
+/** Starts enrichment and, for each connection, the poller and redelivery if they are configured. */
 export function startPlatformParts(
   wiring: Wiring,
   rules: MergeRules,

@@ -23,18 +23,18 @@ import type { Config } from './configuration/options.ts'
 export interface Platform {
   readonly client: RestClient
   readonly budget: Budget
-  /** Whether the platform has answered since the start, other than with an error. */
+  /** Whether the platform has responded since the start, other than with an error. */
   readonly hasAnswered: () => boolean
-  /** Returns how far the platform's clock is ahead of ours, ms; undefined until the platform has answered. */
+  /** Returns how far the platform's clock is ahead of ours, ms; undefined until the platform has responded. */
   readonly clockOffset: () => number | undefined
 }
 
-/** The maximum number of simultaneous requests of one priority. */
+/** The maximum number of concurrent requests of one priority. */
 const concurrency = 8
 
 /**
- * Connects with the only token of a view. With `store`, the API budget is shared with all processes that use the token; without it, this process has
- * its own budget. `watch` counts requests. Returns undefined if no platform or no token is configured. Throws ConfigError.
+ * Connects with a view's only token. With `store`, the API budget is shared by all processes that use the token; without it, this process has its own
+ * budget. `watch` counts requests. Returns undefined if no platform or no token is configured. Throws ConfigError.
  */
 export function connectPlatform(
   { name, config }: Pick<PlatformView<ProfileName>, 'name' | 'config'>,
@@ -124,7 +124,7 @@ export function createStoredBudget({ budgets, rules, account, clock }: StoredBud
   return createKeptBudget(rules, keeper, clock)
 }
 
-// Determines which facts about pipelines and merge requests the configured attribute rules need.
+// Determines which facts about pipelines and merge requests are needed by the configured attribute rules.
 /** Returns the facts that the attribute rules need; undefined if the rules only set literal values. */
 export function wantedFactsOf(config: Pick<Config, 'attributes' | 'redact'>): WantedFacts | undefined {
   return createWantedFacts(wantedNames(config), createTextRedaction(config.redact ?? []))

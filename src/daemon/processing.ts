@@ -1,4 +1,4 @@
-// Starts the intake of deliveries, and the settle loop, which takes snapshots of runs.
+// Starts the intake of deliveries and the settle loop, which takes snapshots of runs.
 import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createTakeIn, type Delivery, type TakeIn } from '../core/take-in/take-in.ts'
 import { createPriceTable } from '../core/take-in/price-table.ts'
@@ -27,10 +27,10 @@ import type { Receiving } from './receiving.ts'
 import type { ExportParts } from './export.ts'
 import type { Selection } from '../core/take-in/selection.ts'
 
-/** The maximum number of jobs in one chunk. They need about 650 KB of OTLP, far below the limits of backends. */
+/** The maximum number of jobs in one chunk. That many jobs need about 650 KB of OTLP, far below the limits of backends. */
 const chunkSize = 500
 
-/** Returns the rules for merging. `enriches`: whether the platform's API is used. */
+/** Returns the merge rules. `enriches`: whether the platform's API is used. */
 export function mergeRulesOf(config: Config<ProfileName>, enriches: boolean, steps: readonly LineStep[]): MergeRules {
   const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
   const times = { settle, blockedAfter, silentAfter, staleAfter, steps }
@@ -47,7 +47,7 @@ export function eventRulesOf({ config, events, queues }: Pick<Wiring, 'config' |
   }
 }
 
-/** Returns the context with which `takeEvents` stores events that no delivery reported. */
+/** Returns the context with which `takeEvents` stores events that were not reported by a delivery. */
 export function takingOf({ store, selection, clock, ...shared }: Taken): EventTaking {
   return { runs: store.runs, selection, rules: eventRulesOf(shared), now: () => clock.now() }
 }
@@ -56,10 +56,10 @@ interface Taken extends Pick<Wiring, 'config' | 'events' | 'queues' | 'clock' | 
   readonly store: Pick<Wiring['store'], 'runs'>
 }
 
-/** The maximum number of projects that the log names because no destination takes them. */
+/** The maximum number of projects without a destination that the log names. */
 const maxNamed = 50
 
-/** For each project that no destination takes, this is logged once. */
+/** Logs each project that no destination accepts, once per project. */
 function unroutedIn(log: Log): (project: string) => void {
   const named = new Set<string>()
   return project => {
@@ -77,7 +77,7 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
   const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme } = config
   const enriched = new Set(connections.map(({ client }) => client.instance))
   const profile = profileBy(config)
-  // If only one platform is configured, its webhooks may contain another address than the configured one, so the instance is not compared.
+  // If only one platform is configured, its webhooks may contain a different address from the configured one, so the instance is not compared.
   const isSingle = config.platforms.length === 0
   return createSnapshotter({
     rules: {
@@ -101,7 +101,7 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
   })
 }
 
-/** Starts the settle loop. `isLast` means that nothing more arrives, so a stop must settle the remaining runs; see `startDraining`. */
+/** Starts the settle loop. `isLast` means that nothing more arrives, so stopping must settle the remaining runs; see `startDraining`. */
 export function startSettling(
   { store, events, clock, log }: Context,
   snapshotter: Snapshotter,
@@ -109,16 +109,16 @@ export function startSettling(
 ): Started<SettleLoop> {
   const { runs, runsPerTransaction: perTransaction } = store
   const settleLoop = createSettleLoop({ runs, perTransaction, snapshotter, clock, log })
-  // Runs that were due at once already have their snapshots. These snapshots are sent before the loop searches for other due runs.
+  // Runs that were due immediately already have their snapshots. These are sent before the loop searches for other due runs.
   events.processed.on(() => void requestsGoFirst().then(() => settleLoop.wake()))
   events.enriched.on(() => settleLoop.wake())
   return startDraining(settleLoop, 'no run changes any more: take the snapshots that are due', isLast)
 }
 
-/** How often the daemon searches for quarantined deliveries that should be decoded again, ms. */
+/** How often the daemon looks for quarantined deliveries that should be decoded again, ms. */
 const retryEvery = 1_000
 
-/** Starts the intake. Received deliveries are passed to it from now on. */
+/** Starts the intake. From then on, received deliveries are passed to it. */
 export function startTakingIn(
   wiring: Wiring,
   snapshotter: Snapshotter,
@@ -147,7 +147,7 @@ export function startTakingIn(
     clock,
     log,
     turn: async () => {
-      // Each version tries once to decode the deliveries that another version could not decode.
+      // Each version tries once to decode the deliveries that other versions could not decode.
       if (!isUpgraded) await store.quarantine.retryOfOtherVersions(version)
       isUpgraded = true
       return (await takeIn.retryQuarantined()) > 0 ? 0 : retryEvery
@@ -166,7 +166,7 @@ export function startTakingIn(
   }
 }
 
-/** Returns the parser of deliveries. With several platforms, a delivery belongs to the instance whose secret verified it. */
+/** Returns the delivery parser. With several platforms, a delivery belongs to the instance whose secret verified it. */
 function parserOf(
   config: Config<ProfileName>,
   shared: Omit<ParseOptions, 'profile' | 'platform' | 'platformUrl'>,
@@ -204,7 +204,7 @@ export interface Wiring extends Context, ExportParts {
   readonly connections: readonly Connection[]
   readonly selection: Selection
   readonly notifier: Notifier
-  /** The steps of features on the line. */
+  /** The features' steps in the processing line. */
   readonly lineSteps: readonly LineStep[]
   readonly pastDurations: PastDurations
 }

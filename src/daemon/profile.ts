@@ -1,4 +1,4 @@
-// The profiles from which a configuration chooses. A profile contains a vendor's names, and what can be read from its platform.
+// The profiles that a configuration can choose from. A profile contains a vendor's names and what can be read from its platform.
 import { eventWords } from '../platform/webhook/event-table.ts'
 import { vendors, type Vendor, type VendorName } from '../platform/vendor.ts'
 

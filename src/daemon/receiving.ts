@@ -1,5 +1,5 @@
-// Receives webhooks with the public listener and its route. It is open from the start of the daemon until its stop. During a reload, deliveries wait
-// until the parts that take them in have started again.
+// Receives webhooks with the public listener and its route. It is open from the daemon's start until its stop. During a reload, deliveries wait until
+// the parts that take them in have started again.
 import { readFileSync } from 'node:fs'
 import { createDeliveryHeaders } from '../platform/webhook/delivery-headers.ts'
 import { createHealth } from './listeners/health.ts'
@@ -26,15 +26,15 @@ export interface Receiving {
   readonly counts: WebhookCounts
   /** The URL of the webhook listener; undefined until webhooks are accepted. */
   readonly url: string | undefined
-  /** When the last delivery was accepted, in Unix ms. */
+  /** When the last delivery was accepted, Unix ms. */
   readonly lastAccepted: number | undefined
-  /** Starts to listen if it is not listening yet. Resolves with the URL. Throws a ConfigError if the address is not available. */
+  /** Starts listening unless it already is. Resolves with the URL. Throws a ConfigError if the address is not available. */
   open(): Promise<string>
   /** Sets the function that takes in deliveries from now on. If it is undefined, deliveries wait for the next call. */
   handTo(takeIn: TakeIn | undefined): void
-  /** Loads changed secrets and certificates. `next` is a new configuration; undefined if the configuration is still the same. */
+  /** Loads changed secrets and certificates. `next` is the new configuration; undefined if the configuration has not changed. */
   refresh(next?: Config<ProfileName>): void
-  /** Accepts no more requests. Requests in flight may take up to `withinMs`. */
+  /** Stops accepting requests. Requests in flight may take up to `withinMs`. */
   stop(withinMs: number): Promise<void>
 }
 
@@ -47,9 +47,9 @@ export interface ReceivingOptions {
   readonly log: Log
 }
 
-/** How long requests in flight may take when a listener stops, ms. */
+/** How long requests in flight may take while a listener stops, ms. */
 export const drainDeadline = 5_000
-/** How long a delivery waits for a reload, ms. After that its sender must try again. */
+/** How long a delivery waits for a reload, ms. After that, its sender must try again. */
 const reloadTimeout = 5_000
 
 export function createReceiving({ config: first, store, isStopping, clock, log }: ReceivingOptions): Receiving {
@@ -125,7 +125,7 @@ function tooLate(): never {
   throw new StoreError('The daemon has been reloading for 5 s.', 'Send it again; see the log if it goes on.')
 }
 
-/** Returns a sender for each platform, with its current secrets. With several platforms, a platform without a secret cannot send deliveries. */
+/** Returns one sender per platform, with its current secrets. With several platforms, a platform without a secret cannot send deliveries. */
 function sendersOf(config: Config): () => readonly Sender[] {
   const views = platformViews(config).filter(({ groups }) => groups.length === 0)
   const isSingle = config.platforms.length === 0

@@ -1,4 +1,4 @@
-// Defines who may see which projects. Nobody sees hidden projects (PIPESPAN_PAGES_HIDE). People whose entry names projects see only these.
+// Defines who may see which projects. Nobody sees hidden projects (PIPESPAN_PAGES_HIDE). People whose entry lists projects see only those.
 import { everything, type Scope } from '../core/store/ports/scope.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { platformNames } from './connections.ts'
@@ -9,8 +9,8 @@ import type { ProfileName } from './profile.ts'
 import type { ProjectChoice } from '../console/access/person.ts'
 
 /**
- * Returns the scope of a person. `choice` is the selection of projects in the person's entry; undefined if the entry does not limit them. The same
- * choice always has the same scope object.
+ * Returns a person's scope. `choice` is the selection of projects in the person's entry; undefined if the entry does not limit them. The same choice
+ * always yields the same scope object.
  */
 export type ScopeOf = (choice: ProjectChoice | undefined) => Scope
 

@@ -1,4 +1,4 @@
-// Stops the started parts in reverse order. Each step has a reason why it can be stopped at that point.
+// Stops the started parts in reverse order. Each step states why it can be stopped at that point.
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
@@ -7,29 +7,29 @@ import type { Loop } from '../lib/loop.ts'
 /** A running part of the daemon, and how to stop it. */
 export interface Started<Part> {
   readonly part: Part
-  /** The reason why the part can be stopped once all later parts have stopped. */
+  /** Why the part can be stopped once all later parts have stopped. */
   readonly why: string
-  /** Stops the part. `left` returns how many ms it may continue to send. */
+  /** Stops the part. `left` returns how much longer it may continue to send, ms. */
   readonly stop: (left: () => number) => Promise<void>
 }
 
 export interface Steps {
   /** Adds a step and returns its part. */
   add<Part>(started: Started<Part>): Part
-  /** Adds a part that is stopped after all others, although it was not started first. */
+  /** Adds a part that is stopped after all others, even if it was not started first. */
   addLast<Part>(started: Started<Part>): Part
-  /** Stops all steps. If one step fails, the others are still stopped. `sendMs` is the time for which all of them together may continue to send. */
+  /** Stops all steps. If one fails, the others are still stopped. `sendMs` is how long all of them together may continue to send. */
   stop(sendMs: number): Promise<void>
 }
 
-/** Starts a loop, and returns the step that stops it. If the loop is undefined, there is nothing to start. */
+/** Starts a loop and returns the step that stops it. If the loop is undefined, there is nothing to start. */
 export function startLoop<Part extends Loop | undefined>(part: Part, why: string): Started<Part> {
   part?.start()
   return { part, why, stop: async () => part?.stop() }
 }
 
 /**
- * Starts a loop with a queue. `isLast` means that nothing more arrives, so the stop must process the remaining items. At a reload, the loop's
+ * Starts a loop with a queue. `isLast` means that nothing more arrives, so stopping must process the remaining items. During a reload, the loop's
  * successor does that.
  */
 export function startDraining<Part extends Loop & { drain(): Promise<void> }>(

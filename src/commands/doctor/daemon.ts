@@ -1,4 +1,4 @@
-// Checks of the daemon itself: whether it answers, and whether it accepts the secret that is configured here.
+// Checks the daemon itself: whether it responds, and whether it accepts the secret in this configuration.
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'undici'
 import { Webhook } from 'standardwebhooks'
@@ -19,7 +19,7 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding 
   const report = reportOf('daemon')
   const scheme = config.tls.certFile === undefined ? 'http' : 'https'
   const base = localAddress(config.listen, { scheme, basePath: config.basePath })
-  // The certificate is not verified: it is for the host name that the platform uses, not for this machine's own name.
+  // The certificate is not verified: it is issued for the host name that the platform uses, not for this machine's own name.
   const dispatcher = new Agent({ connect: { timeout: timeoutMs, rejectUnauthorized: false } })
   const timeouts = { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
   try {
@@ -69,7 +69,7 @@ function tokenToo({ webhook }: Config<ProfileName>): string | undefined {
   )
 }
 
-/** Returns the credentials as the platform sends them: both, if both are configured. */
+/** Returns the credentials as the platform sends them: both the token and the signature, if both are configured. */
 function credentials({ webhook, platform }: Config<ProfileName>): Record<string, string> {
   const { headerPrefix } = profiles[platform.profile]
   const [token] = webhook.token.current() ?? []

@@ -1,23 +1,23 @@
-// Checks whether the daemon refuses the platform's webhooks. The secret on the platform may differ from the configured one, and no check of this
+// Checks whether the daemon rejects the platform's webhooks. The secret on the platform may differ from the configured one, and no check of this
 // configuration can detect that.
 import { createDispatcher, overviewAt, Unanswered } from '../top.ts'
 import { localAddress } from './who-answers.ts'
 import { reportOf, type Finding } from '../../lib/finding.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 
-/** The remedies for refusals that are caused by a wrong or missing secret, or by a wrong clock. */
+/** The remedies for rejections caused by a wrong or missing secret or by a wrong clock. */
 const ofSecrets: Readonly<Record<string, string>> = {
   token: 'Enter the same secret token in the webhook as here (`pipespan hooks ensure` does).',
   signature: 'Enter the same signing token in the webhook as here (`pipespan hooks ensure` does).',
   timestamp: "Synchronize the platform's clock and this machine's with NTP.",
 }
 
-/** The minimum share of refused deliveries for a warning. A smaller share comes from strangers, or from the time before the secret was corrected. */
+/** The minimum share of rejected deliveries for a warning. A smaller share comes from strangers, or from the time before the secret was corrected. */
 const minShare = 0.1
 
 /**
- * The minimum number of refused deliveries for a warning. Fewer refusals come from scanners. A daemon that has just started may have received more
- * requests from scanners than webhooks.
+ * The minimum number of rejected deliveries for a warning. A smaller number comes from scanners: a daemon that has just started may have received
+ * more requests from scanners than webhooks.
  */
 const minRefusals = 5
 

@@ -1,5 +1,5 @@
-// Checks the destinations: sends an empty export of each signal, and explains the answer: TLS, credentials, address. Also shows which destinations
-// take a project, according to the selection of projects in the configuration and in each destination.
+// Checks the destinations: sends an empty export for each signal and explains the response: TLS, credentials, address. Also shows which destinations
+// accept a project, according to the project selection in the configuration and in each destination.
 import { gzipSync } from 'node:zlib'
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createOtlpHttp } from '../../core/send/otlp-http.ts'
@@ -11,11 +11,11 @@ import type { Signal } from '../../core/store/ports/outbox.ts'
 
 const report = reportOf('export')
 const route = reportOf('routes')
-/** An empty export in protobuf has no bytes (OTLP, "Binary Protobuf Encoding"). */
+/** An empty export in protobuf is zero bytes long (OTLP, "Binary Protobuf Encoding"). */
 const empty = new Uint8Array(0)
 
 /**
- * Checks the destinations. `isOff`: whether the operator has disabled exports. `subject` provides the values for the templates of headers; if it is
+ * Checks the destinations. `isOff`: whether the operator has disabled exports. `subject` provides the values for header templates; if it is
  * undefined, nothing is sent to destinations with templates.
  */
 export async function checkDestinations(
@@ -35,7 +35,7 @@ export async function checkDestinations(
   return [report('failure', 'No destination is configured: nothing is exported.', 'Set OTEL_EXPORTER_OTLP_ENDPOINT.')]
 }
 
-/** Returns one finding for each destination, and checks whether the destinations that take the project answer. It warns if nothing is exported. */
+/** Returns one finding per destination, and checks whether the destinations that accept the project respond. It warns if nothing is exported. */
 export async function checkRoutes(
   destinations: readonly Destination[],
   selection: Pick<Selection, 'project'>,
@@ -46,7 +46,7 @@ export async function checkRoutes(
       'Change projects.include (PIPESPAN_PROJECTS_INCLUDE) or projects.exclude (PIPESPAN_PROJECTS_EXCLUDE).'
     return [route('warning', `${project} is excluded: it is not exported.`, remedy)]
   }
-  // Only the platform knows the project's ID. Any value is sufficient here, because a template for the ID always has a value.
+  // Only the platform knows the project's ID. Any value will do here, because a template for the ID always has a value.
   const subject = { instance, path: project, projectId: 0 }
   const takes = ({ takes: isTaken }: Destination): boolean => isTaken?.(subject) ?? true
   if (destinations.length > 0 && !destinations.some(takes)) {
@@ -94,7 +94,7 @@ async function checkSignal(
   }
 }
 
-/** The meanings of answers other than success, with the remedies. */
+/** The meanings of responses other than success, with remedies. */
 const meanings = {
   unauthorized: [
     'failure',
@@ -148,13 +148,13 @@ function remedyOf(message: string): string {
   return 'Check the endpoint, the firewall and the proxies between here and there.'
 }
 
-/** Removes the query from an address before it is shown, because some backends accept a key as a parameter. */
+/** Removes the query string from a URL before it is shown, because some backends accept a key as a parameter. */
 function withoutQuery(address: string): string {
   const { origin, pathname } = new URL(address)
   return origin + pathname
 }
 
-/** Returns which destinations of notifications take the project. */
+/** Returns which notification destinations accept the project. */
 export function messageRoutes(
   destinations: readonly Destination[],
   project: { readonly path: string; readonly instance: string },

@@ -1,4 +1,5 @@
-// Checks the platform's webhooks: whether they are registered and enabled, have the right events, and how their last deliveries were answered.
+// Checks the platform's webhooks: whether they are registered and enabled, send the right events, and what the responses to their last deliveries
+// were.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { call, ownersOf } from './platform.ts'
 import { flagsOf, missingEvents, missingSecrets } from '../hooks.ts'
@@ -88,7 +89,7 @@ function* stateOf(hook: PlatformHook, name: string, flags: readonly string[]): G
   }
 }
 
-/** Returns findings about secrets that the daemon has and the webhook lacks. */
+/** Returns findings about secrets that are configured for the daemon but missing from the webhook. */
 function secretsOf(hook: PlatformHook, name: string, { webhook }: Config): Finding[] {
   const [token] = webhook.token.current() ?? []
   const [signingToken] = webhook.signingToken.current() ?? []

@@ -1,4 +1,4 @@
-// Checks the platform: whether it can be reached, which permissions the token has, the clocks, and the API budget.
+// Checks the platform: whether it is reachable, which permissions the token has, the clocks, and the API budget.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createStoredBudget } from '../../daemon/platform.ts'
 import { askClockOffset, resourceIdOf } from '../platform.ts'
@@ -13,8 +13,8 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 
 export const call: CallOptions = { priority: 'enrich' }
 /**
- * The maximum difference between the clocks without a warning, ms. Signed webhooks are refused only beyond five minutes, but logs and traces are hard
- * to compare long before that.
+ * The maximum clock difference without a warning, ms. Signed webhooks are rejected only beyond five minutes, but logs and traces are hard to compare
+ * long before that.
  */
 const clockMayDiffer = 30_000
 
@@ -26,7 +26,7 @@ export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonl
   ]
 }
 
-/** Sends requests that the daemon also sends, because only they show whether the token's scopes are sufficient. */
+/** Sends the same requests as the daemon, because only they show whether the token's scopes are sufficient. */
 export async function checkPlatform(config: Config, client: PlatformClient | undefined): Promise<Finding[]> {
   const report = reportOf('platform')
   if (config.platform.url === undefined) {
@@ -47,7 +47,7 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
       await client.isAdministrator(call)
       findings.push(report('fine', `${client.instance} answers and accepts the token.`))
     } catch (error) {
-      // The platform does not document that request, and a token may have no permission for it. The lists show what the token may read.
+      // The platform does not document this request, and a token may lack permission for it. The lists show what the token may read.
       const isNoProof = error instanceof PlatformError && (error.kind === 'not-found' || error.kind === 'forbidden')
       if (!isNoProof) return [broken(report, 'failure', error)]
       findings.push(report('fine', `${client.instance} answers.`))
@@ -106,7 +106,7 @@ export async function checkClock(config: Config): Promise<Finding> {
   }
 }
 
-/** Reports how many requests are left in this minute for all processes that share the token. */
+/** Reports how many requests remain in the current minute for all processes that share the token. */
 export async function checkBudget(config: Config, store: SharedStore | undefined): Promise<Finding> {
   const report = reportOf('budget')
   const token = config.platform.token.current()

@@ -1,4 +1,4 @@
-// Checks the store: whether it accepts writes, how full it is, and from which platforms its pipelines are.
+// Checks the store: whether it accepts writes, how full it is, and which platforms its pipelines come from.
 import { existsSync } from 'node:fs'
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { normalizeInstance } from '../../model/instance.ts'
@@ -10,9 +10,9 @@ import { storeFile, provePlace } from '../../core/store/sqlite/store-file.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
-/** The share of the size limit from which the store counts as nearly full. */
+/** The share of the size limit at which the store counts as nearly full. */
 const nearlyFull = 0.8
-/** The number of pipelines that are checked for their instance. */
+/** The number of pipelines whose instance is checked. */
 const lookedAt = 200
 
 const report = reportOf('store')
@@ -35,7 +35,7 @@ export async function checkStore(config: Config): Promise<{ findings: Finding[];
   }
 }
 
-/** Returns a finding about how full the store is. `fullness` is the share of the size limit that is in use. */
+/** Returns a finding about how full the store is. `fullness` is the used share of the size limit. */
 function roomOf(fullness: number, maxSize: number): Finding {
   const size = `${mib(fullness * maxSize)} of ${mib(maxSize)}`
   if (fullness < nearlyFull) return report('fine', `The store accepts writes; used: ${size}.`)
@@ -56,10 +56,7 @@ function mib(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(bytes < 10 * 2 ** 20 ? 1 : 0)} MiB`
 }
 
-/**
- * Warns about pipelines of a platform that is not configured, because their details cannot be fetched. `urls` are the URLs of the configured
- * platforms.
- */
+/** Warns about pipelines from an unconfigured platform, because their details cannot be fetched. `urls` are the URLs of the configured platforms. */
 export async function checkInstances(urls: readonly (string | undefined)[], store: SharedStore): Promise<Finding> {
   const foreign = reportOf('instances')
   const known = urls.flatMap(url => normalizeInstance(url) ?? [])

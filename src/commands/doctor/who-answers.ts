@@ -1,4 +1,4 @@
-// Determines which program answers at the daemon's address: the daemon, another program, or none. No secret is sent for this.
+// Determines what responds at the daemon's address: the daemon, another program, or nothing. No secret is sent for this.
 import { request, type Dispatcher } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
 import { strangerBy } from '../../lib/wrong-service.ts'
@@ -6,11 +6,11 @@ import type { Config } from '../../daemon/configuration/options.ts'
 
 type Answerer =
   | { readonly is: 'daemon'; readonly ready: boolean; readonly message: string }
-  /** The program that answers is not the daemon. `what` follows the words "but it is not Pipespan: ". */
+  /** The program that responds is not the daemon. `what` follows the words "but it is not Pipespan: ". */
   | { readonly is: 'another'; readonly what: string }
   | { readonly is: 'nobody'; readonly reason: string }
 
-/** The maximum number of bytes of an answer that are read. It is more than the daemon ever sends here. */
+/** The maximum number of bytes read from a response. It is more than the daemon ever sends here. */
 const longest = 16 * 1024
 
 /** Requests `/readyz` below the base URL. `timeouts` are those of undici. */
@@ -45,7 +45,7 @@ async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<strin
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Returns the message of the answer; undefined if it is not the daemon's message, which is one sentence and nothing else. */
+/** Returns the message in the response; undefined if it is not a message of the daemon, which consists of one sentence and nothing else. */
 function messageOf(text: string): string | undefined {
   try {
     const json: unknown = JSON.parse(text)
@@ -63,7 +63,7 @@ function kindOf(text: string, type: string | string[] | undefined): string {
 }
 
 // Determines the address at which a configured listener can be reached from this machine.
-/** Returns the base URL of a listener, without a trailing slash. For `0.0.0.0` and `[::]` the host is the loopback address. */
+/** Returns a listener's base URL, without a trailing slash. For `0.0.0.0` and `[::]`, the host is the loopback address. */
 export function localAddress(
   { host, port }: Config['listen'],
   { scheme, basePath }: { readonly scheme: 'http' | 'https'; readonly basePath: string },

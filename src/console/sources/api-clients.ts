@@ -25,7 +25,7 @@ import type { Setup } from './setup-shape.ts'
 import type { PagesSources } from '../ports.ts'
 import { Slot } from '../../lib/slot.ts'
 
-/** The schema of the stored state of discovery. */
+/** The schema of the stored discovery state. */
 export const discoveryShape = z.object({
   polledProjects: z.array(polledProject),
   ownPipelines: z.array(ownPipelines),
@@ -49,20 +49,18 @@ export async function discoveryView(stored: DiscoveryRepositories): Promise<Disc
   return { polledProjects, ownPipelines, sweeps, hooks, budgets, refusedEndpoints }
 }
 
-/**
- * A feature's addition to the sources page: facts about its requests to the platform, and the fields with these values in the answer of the JSON API.
- */
+/** What a feature adds to the sources page: facts about its requests to the platform, and fields with the same values in the JSON API's response. */
 export interface SourcePart<Read extends object = object> {
   /** The schema of `Read`. Its fields are added to `discovery` in the JSON API. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: Pick<PagesSources, 'repositories'>) => Promise<Read>
-  /** Returns the facts to show. `clients` are the counters of the clients of the platform's API, by name. */
+  /** Returns the facts to show. `clients` are the counters of the platform API clients, by name. */
   readonly facts: (read: Read, clients: Flow['apiClients']) => readonly (readonly [name: string, value: Content])[]
 }
 
 export const sourceParts = new Slot<SourcePart>()
 
-/** Checks the types of a feature's section at compile time: its facts must use the data that the section reads. */
+/** Checks a feature's section at compile time: its facts must use the data that the section reads. */
 export function onSources<Read extends object>(part: SourcePart<Read>) {
   return sourceParts.with(part as unknown as SourcePart)
 }
@@ -85,7 +83,7 @@ export function apiTables(view: ApiClientsView, reader: TableReader): Content {
 
 type Facts = ReturnType<SourcePart['facts']>
 
-/** Returns the facts for the narrow column of the sources page. `more` are the facts of features. */
+/** Returns the facts for the narrow column of the sources page. `more` are the features' facts. */
 export function apiFacts(view: ApiClientsView, now: Millis, more: Facts = []): Content {
   return [region('api', card('Platform API', platform(view, now, more))), region('gaps', gaps(view))]
 }
@@ -117,7 +115,7 @@ function platform({ setup, discovery, flow }: ApiClientsView, now: Millis, more:
   ])
 }
 
-/** Shows the job logs, reports and audit events that the platform refuses, the remedy, and when the next try is. */
+/** Shows the job logs, reports and audit events for which the platform rejects requests, the remedy, and when the next attempt is due. */
 function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
   const { now } = reader
   const inForce = discovery.refusedEndpoints.filter(one => isInForce(one, now))
@@ -139,7 +137,7 @@ function sweepWords({ done, count, startedAt }: One<'sweeps'>): Content {
   return done ? `${looked}, once a day` : `${looked} since ${utc(startedAt).slice(0, 16)}, in progress`
 }
 
-/** Shows what was found although no webhook reported it. */
+/** Shows missed events that were recovered without a webhook. */
 function gaps({ flow }: ApiClientsView): Content {
   const { details, poller, redelivery } = flow.apiClients
   if (details === undefined && poller === undefined && redelivery === undefined) return ''
@@ -169,7 +167,7 @@ const hookStates: Readonly<Record<string, readonly [status: string, word: string
   disabled: ['unauthorized', 'switched off'],
 }
 
-/** Shows the state of our webhooks, from the platform's log of their deliveries. Only this log shows deliveries that never arrived. */
+/** Shows the state of our webhooks, based on the platform's delivery log. Only this log shows deliveries that never arrived. */
 function hooks({ discovery, flow, setup }: ApiClientsView, reader: TableReader): Content {
   if (!setup.hasPlatformToken) return ''
   if (discovery.hooks.length === 0) {
@@ -235,7 +233,7 @@ function cursors({ discovery: { polledProjects } }: ApiClientsView, reader: Tabl
   })
 }
 
-// The section of the sources page about several platforms: each token, its projects, its budget, and why the platform does not answer it.
+// The section of the sources page about several platforms: each token with its projects, its budget, and why its requests fail, if they do.
 interface NamedPlatformsView {
   readonly flow: Pick<Flow, 'platformErrors'>
   readonly setup: Pick<Setup, 'platforms'>

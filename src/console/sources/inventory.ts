@@ -1,4 +1,4 @@
-// The inventory on the sources page: when each item was last fetched, which items the platform refuses, and why.
+// The inventory on the sources page: when each item was last fetched, which items the platform refuses to return, and why.
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card } from '../layout/frame.ts'
@@ -20,11 +20,11 @@ const badges: Readonly<Record<(typeof states)[number], readonly [status: string,
 const order: readonly string[] = ['refused', 'waiting', 'answered']
 
 interface InventoryContext extends TableReader {
-  /** Whether the table has a column of reasons. The column would be empty if nothing is refused. */
+  /** Whether the table has a reason column, which would be empty if no request was rejected. */
   readonly hasReasons: boolean
 }
 
-/** The list of inventory items. An item is one kind (`agents`, `feature_flags`, …, `query`) of one project or group, or one query. */
+/** The list of inventory items. An item is one kind of object (`agents`, `feature_flags`, …, `query`) in one project or group, or one query. */
 export const inventoryList = listOf<never, InventoryContext>()({
   state: {
     json: z.enum(states),
@@ -46,7 +46,7 @@ export const inventoryList = listOf<never, InventoryContext>()({
     as: 'due',
     cell: ({ nextAt }) => html`<span class="whole">${second(nextAt)}</span>`,
   },
-  /** Why the platform refuses the item and the remedy, or how much of the answer was omitted. */
+  /** Why the platform rejects requests for the item, with the remedy, or how much of the response was omitted. */
   message: {
     json: z.string().optional(),
     title: 'Reason and remedy',
@@ -77,7 +77,7 @@ function stateOf({ refusal, answeredAt }: InventoryState): InventoryLine['state'
   return answeredAt === undefined ? 'waiting' : 'answered'
 }
 
-/** Returns the inventory card; empty without an inventory. Refused items come first. */
+/** Returns the inventory card; empty without an inventory. Items whose requests are rejected come first. */
 export function inventoryCard(lines: readonly InventoryLine[], reader: TableReader): Content {
   if (lines.length === 0) return ''
   const hasReasons = lines.some(({ message }) => message !== undefined)

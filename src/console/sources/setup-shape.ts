@@ -1,4 +1,4 @@
-// The schema of the settings that pages show, without secrets, and of the version of the live configuration.
+// The schema of the settings that the pages show, without secrets, and of the version of the live configuration.
 import { z } from 'zod'
 import { millis, type Shaped } from '../layout/shape.ts'
 
@@ -28,8 +28,8 @@ export const setupShape = z.object({
   isExportOff: z.boolean().describe('Whether the operator has switched all exports off.'),
 })
 /**
- * The settings that pages show. `fingerprint` is the start of the token's SHA-256. `tokenFrom` is the path of the token's file, or a text for a fixed
- * value.
+ * The settings that the pages show. `fingerprint` is the start of the token's SHA-256 hash. `tokenFrom` is the path of the token file, or a text if
+ * the token is set directly.
  */
 export type Setup = Shaped<typeof setupShape>
 

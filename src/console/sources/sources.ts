@@ -1,4 +1,4 @@
-// The sources page: webhooks, projects, deliveries, use of the platform's API, the inventory, and quarantined deliveries.
+// The sources page: webhooks, projects, deliveries, platform API usage, the inventory, and quarantined deliveries.
 import { z } from 'zod'
 import { apiFacts, apiTables, discoveryShape, discoveryView } from './api-clients.ts'
 import { counts, millis, type Shaped } from '../layout/shape.ts'
@@ -57,7 +57,7 @@ const sourcesShape = z.object({
   inventory: z.array(inventoryList.shape).describe('Inventory that is polled from the platform.'),
   counters: counts,
 })
-/** Returns the schema of the sources page with the fields that features add. */
+/** Returns the schema of the sources page, including the fields that features add. */
 export function sourcesShapeOf(parts: Pick<PagesParts, 'fillings'>) {
   const fields = Object.assign({}, ...sourceParts.of(parts).map(one => one.fields)) as z.ZodRawShape
   return sourcesShape.extend({ discovery: discoveryShape.extend(fields) })

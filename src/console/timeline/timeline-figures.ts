@@ -22,7 +22,7 @@ interface AskedTimeline extends Scope {
   readonly limit: number
   /** The number of pipelines to add; 0 means none. */
   readonly pipelines: number
-  /** The column to sort by. It does not change which items are listed: the timeline always lists the newest. */
+  /** The column to sort by. It does not affect which items are listed: the timeline always lists the newest. */
   readonly sort?: string | null | undefined
 }
 
@@ -61,7 +61,7 @@ export async function timelineOf(
   const { since, until } = frameOf(span, now)
   const known = timelineKinds(timeline).filter(kind => asked.kinds.includes(kind))
   const kinds = offered(timeline, settings).filter(kind => known.length === 0 || known.includes(kind))
-  // One item more than is shown is read. If it exists, the list is incomplete.
+  // One more item than shown is read. If it exists, the list is incomplete.
   const within = { project, since, until, limit: limit + 1 }
   const [runs, ...found] = await Promise.all([
     asked.pipelines === 0 ? undefined : views.search({ project, since, limit: asked.pipelines }),
@@ -94,7 +94,10 @@ export function offered(
   return timelineKinds(parts).filter(kind => kind !== 'audit' || secret.includes(kind))
 }
 
-/** Returns the period, with its end rounded up to 1/288 of its length, so that live pages do not change every second. */
+/**
+ * Returns the start and end of the period. The end is rounded up to a multiple of 1/288 of the period's length, so that live pages do not change
+ * every second.
+ */
 function frameOf(span: Span, now: Millis): { readonly since: Millis; readonly until: Millis } {
   const { length } = spans[span]
   const step = length / 288
@@ -102,7 +105,7 @@ function frameOf(span: Span, now: Millis): { readonly since: Millis; readonly un
   return { since: until - length, until }
 }
 
-/** Parses the timeline that a query requests. Default: all kinds of the last 7 days. */
+/** Parses the timeline parameters from a query string. The default is all kinds of items from the last 7 days. */
 export function askedTimeline(query: URLSearchParams): AskedTimeline {
   return {
     span: spanOf(query.get('span')) ?? '7d',
@@ -113,7 +116,7 @@ export function askedTimeline(query: URLSearchParams): AskedTimeline {
   }
 }
 
-/** The past tense of the verbs with which the platform names actions. */
+/** The past tense of the verbs that the platform uses for actions. */
 const done: Readonly<Record<string, string>> = {
   merge: 'merged',
   open: 'opened',

@@ -1,4 +1,4 @@
-// The list of the timeline, and the kinds of items that features add to it.
+// The timeline's list, and the kinds of items that features add to it.
 import { z } from 'zod'
 import { html, pathText } from '../layout/html.ts'
 import { jobLink, pipelineAddress } from '../pipelines/run-rows.ts'
@@ -45,7 +45,7 @@ export const timelineItems = listOf()({
 })
 export type TimelineItem = Shaped<typeof timelineItems.shape>
 
-/** Returns the name of a kind of items; `many` is appended for the plural. */
+/** Returns the display name of a kind of timeline item; `many` is appended for the plural. */
 export function nameOf(kind: string, many = ''): string {
   const name = kind === 'audit' ? 'audit event' : kind
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}${many}`

@@ -10,7 +10,7 @@ import { nameOf, timelineItems, type TimelineItem } from './timeline-part.ts'
 import { spanNames, spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** Renders the timeline page. `may` are the kinds to choose from; `projects` are suggestions for the form. */
+/** Renders the timeline page. `may` are the kinds of items to choose from; `projects` are suggestions for the form. */
 export function timelinePage(
   timeline: Timeline,
   may: readonly string[],
@@ -141,7 +141,7 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
   </div>`
 }
 
-/** Draws a mark on the timeline. Marks of failures are as tall as their lane, because not everyone can see their colour. */
+/** Draws a mark on the timeline. Failure marks are as tall as their lane, because not everyone can see their colour. */
 function stroke({ at, title, isBad }: Lane['marks'][number], from: Millis, until: Millis): Html {
   const x = ((Math.min(until, Math.max(from, at)) - from) / (until - from)) * wide
   const top = isBad ? 0 : high * 0.35

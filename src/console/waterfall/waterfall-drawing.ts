@@ -1,5 +1,5 @@
-// Draws a waterfall chart. A row is a label and a track with its bar, side by side, or one above the other on a narrow page. Zooming
-// (assets/waterfall.js) widens all tracks at once. Stages can be collapsed, and sections of a job expanded, without a script.
+// Draws a waterfall chart. A row consists of a label and a track with its bar, side by side, or stacked on a narrow page. Zooming
+// (assets/waterfall.js) widens all tracks at once. Stages can be collapsed and a job's sections expanded without scripts.
 import { hasFailed } from '../../model/status.ts'
 import { counted, duration, roughly } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
@@ -8,15 +8,15 @@ import { toneOf, wordOf } from '../layout/status.ts'
 import type { Waterfall } from './waterfall-rows.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
 
-/** The percentage of a track's width that the time axis uses. The rest is for the durations after the bars. */
+/** The percentage of a track's width used by the time axis. The rest is for the durations shown after the bars. */
 const whole = 91
-/** If a bar ends before this percentage of its track, there is room after it for the usual duration too. */
+/** If a bar ends before this percentage of its track, there is room after it for the usual duration as well. */
 const roomFor = 75
-/** The maximum level of indentation. Deeper levels are not indented further. */
+/** The maximum indentation level. Deeper levels are not indented further. */
 const maxIndent = 9
-/** The number of jobs from which stages initially show only remarkable jobs: failed, running, or on the critical path. */
+/** The number of jobs from which on stages initially show only notable jobs: failed, running, or on the critical path. */
 const manyJobs = 100
-/** The maximum number of remarkable jobs that a stage shows initially. */
+/** The maximum number of notable jobs that a stage shows initially. */
 const maxRemarkable = 12
 
 const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 604_800]
@@ -24,11 +24,11 @@ const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_20
 interface WaterfallLinks {
   /** A description of the chart for screen readers. */
   readonly description: string
-  /** Returns the link of a row, if it has one. */
+  /** Returns a row's link, if it has one. */
   readonly href?: (row: WaterfallRow) => string | undefined
-  /** Returns the rows to which a row can be expanded, if it can be. */
+  /** Returns the rows that a row expands to, if it is expandable. */
   readonly inside?: (row: WaterfallRow) => readonly WaterfallRow[] | undefined
-  /** Returns the usual duration of a row, if it is known. */
+  /** Returns a row's usual duration, if known. */
   readonly usual?: (row: WaterfallRow) => Usual | undefined
   /** The id of the pipeline that the page shows. */
   readonly asked?: number
@@ -41,7 +41,7 @@ interface Branch {
 }
 
 interface Drawing {
-  /** Returns the position of a time, in percent of a track. */
+  /** Converts a time to a position in percent of a track's width. */
   readonly x: (at: number) => number
   readonly links: WaterfallLinks
   readonly isLarge: boolean
@@ -85,7 +85,7 @@ function treeOf(rows: readonly WaterfallRow[]): Branch[] {
   return top
 }
 
-/** Draws vertical lines through all rows, and their times in a row that stays visible while the page scrolls. */
+/** Draws vertical lines through all rows, with their times in a row that stays visible while the page scrolls. */
 function axis(span: number): Html {
   const at = ticks(span).map(tick => [(tick / span) * whole, tick] as const)
   return html`<div class="axis-line" aria-hidden="true">
@@ -139,7 +139,7 @@ function drawn({ row, below }: Branch, drawing: Drawing): Html {
     ${rest}`
 }
 
-/** Returns the remarkable jobs of a stage, failed ones first, up to the maximum. */
+/** Returns a stage's notable jobs, failed ones first, up to the maximum. */
 function remarkable(jobs: readonly Branch[]): readonly Branch[] {
   const rank = ({ row }: Branch): number => Number(!isFailed(row))
   return jobs

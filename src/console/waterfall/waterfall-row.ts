@@ -1,22 +1,22 @@
-// One row of a waterfall: a pipeline, a stage, a job or a section of a job, with its times.
+// One row of a waterfall: a pipeline, a stage, a job, or a section of a job, with its times.
 import type { Millis } from '../../model/instant.ts'
 
 export interface WaterfallRow {
   readonly kind: 'pipeline' | 'stage' | 'job' | 'section'
   readonly id: number
   readonly label: string
-  /** A note that is shown after the label of the row. */
+  /** A note shown after the row's label. */
   readonly note?: string | undefined
   readonly status: string
   readonly depth: number
-  /** The times at which the row was queued, started and ended. A time is undefined if that has not happened yet. */
+  /** The times at which the row was queued, started and finished. A time is undefined if that has not happened yet. */
   readonly queued?: Millis | undefined
   readonly start?: Millis | undefined
   readonly end?: Millis | undefined
   readonly critical: boolean
   /** Whether there is a newer job with the same name. */
   readonly retried: boolean
-  /** The ids of the row's project and pipeline. For a pipeline row they are its own. */
+  /** The IDs of the row's project and pipeline. A pipeline row has its own. */
   readonly projectId: number
   readonly pipelineId: number
 }

@@ -1,4 +1,4 @@
-// The rows of a waterfall chart: the pipelines, stages and jobs of a family in order, with their times. Pure.
+// The rows of a waterfall chart: the pipelines, stages and jobs of a family in order, with their times. The functions in this file are pure.
 import { hasFailed, isRunning } from '../../model/status.ts'
 import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-path.ts'
 import { earliest, latest, type Millis } from '../../model/instant.ts'
@@ -10,10 +10,10 @@ import type { WaterfallRow } from './waterfall-row.ts'
 
 // Chooses which rows of a very large family are drawn: its pipelines, and the most important jobs with their stages.
 
-/** The maximum number of rows. Beyond it only failed jobs are drawn. */
+/** The maximum number of rows. Beyond it, only failed jobs are drawn. */
 const maxRows = 1_000
 
-/** Returns the stage of each job. Between two jobs of a stage there may be a child pipeline, whose own stages are at a deeper level. */
+/** Returns each job's stage. A child pipeline may appear between two jobs of a stage; its own stages are at a deeper level. */
 function stagesOf(rows: readonly WaterfallRow[]): ReadonlyMap<WaterfallRow, WaterfallRow> {
   const stages = new Map<WaterfallRow, WaterfallRow>()
   const lastAt = new Map<number, WaterfallRow>()
@@ -25,7 +25,7 @@ function stagesOf(rows: readonly WaterfallRow[]): ReadonlyMap<WaterfallRow, Wate
   return stages
 }
 
-/** Returns the chosen rows in their order, including all failed jobs. Each stage has a note with the number of its omitted jobs. */
+/** Returns the selected rows in order, including all failed jobs. Each stage has a note with the number of jobs omitted from it. */
 function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[] {
   if (rows.length <= maxRows) return rows
   const stageOf = stagesOf(rows)
@@ -49,7 +49,7 @@ function isFailure({ status }: WaterfallRow): boolean {
   return hasFailed(status) || status === 'warning'
 }
 
-/** Returns the importance of a row. The order is: failed, running, on the critical path, failed but retried, others. */
+/** Returns a row's importance, in this order: failed, running, on the critical path, failed but retried, others. */
 function weight(row: WaterfallRow): number {
   const { status, critical, retried } = row
   if (isFailure(row)) return retried ? 3 : 0
@@ -65,13 +65,13 @@ export interface Waterfall {
   readonly rows: readonly WaterfallRow[]
   readonly from: Millis
   readonly to: Millis
-  /** The critical path of the pipeline that the page shows. */
+  /** The critical path of the pipeline shown on this page. */
   readonly path: CriticalPath
   /** The number of omitted jobs (out of `ofJobs`) and omitted pipelines. */
   readonly left: { readonly jobs: number; readonly ofJobs: number; readonly pipelines: number }
 }
 
-/** Computes the rows of a waterfall chart. `filter` selects the jobs among the rows. The time axis is the same as without a filter. */
+/** Computes the rows of a waterfall chart. `filter` selects which jobs get rows. The time axis is the same with and without a filter. */
 export function waterfallOf(root: FamilyMember, asked: number, now: Millis, filter = everyJob): Waterfall {
   const rows: WaterfallRow[] = []
   addPipeline(root, 0, true, rows)
@@ -88,7 +88,7 @@ export function waterfallOf(root: FamilyMember, asked: number, now: Millis, filt
   return { rows: drawn, from, to, path, left: { jobs: ofJobs - jobsOf(drawn), ofJobs, pipelines: leftOut(root) } }
 }
 
-/** Returns the rows of all pipelines, of the jobs that match the filter, and of the stages with such a job. */
+/** Returns the rows of all pipelines, of the jobs that match the filter, and of the stages that contain such a job. */
 function filteredRows(rows: readonly WaterfallRow[], filter: JobFilter): readonly WaterfallRow[] {
   const stages = stagesOf(rows)
   const jobs = [...stages].map(([{ id, label, status, critical, start, end }, its]) => ({

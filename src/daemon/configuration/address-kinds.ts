@@ -1,4 +1,4 @@
-// Kinds of address settings: URLs, listen addresses, proxies, the store, and the path behind a reverse proxy.
+// Setting types for addresses: URLs, listen addresses, proxies, the store, and the path behind a reverse proxy.
 import { BlockList, isIP } from 'node:net'
 import { Secret } from '../../lib/secret.ts'
 import { quoted, type Wrong } from './config-fault.ts'
@@ -12,7 +12,7 @@ export function hasCredentials(url: string): boolean {
   return username + password !== ''
 }
 
-/** A URL without credentials, because it is logged and shown. */
+/** A URL without credentials, because the URL is logged and shown. */
 export const httpUrl = kind(
   webUrl
     .superRefine(
@@ -32,7 +32,7 @@ export const httpUrl = kind(
 export interface ListenAddress {
   /** A host name or an IP address without brackets. */
   readonly host: string
-  /** The port of the address. With 0 the system chooses a free port. */
+  /** The port of the address. If it is 0, the system chooses a free port. */
   readonly port: number
 }
 
@@ -61,7 +61,7 @@ export function isLoopback({ host }: ListenAddress): boolean {
   return family !== 0 && loopback.check(host, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** The URL of a proxy. The whole URL is a secret, because it may contain a user and a password. */
+/** A proxy URL. The whole URL is a secret, because it may contain a user name and a password. */
 export const proxyUrl = scalar<Secret>({
   noun: 'the URL of a proxy',
   remedy: 'Write it as http://proxy.example.com:3128, with user:password@ before the host if the proxy requires it.',
@@ -84,7 +84,7 @@ export const proxyUrl = scalar<Secret>({
 type StoreUrl =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
-/** The URL of the store: a PostgreSQL URL, or `sqlite:` and a path: `sqlite:data/x.db`, `sqlite:/data/x.db` or `sqlite:///data/x.db`. */
+/** The store URL: a PostgreSQL URL, or `sqlite:` and a path: `sqlite:data/x.db`, `sqlite:/data/x.db` or `sqlite:///data/x.db`. */
 export const storeUrl = scalar<StoreUrl>({
   noun: 'the URL of a store',
   remedy: 'Write sqlite:./data/pipespan.db or postgres://user@host/database.',
@@ -114,7 +114,7 @@ function sqliteFile(rest: string): StoreUrl | Wrong | undefined {
   }
 }
 
-/** The path under which a reverse proxy publishes the daemon, without a trailing slash; empty for the root. */
+/** The path under which a reverse proxy serves the daemon, without a trailing slash; empty for the root. */
 export const basePath = kind(
   line.regex(/^\/(?:[A-Za-z0-9_.~-]+(?:\/[A-Za-z0-9_.~-]+)*\/?)?$/).transform(given => given.replace(/\/$/, '')),
   { noun: 'a path that starts with /', remedy: 'Write it as /pipespan.', show: path => (path === '' ? '/' : path) },
@@ -135,7 +135,7 @@ function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
   return url !== null && slashes && protocols.includes(url.protocol) ? url : undefined
 }
 
-/** Whether the text is an IPv4 address or a DNS name. A text of only digits and dots must be a valid address. */
+/** Whether the text is an IPv4 address or a DNS name. A text that consists of digits and dots must be a valid address. */
 function isHostName(host: string): boolean {
   if (/^[\d.]+$/.test(host)) return isIP(host) === 4
   return /^[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*\.?$/i.test(host)

@@ -1,5 +1,5 @@
-// The options of custom attributes: a list of rules, each with its conditions and the attributes that it sets. It also restricts the names of
-// attributes: no name that Pipespan, the conventions it uses, or Prometheus needs is allowed.
+// The options for custom attributes: a list of rules, each with its conditions and the attributes it sets. It also restricts attribute names: no name
+// is allowed that Pipespan, the conventions it uses, or Prometheus needs.
 import { boolean } from './plain-kinds.ts'
 import { Each, setting } from './option.ts'
 import { choiceOf, projectChoice } from './project-kinds.ts'
@@ -9,7 +9,7 @@ import { kind, reading, wrong, type Parsed } from './kind.ts'
 
 const maxLength = 64
 
-/** The reserved first words of attribute names: those of Pipespan, of the conventions it uses, and of its labels on the metrics page. */
+/** The reserved first segments of attribute names: those of Pipespan, of the conventions it uses, and of its labels on the metrics page. */
 const reserved =
   /^(?:__|(?:cicd|vcs|pipeline|job|platform|project|otel)(?:[._]|$)|(?:client|code|container|deployment|error|event|exception|feature_flag|host|instance|inventory|k8s|le|log|pipespan|quantile|service|source|telemetry|test|user)(?:\.|$))/i
 
@@ -18,7 +18,7 @@ export const attributeNamePattern = `^[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z0-9_]+)*$`
 
 const form = new RegExp(attributeNamePattern)
 
-/** Returns what is wrong with an attribute name and the remedy; undefined if the name is valid. */
+/** Returns what is wrong with an attribute name, and the remedy; undefined if the name is valid. */
 export function wrongAttributeName(name: string): { what: string; remedy: string } | undefined {
   if (!form.test(name) || name.length > maxLength) {
     return {
@@ -30,7 +30,7 @@ export function wrongAttributeName(name: string): { what: string; remedy: string
   return word === undefined ? undefined : reservedName(name, word)
 }
 
-/** Returns the fault of a reserved attribute name. `word` is its first part, which is reserved. */
+/** Returns the fault for a reserved attribute name. `word` is its first segment, which is reserved. */
 export function reservedName(name: string, word: string): { what: string; remedy: string } {
   return {
     what: `The name ${name} is reserved: names that begin with "${word}" are Pipespan's own or the conventions'.`,
@@ -38,20 +38,20 @@ export function reservedName(name: string, word: string): { what: string; remedy
   }
 }
 
-/** The maximum number of attribute names in all rules together. */
+/** The maximum number of attribute names across all attribute rules. */
 export const maxCustomAttributes = 16
 
-/** The maximum number of variables in all rules together. */
+/** The maximum number of pipeline variables across all attribute rules. */
 export const maxVariables = 16
 
-/** The maximum length of an attribute value in UTF-16 units. */
+/** The maximum length of an attribute value, in UTF-16 code units. */
 const maxValueLength = 256
 
 const setRemedy = 'Write names and values, such as {team: payments}.'
 
 /**
- * The source of an attribute's value: a literal; the rest of the merge request's label that starts with this prefix; or the value of this variable of
- * the pipeline.
+ * The source of an attribute's value: a literal, the rest of the merge request label that starts with this prefix, or the value of this pipeline
+ * variable.
  */
 export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
 

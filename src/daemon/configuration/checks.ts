@@ -1,5 +1,5 @@
-// Checks that involve several settings, after each setting could be read. They return faults, and warnings about settings that are allowed but
-// probably not intended.
+// Checks that involve several settings. They run once every setting has been read, and return faults, and warnings about settings that are allowed
+// but probably unintended.
 import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { maxCustomAttributes, maxVariables, reservedName } from './attribute-rule-options.ts'
@@ -16,21 +16,21 @@ import type { Setting } from './reader.ts'
 export interface Checked {
   readonly config: Config
   readonly settings: readonly Setting[]
-  /** Whether this process will listen on a port. Most commands do not, so outsiders cannot reach them. */
+  /** Whether this process will listen on a port. Most commands do not, so they cannot be reached from outside. */
   readonly listens: boolean
   readonly profile: ProfileVariables
   readonly features: readonly HasOptions[]
 }
 
 interface Check {
-  /** The settings that the check concerns. The fault is shown at the first of them that was set. */
+  /** The settings that the check concerns. The fault is reported at the first one that is set. */
   readonly of: readonly string[]
   readonly find: (config: Config) => Wrong | undefined
-  /** Whether the check applies only to a process that listens on a port. */
+  /** Whether the check applies only to processes that listen on a port. */
   readonly ofListeners?: true
 }
 
-/** Makes a check from a predicate. `what` is the sentence of its fault, which may depend on the configuration. */
+/** Creates a check from a predicate. `what` is the sentence of its fault, which may depend on the configuration. */
 function wrongIf(
   of: readonly string[],
   isWrong: (config: Config) => boolean,
@@ -41,7 +41,7 @@ function wrongIf(
   return { of, find: config => (isWrong(config) ? { what: sentence(config), remedy } : undefined) }
 }
 
-/** Makes a check from a predicate that applies only to a process that listens on a port. */
+/** Creates a check from a predicate. The check applies only to processes that listen on a port. */
 const wrongIfListening: typeof wrongIf = (...given) => ({ ...wrongIf(...given), ofListeners: true })
 
 const hasToken = (config: Config): boolean =>
@@ -121,7 +121,7 @@ const checks: readonly Check[] = [
   })),
 ]
 
-/** Returns faults about settings that have no effect without another setting, which is missing. */
+/** Returns faults about settings that have no effect because another setting is missing. */
 function lacking({ config, settings, profile }: Checked, faultOf: FaultOf): ConfigFault[] {
   const byPath = new Map(settings.map(one => [one.path, one]))
   const nameOf = ({ path, option }: Setting): string => {
@@ -179,7 +179,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   }
 }
 
-/** Returns faults about rules that are never used: the first matching rule wins, and an earlier rule matches every job. */
+/** Returns faults about unreachable rules: the first matching rule wins, and an earlier rule matches every job. */
 function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf): ConfigFault[] {
   const first = rules.findIndex(({ match: { tags = [], type = '', project = [] } }) =>
     [tags, type, project].every(({ length }) => length === 0),
@@ -192,12 +192,12 @@ function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf): Confi
 }
 
 /**
- * Warns about a missing webhook secret. On a loopback address no secret is required, but every user and process of the machine can reach the
+ * Warns about a missing webhook secret. On a loopback address no secret is required, but every user and process on the machine can reach the
  * listener.
  */
 function noSecret({ listen, webhook, platforms }: Config): string[] {
   const isOpen = (webhook.token.current() ?? webhook.signingToken.current()) === undefined
-  // With several platforms, deliveries without a secret are refused, so no warning is needed.
+  // With several platforms, deliveries without a secret are rejected, so no warning is needed.
   if (platforms.length > 0 || !isLoopback(listen) || !isOpen) return []
   return [
     `webhook.token: There is no webhook secret, so any process on this machine can post webhooks to ` +
@@ -233,7 +233,7 @@ function* wrongAttributeRules(
   { namespace }: Pick<ProfileVariables, 'namespace'>,
 ): Generator<ConfigFault> {
   const vendor = labelOf(namespace)
-  // Attribute names are compared as Prometheus labels, so that no two names become the same label.
+  // Attribute names are compared in their Prometheus label form, so that no two names map to the same label.
   const names = new Map<string, string>()
   const variables = new Set<string>()
   for (const [index, rule] of rules.entries()) {

@@ -1,12 +1,12 @@
-// Faults of settings: where a setting was set, what is wrong with it, what the operator probably meant, and how the message is formatted.
+// Configuration faults: where a setting was set, what is wrong with it, what the operator probably meant, and how the message is formatted.
 
-/** Where a value was set. Lines and columns count from 1. */
+/** Where a value was set. Lines and columns are numbered from 1. */
 export type Source =
   | { readonly from: 'default' }
   | { readonly from: 'environment'; readonly variable: string }
   | { readonly from: 'file'; readonly file: string; readonly line: number; readonly column: number }
 
-/** A sentence about what is wrong with a value, and a sentence with the remedy. */
+/** One sentence about what is wrong with a value, and one with the remedy. */
 export interface Wrong {
   readonly what: string
   readonly remedy: string
@@ -18,7 +18,7 @@ export interface ConfigFault extends Wrong {
   readonly setting?: string
 }
 
-/** Creates a fault of a setting, with the place where the setting was set. */
+/** Creates a fault for a setting, including where the setting was set. */
 export type FaultOf = (setting: string, what: string, remedy: string) => ConfigFault
 
 /** Formats a fault as one line: `pipespan.yaml:3:9: settle: "soon" is not a duration. Write a number …`. */
@@ -40,13 +40,13 @@ export function describeSource(source: Source): string {
   }
 }
 
-/** Returns the operator's text in quotes, shortened, and without the credentials that a URL may contain. */
+/** Quotes the operator's text, shortened and without the credentials that a URL may contain. */
 export function quoted(text: string): string {
   const safe = text.replace(/\/\/.*@/s, '//[secret]@')
   return JSON.stringify(safe.length > 80 ? `${safe.slice(0, 80)}…` : safe)
 }
 
-/** Returns the candidate that needs the fewest edits; undefined if all need more than `most`. */
+/** Returns the candidate with the smallest edit distance; undefined if all need more than `most` edits. */
 export function nearest(
   word: string,
   candidates: Iterable<string>,
@@ -61,7 +61,7 @@ export function nearest(
   return best
 }
 
-/** Returns the edit distance of two texts: insertions, deletions, replacements and swaps of adjacent characters (optimal string alignment). */
+/** Returns the edit distance between two texts: insertions, deletions, replacements, and swaps of adjacent characters (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, column) => column)

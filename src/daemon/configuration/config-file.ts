@@ -1,13 +1,11 @@
-// Reads the YAML file of the configuration: its values with their places, and faults of the file itself. This code has no knowledge of individual
+// Reads the YAML configuration file: its values with their positions, and faults of the file itself. This code knows nothing about individual
 // settings.
 import { readFileSync, statSync } from 'node:fs'
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml'
 import { reasonOf } from '../../lib/fault.ts'
 import { quoted, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
 
-/**
- * The maximum size of a configuration file in bytes. It is larger than any sensible configuration, and prevents a wrong path from filling the memory.
- */
+/** The maximum size of a configuration file, bytes. It is larger than any sensible configuration, and keeps a wrong path from filling up memory. */
 const maxFileBytes = 1024 * 1024
 
 /** Returns the text of the file, or the reason why it cannot be read. */
@@ -23,7 +21,7 @@ export function readConfigText(path: string): string | Wrong {
   }
 }
 
-/** A value and its place in the file. All scalars are texts as the operator wrote them, including `0123` and `yes`. */
+/** A value and its position in the file. All scalars are texts as the operator wrote them, including `0123` and `yes`. */
 export class FileValue {
   readonly source: Source
   readonly #node: Node | null
@@ -46,7 +44,7 @@ export class FileValue {
     )
   }
 
-  /** Whether the value is blank, or a mapping in which no entry has a value. */
+  /** Whether the value is blank or is a mapping in which no entry has a value. */
   get isEmpty(): boolean {
     return (
       this.isBlank || (this.entries !== undefined && [...this.entries.values()].every(({ value }) => value.isEmpty))
@@ -83,7 +81,7 @@ const aliasFault = {
   remedy: 'Write the value out; a text that starts with * needs quotes.',
 }
 
-/** Messages for common mistakes, in plainer words than those of the YAML parser. */
+/** Messages for common mistakes, in plainer words than the YAML parser's own. */
 const plainer: Readonly<Record<string, Wrong>> = {
   DUPLICATE_KEY: { what: 'The key is given twice.', remedy: 'Keep one of the two.' },
   TAB_AS_INDENT: { what: 'A tab indents this line.', remedy: 'Indent with spaces.' },
@@ -99,7 +97,7 @@ const plainer: Readonly<Record<string, Wrong>> = {
   },
 }
 
-/** Parses YAML 1.2. Returns a mapping that is not blank, or the faults. `file` is the name of the file in messages. */
+/** Parses YAML 1.2. Returns a mapping that is not blank, or the faults. `file` is the file name used in messages. */
 export function parseConfigFile(text: string, file: string): { root?: FileValue; faults: readonly ConfigFault[] } {
   const lines = new LineCounter()
   const placeAt = (offset: number): Source => {
@@ -109,7 +107,7 @@ export function parseConfigFile(text: string, file: string): { root?: FileValue;
   try {
     const document = parseDocument<Node>(text, { lineCounter: lines, prettyErrors: false, schema: 'failsafe' })
     const found = [...document.errors, ...document.warnings]
-    // The YAML parser stops when its stack is exhausted. It may report two places for that, of which only the first becomes a fault.
+    // The YAML parser stops when its stack is exhausted. It may report this at two positions; only the first becomes a fault.
     const deepest = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
     const faults = found
       .filter(({ code }, at) => code !== deepest?.code || found.indexOf(deepest) === at)
@@ -120,7 +118,8 @@ export function parseConfigFile(text: string, file: string): { root?: FileValue;
     visit(document, { Alias: (_, node) => void faults.push({ source: placeOf(node), ...aliasFault }) })
     if (faults.length > 0) return { faults }
     const root = new FileValue(document.contents, placeOf, document)
-    // A file is empty for a moment while it is being written. With no settings the daemon would be open to everyone, so an empty file is a fault.
+    // A configuration file is briefly empty while it is being written. Without any settings, the daemon would be open to everyone, so an empty file
+    // is a fault.
     if (root.isEmpty) {
       const remedy = 'Write at least one, or start without a configuration file.'
       return { faults: [{ source: placeAt(0), what: 'The file has no settings.', remedy }] }

@@ -1,4 +1,4 @@
-// Checks of destinations: names, templates in headers such as `tenant-{group}`, and endpoints that are valid but probably not intended.
+// Checks for destinations: names, header templates such as `tenant-{group}`, and endpoints that are valid but probably unintended.
 import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
 import { hasDefaultDestination, withPath } from './destinations.ts'
 import { isGrpcPort, isOtlpGrpc } from '../../lib/wrong-service.ts'
@@ -13,7 +13,7 @@ export function wrongDestinations({ destinations, attributes: { rules } }: Confi
   const all = destinations.map(({ name }) => name)
   return destinations.flatMap(({ name, headers }, index) => {
     const path = `destinations[${index}]`
-    // Names of destinations must be unique, because pending exports are stored under them.
+    // Destination names must be unique, because pending exports are stored under them.
     const isRepeated = all.indexOf(name) !== index
     const twice = isRepeated ? [faultOf(`${path}.name`, `The name ${name} is already used.`, 'Use another name.')] : []
     const templates = [...(headers.current()?.values() ?? [])].flatMap(value => namesIn(value.reveal()))
@@ -23,8 +23,8 @@ export function wrongDestinations({ destinations, attributes: { rules } }: Confi
 }
 
 /**
- * Returns what is wrong with a template in a header. The values of templates may depend only on the project, because all content of a request shares
- * one set of headers.
+ * Returns what is wrong with a header template. Template values may depend only on the project, because everything in a request shares one set of
+ * headers.
  */
 function wrongTemplate(name: string, rules: readonly Rule[]): Wrong | undefined {
   if (name === 'group' || name === 'project.id' || name === 'platform') return undefined
@@ -70,7 +70,7 @@ function unusedToken(config: Config, sourceOf: SourceOf): string[] {
   ]
 }
 
-/** Warns if nothing is exported. If an operator has forgotten a `none`, the daemon looks healthy while the backend stays empty. */
+/** Warns if nothing is exported. With a forgotten `none`, the daemon looks healthy while the backend stays empty. */
 function nothingExported({ observability }: Config, sourceOf: SourceOf): string[] {
   if (observability.export.length > 0) return []
   const what = 'Nothing is exported, pipelines are only shown on the pages. To export, name traces, metrics or logs.'
@@ -78,17 +78,17 @@ function nothingExported({ observability }: Config, sourceOf: SourceOf): string[
 }
 
 interface Endpoint {
-  /** The path of the setting with the endpoint. */
+  /** The path of the setting that contains the endpoint. */
   readonly setting: string
   readonly url: string
-  /** The only signal that is sent to exactly this URL. If undefined, it is a base URL. */
+  /** The only signal sent to exactly this URL. If undefined, it is a base URL. */
   readonly signal?: Signal
 }
 
-/** The end of a signal's URL. A base URL should not end like this. */
+/** The end of a signal-specific URL. A base URL should not end like this. */
 const ofSignal = new RegExp(`(?:/+v1(?:/+(?:${signals.join('|')}))?)+/*$`, 'i')
 
-/** Returns warnings about endpoints. The warnings do not show queries, because some backends accept a key there. */
+/** Returns warnings about endpoints. The warnings omit query strings, because some backends accept a key there. */
 function doubtfulEndpoints(config: Config, sourceOf: SourceOf): string[] {
   return endpointsOf(config).flatMap(({ setting, url, signal }) => {
     const why = [signal === undefined ? whyDoubled(url) : whyNoPath(url, signal), whyGrpc(url)]
@@ -120,7 +120,7 @@ function whyNoPath(url: string, signal: Signal): string | undefined {
   const { origin, pathname } = new URL(url)
   const [end] = ofSignal.exec(pathname) ?? []
   const own = `/v1/${signal}`
-  // Any other path may be one that the backend has defined, so there is no warning.
+  // Any other path may be one that the backend defines, so there is no warning.
   if (end === own || (end === undefined && /[^/]/.test(pathname))) return undefined
   const meant = origin + pathname.slice(0, pathname.length - (end ?? pathname).length) + own
   return `It is used unchanged: nothing is appended, and ${signal} usually go to ${own}. Write ${meant}.`

@@ -1,7 +1,7 @@
 // Resolves the OTLP settings into destinations, each with its signals. The `otlp` settings define the destination `default`. It exists if one of
 // their endpoints is set, or if no other destination is listed. If other destinations are listed, it gets only the signals that it has an endpoint
-// for. Timeout, compression and TLS files of `otlp` apply to all destinations. Headers and bearer tokens are sent only to the destination that they
-// were set for.
+// for. The timeout, compression and TLS files of `otlp` apply to all destinations. Headers and bearer tokens are sent only to the destination they
+// are set for.
 import type { Secret } from '../../lib/secret.ts'
 import { signals, type Signal } from './telemetry-options.ts'
 import type { Config } from './options.ts'
@@ -15,15 +15,15 @@ const defaultEndpoint = 'http://localhost:4318'
 
 export interface ConfiguredDestination {
   readonly name: string
-  /** The bearer token of the destination. It replaces an `Authorization` header. */
+  /** The destination's bearer token. It replaces an `Authorization` header. */
   readonly token: LiveSecret<Secret>
-  /** The temporality of the metrics that are sent to the destination. */
+  /** The temporality of the metrics sent to the destination. */
   readonly temporality: 'cumulative' | 'delta'
-  /** The projects that are exported to the destination. If undefined, all are. */
+  /** The projects exported to the destination. If undefined, all projects are. */
   readonly projects?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined
-  /** The headers of the destination, which may contain templates. Undefined if they contain none, as always for `default`. */
+  /** The destination's headers if any of them contains a template; otherwise undefined, as it always is for `default`. */
   readonly templates?: (() => Headers) | undefined
-  /** The signals that are sent to the destination, with their endpoints. */
+  /** The signals sent to the destination, with their endpoints. */
   readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
 }
 
@@ -121,14 +121,14 @@ function common({ otlp }: Config, signal?: Signal): Omit<ConfiguredTarget, 'url'
   }
 }
 
-/** In the OpenTelemetry specification, `lowmemory` means delta for counters and histograms. The gauge of active runs has no temporality. */
+/** In the OpenTelemetry specification, `lowmemory` means delta for counters and histograms. The active runs gauge has no temporality. */
 function temporalityOf(preference: 'cumulative' | 'delta' | 'lowmemory'): ConfiguredDestination['temporality'] {
   return preference === 'cumulative' ? 'cumulative' : 'delta'
 }
 
 /**
- * Returns the URL of one signal below a general endpoint: `https://x/otlp` and `https://x/otlp/` become `https://x/otlp/v1/traces`, as the
- * specification defines for the general endpoint.
+ * Returns the URL for one signal below a base endpoint: `https://x/otlp` and `https://x/otlp/` become `https://x/otlp/v1/traces`, as the
+ * OpenTelemetry specification requires.
  */
 export function withPath(endpoint: string, signal: Signal): string {
   const url = new URL(endpoint)

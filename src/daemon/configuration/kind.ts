@@ -1,4 +1,5 @@
-// A kind of setting, such as a duration. It has a zod schema for the value, which is the same in a variable and in YAML, and words for messages.
+// A setting type, such as a duration. It has a zod schema for the value, which is the same in an environment variable and in YAML, and the wording
+// for messages.
 import { z } from 'zod'
 import { quoted, type Wrong } from './config-fault.ts'
 
@@ -9,21 +10,21 @@ export function wrong(what: string, remedy: string): { readonly wrong: Wrong } {
 }
 
 interface Words<T> {
-  /** The name of the kind with its article, such as `a duration`. */
+  /** The name of the setting type with its article, such as `a duration`. */
   readonly noun: string
-  /** The name of an item, if the kind is a list. */
+  /** What an item is called, if the setting type is a list. */
   readonly item?: string
-  /** What the operator should write instead, as a whole sentence: `Write a number with its unit, such as 5s or 1h.` */
+  /** What the operator should write instead, as a full sentence: `Write a number with its unit, such as 5s or 1h.` */
   readonly remedy: string
-  /** Whether the value is a secret. A secret is never shown, and may also be given as a file. */
+  /** Whether the value is a secret. A secret is never shown, and can also be read from a file. */
   readonly secret?: true
-  /** The JSON Schema of the YAML value, for editors, if it cannot be derived from the zod schema. */
+  /** The JSON Schema of the YAML value, for editors; set if it cannot be derived from the zod schema. */
   readonly json?: Readonly<Record<string, unknown>>
   /** Returns the value as the operator would write it, with secrets masked. */
   show?(value: T): string
   /**
-   * Returns the part of a secret on which other objects depend, such as the names of templates. This part changes only by a reload; the rest may
-   * change at any time.
+   * Returns the part of a secret that other objects depend on, such as the names of header templates. This part changes only with a reload; the rest
+   * may change at any time.
    */
   shape?(value: T): string
 }
@@ -45,7 +46,10 @@ export class Kind<T> {
     return this.words.secret === true
   }
 
-  /** Parses a value. `raw` contains texts, and lists and mappings of texts, as in a file whose scalars are all texts. It is never blank. */
+  /**
+   * Parses a value. `raw` consists of texts and of lists and mappings of texts, because all scalars in a configuration file are read as text. It is
+   * never blank.
+   */
   parse(raw: unknown): Parsed<T> {
     const { data, error } = this.schema.safeParse(raw, { reportInput: true })
     const [issue] = error?.issues ?? []
@@ -81,10 +85,10 @@ export function kind<T>(schema: z.ZodType<T>, words: Words<T>): Kind<T> {
   return new Kind(schema, words)
 }
 
-/** The schema of a single text, in a variable or in YAML. */
+/** The schema for a single line of text, in an environment variable or in YAML. */
 export const line = z.string().trim()
 
-/** Makes a zod transformation from a function that returns a value, or what is wrong. */
+/** Creates a zod transformation from a function that returns either a value or what is wrong. */
 export function reading<I, T>(read: (input: I) => Parsed<T>): (input: I, context: z.RefinementCtx) => T {
   return (input, context) => {
     const parsed = read(input)
@@ -94,7 +98,7 @@ export function reading<I, T>(read: (input: I) => Parsed<T>): (input: I, context
   }
 }
 
-/** Makes a zod refinement from a function that returns what is wrong, if anything. */
+/** Creates a zod refinement from a function that returns what is wrong, if anything. */
 export function refusing<T>(wrongOf: (value: T) => Wrong | undefined): (value: T, context: z.RefinementCtx) => void {
   return (value, context) => {
     const found = wrongOf(value)
@@ -107,8 +111,8 @@ function report({ what, remedy }: Wrong, context: z.RefinementCtx): void {
 }
 
 /**
- * Makes a kind of single text from a function that parses it. The function returns the value, undefined if the text is not such a value, or another
- * fault.
+ * Creates a setting type for a single text from a function that parses it. The function returns the value, undefined if the text is not of this type,
+ * or another fault.
  */
 export function scalar<T>({
   read,

@@ -1,12 +1,12 @@
-// Kinds of lists: comma-separated in a variable; a list or comma-separated text in YAML. Also lists of predefined words: some of the words, `all`, or
-// `none`.
+// Setting types for lists: comma-separated in an environment variable; a list or comma-separated text in YAML. Also lists of predefined words: some
+// of the words, `all`, or `none`.
 import picomatch from 'picomatch'
 import { z } from 'zod'
 import { quoted, type Wrong, nearest } from './config-fault.ts'
 import { LinearPattern } from '../../lib/text-redaction.ts'
 import { kind, reading, refusing, wrong, type Kind } from './kind.ts'
 
-/** Returns the items of a YAML list, or of a text that `split` splits, without blank items. The next schema checks that each item is a text. */
+/** Returns the non-blank items of a YAML list, or of a text that is split by `split`. The next schema checks that each item is a text. */
 export function itemsOf(split = (text: string) => text.split(','), trim = (item: string) => item.trim()) {
   return z.unknown().transform(
     reading(raw => {
@@ -20,17 +20,17 @@ export function itemsOf(split = (text: string) => text.split(','), trim = (item:
 
 interface ListWords<T> {
   readonly noun: string
-  /** The name of an item of the list in messages. */
+  /** What messages call an item of the list. */
   readonly item?: string
   readonly remedy?: string
-  /** Splits a text into items. Default: at commas. */
+  /** Splits a text into items; by default, at commas. */
   readonly split?: (text: string) => string[]
   readonly show?: (items: readonly T[]) => string
 }
 
 const plainRemedy = 'Write plain values here, quoted if they contain special characters such as [ or {.'
 
-/** Makes a kind of list whose items match a schema. */
+/** Creates a setting type for lists whose items match a schema. */
 export function listOf<T>(item: z.ZodType<T, string>, { split, ...words }: ListWords<T>): Kind<readonly T[]> {
   const schema: z.ZodType<readonly T[]> = itemsOf(split).pipe(z.array(item))
   return kind(schema, { item: 'a plain value', remedy: plainRemedy, ...words })
@@ -39,17 +39,17 @@ export function listOf<T>(item: z.ZodType<T, string>, { split, ...words }: ListW
 /** A list of texts. */
 export const list = listOf(z.string(), { noun: 'a list' })
 
-/** Makes a kind of list with one or more of these words, each once, in any case. */
+/** Creates a setting type for a list of one or more of these words, without duplicates and case-insensitive. */
 export function someOf<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
   return wordList(words, [], `a list of ${inBackticks(words)}`)
 }
 
-/** Makes a kind of list with one or more of these words, or `none`. */
+/** Creates a setting type for a list of one or more of these words, or `none`. */
 export function noneOr<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
   return wordList(words, ['none'], `\`none\`, or a list of ${inBackticks(words)}`)
 }
 
-/** Makes a kind of list with some of the words, `all` or `none`. `noun` is the name of one word, such as `event`. */
+/** Creates a setting type for a list of some of these words, `all`, or `none`. `noun` says what one word is, such as `event`. */
 export function wordsOf(words: readonly string[], noun: string): Kind<readonly string[]> {
   return wordList(words, ['all', 'none'], `a list of ${noun}s, \`all\` or \`none\``)
 }
@@ -58,7 +58,7 @@ function inBackticks(words: readonly string[]): string {
   return words.map(word => `\`${word}\``).join(', ')
 }
 
-/** Makes a kind of list that has each word once, in the order of `words`. `alone` are words that can be written only on their own. */
+/** Creates a setting type for a list of words, deduplicated and in the order of `words`. `alone` are words that cannot be combined with others. */
 function wordList<W extends string>(
   words: readonly W[],
   alone: readonly ('all' | 'none')[],
@@ -90,7 +90,7 @@ function wordList<W extends string>(
   })
 }
 
-/** Paths of OTLP/JSON files in a job's artifacts. */
+/** The paths of OTLP/JSON files in a job's artifacts. */
 export const artifactPaths = kind<readonly string[]>(
   itemsOf().pipe(z.array(z.string().refine(isArtifactPath)).max(10)),
   {
@@ -105,7 +105,7 @@ function isArtifactPath(path: string): boolean {
   return /^[^\p{Cc}*?\\]+\.otlp\.jsonl?$/u.test(path) && parts.every(part => !['', '.', '..'].includes(part))
 }
 
-/** Regular expressions that match in linear time. A comma within brackets, or after a backslash, is a part of its expression. */
+/** Regular expressions that match in linear time. A comma within brackets or after a backslash is part of the expression. */
 export const regularExpressions = listOf(
   z.string().transform(
     reading(item => {
@@ -131,10 +131,13 @@ const patternWords = {
   split: splitPatterns,
 }
 
-/** A list of patterns. A comma within brackets, or after a backslash, is a part of its pattern. */
+/** A list of glob patterns. A comma within brackets or after a backslash is part of the pattern. */
 export const patterns = listOf(pattern, { noun: 'a list of patterns', ...patternWords })
 
-/** Makes a kind of list of patterns for one kind of text. `wrongOf` returns what is wrong with a pattern that cannot match any such text. */
+/**
+ * Creates a setting type for a list of patterns that match a certain kind of text. `wrongOf` returns what is wrong with a pattern that cannot match
+ * any such text.
+ */
 export function patternsOf(noun: string, wrongOf: (one: string) => Wrong | undefined): Kind<readonly string[]> {
   return listOf(pattern.superRefine(refusing(wrongOf)), { noun: `a list of patterns of ${noun}`, ...patternWords })
 }

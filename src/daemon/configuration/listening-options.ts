@@ -1,4 +1,4 @@
-// The options of the two listeners and of the pages: addresses, certificate, reverse proxy, who may open the pages, and what they show.
+// The options for the two listeners and the pages: addresses, certificate, reverse proxy, who may open the pages, and what they show.
 import { z } from 'zod'
 import { projectChoice, projectPatterns } from './project-kinds.ts'
 import { Each, setting, secretSetting } from './option.ts'
@@ -9,7 +9,7 @@ import { secretOf, certificateFile, keyFile } from './secret-kinds.ts'
 import { basePath, listenAddress } from './address-kinds.ts'
 
 const headerName = kind(
-  // The header must be one that the proxy sets itself: a header that it passes on unchanged proves nothing.
+  // The header must be one that the proxy itself sets: a header that it passes through unchanged proves nothing.
   line
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
     .toLowerCase()
@@ -25,7 +25,7 @@ const networks = listOf(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]), {
   ...{ item: 'an address or a network', remedy: 'Write it as 10.0.0.7, 10.0.0.0/8 or fd00::/8.' },
 })
 
-/** Host names as in URLs, without a port. */
+/** Host names as they appear in URLs, without a port. */
 const hostNames = listOf(
   z
     .string()

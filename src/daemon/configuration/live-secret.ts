@@ -1,19 +1,19 @@
-// A secret that is read again when its file changes. While the file cannot be read, the last valid value remains in use.
+// A secret that is reloaded when its file changes. While the file cannot be read, the last valid value remains in use.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { systemClock, type Clock } from '../../lib/clock.ts'
 import { quoted, type Wrong } from './config-fault.ts'
 import type { Kind, Parsed } from './kind.ts'
 
-/** The minimum time between two checks of the file for changes, ms. */
+/** The minimum interval between checks of the secret's file for changes, ms. */
 const lookEvery = 1000
-/** The maximum size of a secret's file in bytes. A larger file is not a secret, so the path is probably wrong. */
+/** The maximum size of a secret file, bytes. A larger file is not a secret, so the path is probably wrong. */
 const maxBytes = 64 * 1024
 
 interface SecretFileOptions<T> {
   readonly path: string
-  /** The kind of the secret, which parses its value. If a new value has another shape, it is not used while the daemon runs. */
+  /** The secret's setting type, which parses its value. A new value with a different shape is not used while the daemon runs. */
   readonly kind: Kind<T>
-  /** Called when the file was read again, or can no longer be used. The sentence contains no secret. */
+  /** Called when the secret's file has been reloaded or can no longer be used. The sentence contains no secret. */
   readonly onNews?: ((sentence: string) => void) | undefined
   readonly clock?: Clock | undefined
   /** Whether the file may be missing at first. Until it exists, the secret has no value. */
@@ -32,12 +32,12 @@ export class LiveSecret<T> {
     this.#file = file
   }
 
-  /** Makes a secret that was given as a value, or not at all. */
+  /** Creates a secret that is set directly as a value, or not set at all. */
   static fixed<T>(value: T | undefined): LiveSecret<T> {
     return new LiveSecret(value)
   }
 
-  /** Makes a secret that was given as a file. The file must be readable; if it may be missing, it need not exist yet. */
+  /** Creates a secret that is read from a file. The file must be readable unless it may be missing. */
   static fromFile<T>(options: SecretFileOptions<T>): Parsed<LiveSecret<T>> {
     const secret = new LiveSecret<T>(undefined, options)
     const isMissing = options.mayBeMissing === true && !existsSync(options.path)
@@ -45,7 +45,7 @@ export class LiveSecret<T> {
     return wrong === undefined ? { value: secret } : { wrong }
   }
 
-  /** Returns the current secret; undefined if none is configured. This is cheap enough for every use. */
+  /** Returns the current secret; undefined if none is configured. It is cheap enough to be called on every use. */
   current(): T | undefined {
     if (this.#file !== undefined) {
       const sinceLook = (this.#file.clock ?? systemClock).now() - this.#lookedAt
@@ -59,7 +59,7 @@ export class LiveSecret<T> {
     return this.#file?.path
   }
 
-  /** Checks the file now, for example after a backend refused the secret. Returns what is wrong with the file, if anything. */
+  /** Checks the file immediately, for example after a backend has rejected the secret. Returns what is wrong with the file, if anything. */
   reload(): Wrong | undefined {
     if (this.#file === undefined) return undefined
     const { clock = systemClock, onNews } = this.#file
@@ -72,7 +72,7 @@ export class LiveSecret<T> {
     return wrong
   }
 
-  /** Replaces the value or file by that of `other`. Called after the configuration was read again. */
+  /** Replaces the value or file with that of `other`. Called after a configuration reload. */
   adopt(other: LiveSecret<T>): void {
     this.#value = other.#value
     this.#file = other.#file
@@ -84,7 +84,7 @@ export class LiveSecret<T> {
   #readIfChanged({ path, kind, onNews }: SecretFileOptions<T>): Wrong | undefined {
     const named = `The secret file ${quoted(path)}`
     try {
-      // `stat` follows links. When Kubernetes updates a secret, it changes a link to refer to a new folder, so the inode changes.
+      // `stat` follows symlinks. Kubernetes updates a secret by pointing a symlink at a new folder, so the inode changes.
       const stats = statSync(path, { bigint: true })
       if (!stats.isFile() || stats.size > maxBytes) {
         return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Use the path of the secret file.' }

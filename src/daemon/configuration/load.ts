@@ -1,4 +1,4 @@
-// Loads the configuration. The environment takes precedence over the file, and the file over defaults. All faults are reported at once.
+// Loads the configuration. Environment variables override the file, and the file overrides the defaults. All faults are reported at once.
 import type { Clock } from '../../lib/clock.ts'
 import { allOptions, type Config, type HasOptions } from './options.ts'
 import { crossChecks } from './checks.ts'
@@ -17,27 +17,27 @@ import type { Profiles } from './option.ts'
 
 export interface LoadOptions<P extends string> {
   readonly env: Environment
-  /** The path of the YAML file. Default: the path in `PIPESPAN_CONFIG`, if it is set. */
+  /** The path of the YAML file; by default, the path in `PIPESPAN_CONFIG`, if set. */
   readonly file?: string | undefined
-  /** The content of the configuration file, if it has been read already. */
+  /** The content of the configuration file, if it has already been read. */
   readonly text?: string | undefined
-  /** The profiles by name. One of them is `generic`, the default. */
+  /** The profiles by name. One of them is `generic`, which is the default. */
   readonly profiles: Profiles<P>
-  /** The features whose options are also read. */
+  /** The features whose options are read as well. */
   readonly features: readonly HasOptions[]
   /** Called when a secret's file has changed or can no longer be used. The sentence contains no secret. */
   readonly onSecretNews?: ((sentence: string) => void) | undefined
-  /** Whether the file of the secret at this path, such as `webhook.token`, may be missing at first. */
+  /** Whether the file for the secret setting at this path, such as `webhook.token`, may be missing at first. */
   readonly mayBeMissing?: ((setting: string) => boolean) | undefined
   readonly clock?: Clock | undefined
-  /** Whether the process will listen on a port, as the daemon does. Default: true. */
+  /** Whether the process will listen on a port, as the daemon does; true by default. */
   readonly listens?: boolean | undefined
 }
 
 export interface LoadedConfig<P extends string = string> {
   readonly ok: true
   readonly config: Config<P>
-  /** Every setting with its value and source, in the order of the table of options. */
+  /** Every setting with its value and source, in the order of the option table. */
   readonly settings: readonly Setting[]
   readonly warnings: readonly string[]
 }
@@ -48,7 +48,7 @@ export interface FaultyConfig {
   readonly warnings: readonly string[]
 }
 
-/** Reads, checks and merges the file, the environment and the defaults. It has no side effects; it only reads files. */
+/** Reads, checks and merges the file, the environment and the defaults. It has no side effects apart from reading files. */
 export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedConfig<P> | FaultyConfig {
   const { env, profiles, features } = options
   const table = allOptions(profiles, features)
@@ -63,7 +63,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     ...foreignVariables(env, profiles, profile),
     ...overriddenVariables(env, table, profiles[profile]),
   ]
-  // Checks that involve several settings need all values, so they run only if every value could be read.
+  // Checks across several settings need all values, so they run only if every value could be read.
   const single = [...ofFile, ...reader.faults].toSorted(byPlace)
   if (single.length > 0) return { ok: false, faults: single, warnings }
   const checked = crossChecks({
@@ -78,7 +78,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
   return faults.length > 0 ? { ok: false, faults, warnings } : { ok: true, config, settings, warnings }
 }
 
-/** Sorts faults in the order of the file, so that operators can fix them from top to bottom. Faults of variables come last. */
+/** Sorts faults by their position in the file, so that operators can fix them from top to bottom. Faults in environment variables come last. */
 function byPlace({ source: a }: ConfigFault, { source: b }: ConfigFault): number {
   if (a.from === 'file' && b.from === 'file') return a.line - b.line || a.column - b.column
   return Number(a.from !== 'file') - Number(b.from !== 'file')
@@ -99,8 +99,8 @@ function readFile({ env, file, text: known }: Pick<LoadOptions<string>, 'env' | 
 }
 
 /**
- * Returns the active profile. It is read first, because the names of some variables depend on it. A wrong profile becomes a fault later, when its
- * setting is read.
+ * Returns the active profile. It is determined first, because the names of some variables depend on it. An invalid profile is reported later, when
+ * its setting is read.
  */
 function activeProfile<P extends string>({ env, profiles }: LoadOptions<P>, root: FileValue | undefined): P {
   const inFile = root?.entries?.get('platform')?.value.entries?.get('profile')?.value.raw

@@ -1,13 +1,13 @@
-// The rows of the table of options, and the typed configuration that results from a table.
+// The rows of the option table, and the typed configuration derived from them.
 import type { Kind } from './kind.ts'
 import type { LiveSecret } from './live-secret.ts'
 
-/** The part of a profile that options need: the names of two variables, the namespace, and the events. */
+/** The part of a profile that the options need: the names of two variables, the namespace, and the events. */
 export interface ProfileVariables {
   readonly variables: { readonly export: string; readonly token: string }
-  /** The prefix of the vendor's attributes, including the dot. */
+  /** The prefix of vendor-specific attributes, including the dot. */
   readonly namespace: string
-  /** The words for events that PIPESPAN_EVENTS may contain. */
+  /** The words for events that are allowed in PIPESPAN_EVENTS. */
   readonly events: readonly string[]
 }
 
@@ -15,48 +15,48 @@ export type Profiles<P extends string = string> = Readonly<Record<P, ProfileVari
 
 interface OptionSpec {
   /**
-   * The option's environment variable, which may depend on the profile. By default `named` derives it from the option's path. Items of lists have no
+   * The option's environment variable, which may depend on the profile. By default, `named` derives it from the option's path. List items have no
    * variables.
    */
   readonly variable?: string | { readonly ofProfile: keyof ProfileVariables['variables'] }
-  /** Other spellings of the variable, which take precedence over it, such as `https_proxy` over `HTTPS_PROXY`. */
+  /** Alternative spellings of the variable that take precedence over it, such as `https_proxy` over `HTTPS_PROXY`. */
   readonly spellings?: readonly string[]
   /** The default value, as the operator would write it. */
   readonly default?: string
-  /** The behaviour without a value, if `none` does not describe it. */
+  /** What happens if the option has no value, unless `none` describes it well enough. */
   readonly unset?: string
-  /** A sentence that describes what the setting does. */
+  /** A sentence about what the setting does. */
   readonly description?: string
   readonly example?: string
-  /** Whether every item of the list must have this setting. */
+  /** Whether the setting is required in every item of the list. */
   readonly required?: boolean
   /**
-   * Whether a change needs a restart of the daemon, because a reload does not restart everything that uses the setting. `presence`: only if the
-   * setting is added or removed.
+   * Whether changing the setting requires a restart of the daemon, because a reload does not restart everything that uses the setting. `presence`:
+   * only if the setting is added or removed.
    */
   readonly restart?: true | 'presence'
   /**
-   * Whether the setting protects data or people. A reload does not remove such a setting, because a truncated file looks the same as a file without
-   * the setting. `each`: a reload does not shorten its list either, because each entry hides or excludes something.
+   * Whether the setting protects data or people. A reload never removes such a setting, because a truncated file looks the same as one without the
+   * setting. `each`: a reload does not shorten its list either, because each entry hides or excludes something.
    */
   readonly protects?: true | 'each'
   /**
-   * The settings without which this one has no effect: paths, each with a sentence that explains it. For a setting of an item, the paths are within
-   * the item.
+   * The settings without which this one has no effect: their paths, each with an explanatory sentence. For settings of list items, the paths are
+   * relative to the item.
    */
   readonly needs?: Readonly<Record<string, string>>
   /**
-   * Whether the setting lists projects and groups of a platform. Each of several platforms has this setting too, and each of its tokens uses the
-   * entries for its own projects.
+   * Whether the setting lists a platform's projects and groups. If there are several platforms, each of them has this setting as well, and each of
+   * its tokens uses the entries for its own projects.
    */
   readonly ofPlatform?: true
-  /** The setting has no key in YAML, because it is needed before the file is read. */
+  /** Whether the setting has no YAML key, because it is needed before the file is read. */
   readonly variableOnly?: true
 }
 
-/** One setting. Its path in the table, in snake case, is its path in YAML. */
+/** A single setting. Its path in the option table, in snake case, is its path in YAML. */
 export class Option<V = unknown> {
-  /** The type of the value in the configuration. This property is never set. */
+  /** The type of the value in the configuration. This property exists only for the type checker and is never set. */
   declare readonly becomes: V
   readonly kind: Kind<unknown>
   readonly spec: OptionSpec
@@ -66,7 +66,7 @@ export class Option<V = unknown> {
     this.spec = spec
   }
 
-  /** Returns a copy of the option with this description, which is a sentence. */
+  /** Returns a copy of the option with this description, which must be a sentence. */
   describe(description: string): Option<V> {
     return new Option(this.kind, { ...this.spec, description })
   }
@@ -87,14 +87,14 @@ export interface Group {
   readonly [key: string]: Option | Each | Group
 }
 
-/** Groups of options, by the headings of the reference page. */
+/** Groups of options, by heading of the reference page. */
 export type Sections = Readonly<Record<string, Group>>
 
 export type Intersection<U> = (U extends unknown ? (part: U) => void : never) extends (whole: infer I) => void
   ? I
   : never
 
-/** The type of the configuration that results from a group of options. */
+/** The configuration type derived from a group of options. */
 export type ConfigOf<G> =
   G extends Option<infer V>
     ? V
@@ -102,14 +102,14 @@ export type ConfigOf<G> =
       ? readonly ConfigOf<I>[]
       : { readonly [K in keyof G]: ConfigOf<G[K]> }
 
-/** Makes a setting. With a default, or if it is required, it always has a value. */
+/** Creates a setting. If it has a default or is required, it always has a value. */
 export function setting<T>(kind: Kind<T>, spec: OptionSpec & ({ default: string } | { required: true })): Option<T>
 export function setting<T>(kind: Kind<T>, spec?: OptionSpec): Option<T | undefined>
 export function setting(kind: Kind<unknown>, spec: OptionSpec = {}): Option {
   return new Option(kind, spec)
 }
 
-/** Makes a setting for a secret. It is never shown, may be given as a file, and is read at each use. */
+/** Creates a setting for a secret. It is never shown, can be read from a file, and is looked up on each use. */
 export function secretSetting<T extends object>(kind: Kind<T>, spec: OptionSpec = {}): Option<LiveSecret<T>> {
   return new Option(kind, spec)
 }
@@ -120,12 +120,12 @@ export function yamlKey(key: string): string {
 }
 
 export interface Row {
-  /** The path of the option, such as `webhook.token` or `destinations[].name`. */
+  /** The option's path, such as `webhook.token` or `destinations[].name`. */
   readonly path: string
   readonly option: Option
 }
 
-/** Returns every option of a group in the order of the table. */
+/** Returns all options of a group, in the order of the option table. */
 export function rowsOf(group: Group, prefix = ''): Row[] {
   return Object.entries(group).flatMap(([key, entry]) => {
     const path = prefix + yamlKey(key)
@@ -135,7 +135,7 @@ export function rowsOf(group: Group, prefix = ''): Row[] {
 }
 
 /**
- * Returns a copy in which each option has a variable, except in items of lists. With the prefix PIPESPAN, the variable of `store.url` is
+ * Returns a copy of the group in which each option has a variable, except in list items. With the prefix PIPESPAN, the variable of `store.url` is
  * `PIPESPAN_STORE_URL`.
  */
 export function named<G extends Group>(prefix: string, group: G): G {
@@ -148,7 +148,7 @@ export function named<G extends Group>(prefix: string, group: G): G {
 }
 
 /**
- * Returns the names of an option's variable under a profile. The first one that is set is used. If the list is empty, the option can only be set in
+ * Returns the variable names for an option under a profile. The first one that is set is used. If the list is empty, the option can only be set in
  * YAML.
  */
 export function variablesOf({ spec }: Option, profile: ProfileVariables): readonly string[] {
@@ -157,7 +157,7 @@ export function variablesOf({ spec }: Option, profile: ProfileVariables): readon
   return [...spellings, typeof variable === 'string' ? variable : profile.variables[variable.ofProfile]]
 }
 
-/** Joins the entries of two groups. Groups with the same name are joined too. */
+/** Merges the entries of two groups, including their subgroups with the same name. */
 export function joinedGroups(one: Group, other: Group): Group {
   const joined: Record<string, Option | Each | Group> = { ...one }
   for (const [key, entry] of Object.entries(other)) {

@@ -1,4 +1,4 @@
-// The table of all options of the core. YAML keys, --help, the reference and the editors' schema are generated from it. For example, the option at
+// The table of all core options. The YAML keys, --help, the reference and the schema for editors are generated from it. For example, the option at
 // `store.maxSize` is `store.max_size` in YAML and PIPESPAN_STORE_MAX_SIZE in the environment.
 import { attributes } from './pair-kinds.ts'
 import { boolean, byteSize, duration, oneOf, path, text, decimal, rateName } from './plain-kinds.ts'
@@ -37,7 +37,7 @@ import {
 } from './option.ts'
 import type { ConfigFault, FaultOf } from './config-fault.ts'
 
-/** The price of a minute of a job, by the runner on which the job ran. */
+/** The options for the price per job minute, depending on the runner that ran the job. */
 const costOptions = {
   unit: setting(text, { default: 'min', example: 'EUR' }).describe(
     'Unit of all prices, e.g. a currency; also the unit of the cost metric.',
@@ -75,7 +75,7 @@ const webhookOptions = {
   }).describe('Refuse deliveries without a signature.'),
 }
 
-/** Makes the table of the core's options, by the headings of the reference. Vendor-specific words come from the profiles. */
+/** Creates the table of core options, by heading of the reference. Vendor-specific words come from the profiles. */
 function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonly string[] = []) {
   const profile = setting(oneOf(Object.keys(profiles) as P[]), { restart: true, default: 'generic' }).describe(
     'Vendor profile: header prefix, attribute namespace and variable names.',
@@ -213,10 +213,10 @@ type Table<P extends string> = ReturnType<typeof optionTable<P>>
 /** The effective configuration: configured values and defaults. */
 export type Config<P extends string = string> = ConfigOf<Intersection<Table<P>[keyof Table<P>]>>
 
-/** The part of a feature that the configuration needs: its options, by the headings of the reference, and their checks. */
+/** The part of a feature that the configuration needs: its options, by heading of the reference, and their checks. */
 export interface HasOptions {
   readonly options?: Sections
-  /** The word for events that the feature makes; see `ownEvents` of `Feature`. */
+  /** The word for events that the feature creates; see `ownEvents` of `Feature`. */
   readonly ownEvents?: string
   readonly patterns?: readonly string[]
   readonly faults?: (config: never, faultOf: FaultOf) => readonly ConfigFault[]
@@ -224,7 +224,7 @@ export interface HasOptions {
   readonly unreported?: (config: never) => object
 }
 
-/** Returns the table of options including the options of features. */
+/** Returns the option table including the features' options. */
 export function optionSections(profiles: Profiles, features: readonly HasOptions[]): Sections {
   const ownEvents = features.flatMap(one => one.ownEvents ?? [])
   const sections: Record<string, Group> = { ...optionTable(profiles, ownEvents) }

@@ -1,5 +1,5 @@
-// Kinds of key=value pairs: OTLP headers and resource attributes. In a variable, they have the format of the OpenTelemetry specification (W3C Baggage
-// without metadata, percent-encoded); in YAML, they are a mapping of plain values.
+// Setting types for key=value pairs: OTLP headers and resource attributes. In a variable, they have the format of the OpenTelemetry specification
+// (W3C Baggage without metadata, percent-encoded); in YAML, they are a mapping of plain values.
 import { z } from 'zod'
 import { namesIn } from '../../lib/template.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -7,7 +7,7 @@ import type { Wrong } from './config-fault.ts'
 import { kind, reading, refusing, wrong, type Parsed } from './kind.ts'
 import { headerValueProblem } from './secret-kinds.ts'
 
-/** The values of HTTP headers, by header name in lower case. */
+/** HTTP header values, by header name in lower case. */
 export type Headers = ReadonlyMap<string, Secret>
 
 /** The headers that the exporter sets itself, because they describe the body. */
@@ -46,7 +46,7 @@ function wrongHeader(all: Readonly<Record<string, string>>): Wrong | undefined {
   return undefined
 }
 
-/** The attribute values by name. All values are strings, as in the variable of the OpenTelemetry specification. */
+/** Attribute values by name. All values are strings, as in the corresponding variable of the OpenTelemetry specification. */
 export const attributes = kind<Readonly<Record<string, string>>>(pairs, {
   ...{ noun: 'a set of attributes', item: 'a plain value', remedy: pairsRemedy },
   json: jsonOf({ type: ['string', 'number', 'boolean'] }),

@@ -1,4 +1,4 @@
-// Simple kinds of settings: text, names, numbers, switches, choices, durations, sizes.
+// Simple setting types: text, names, numbers, switches, choices, durations, sizes.
 import { z } from 'zod'
 import { kind, line, type Kind } from './kind.ts'
 
@@ -7,7 +7,7 @@ export const text = kind(
   { noun: 'a string', remedy: 'Write it on one line.' },
 )
 
-/** The path of a file. A later check tests whether the file can be read. */
+/** A file path. A later check tests whether the file is readable. */
 export const path = kind(line, { noun: 'the path of a file', remedy: 'Write one path.' })
 
 export const destinationName = nameOf('destination', 'default', 'the otlp settings')
@@ -16,7 +16,7 @@ export const platformName = nameOf('platform', 'default', 'the platform settings
 
 export const rateName = nameOf('rate', 'unpriced', 'jobs that no rule matches')
 
-/** Makes a kind of name. `reserved` is a name that cannot be used, because it is already used for something else. */
+/** Creates a setting type for names. `reserved` is a name that must not be used, because it already has a meaning. */
 function nameOf(what: string, reserved: string, reservedFor: string): Kind<string> {
   return kind(
     line.regex(/^[A-Za-z0-9._-]{1,64}$/).refine(given => given !== reserved),
@@ -33,20 +33,20 @@ export const metricName = kind(line.regex(/^[A-Za-z][A-Za-z0-9_./-]{0,254}$/), {
   remedy: 'Begin with a letter; write letters, digits, dots, dashes, slashes and underscores, at most 255.',
 })
 
-/** Makes a schema of texts with this form that are numbers within these bounds. */
+/** Creates a schema for texts of this form that are numbers within these bounds. */
 function numeral(form: RegExp, bounds: z.ZodNumber): z.ZodType<number> {
   return line.regex(form).transform(Number).pipe(bounds)
 }
 
 const decimalRemedy = 'Write digits, with a dot before the fraction, such as 0.25.'
 
-/** A decimal number that is 0 or greater. */
+/** A non-negative decimal number. */
 export const decimal = kind(numeral(/^\d{1,12}(\.\d{1,12})?$/, z.number().min(0)), {
   noun: 'a number from 0',
   remedy: decimalRemedy,
 })
 
-/** A share of a whole, from 0 to 1. */
+/** A ratio, from 0 to 1. */
 export const ratio = kind(numeral(/^\d(\.\d{1,12})?$/, z.number().min(0).max(1)), {
   noun: 'a number from 0 to 1',
   remedy: decimalRemedy,
@@ -57,7 +57,7 @@ export const boolean = kind(line.pipe(z.stringbool({ truthy: ['true'], falsy: ['
   remedy: 'Write true or false.',
 })
 
-/** Makes a kind of whole number within bounds, both included. */
+/** Creates a setting type for whole numbers within inclusive bounds. */
 export function integer({ min, max }: { min: number; max: number }): Kind<number> {
   return kind(numeral(/^-?\d+$/, z.int().min(min).max(max)), {
     noun: `a whole number from ${min} to ${max}`,
@@ -65,7 +65,7 @@ export function integer({ min, max }: { min: number; max: number }): Kind<number
   })
 }
 
-/** Makes a kind of setting that is one of a few words, in any case. */
+/** Creates a setting type for one of a few words, case-insensitive. */
 export function oneOf<const W extends string>(words: readonly W[]): Kind<W> {
   return kind(line.toLowerCase().pipe(z.enum(words)), {
     noun: `one of ${words.map(word => `\`${word}\``).join(', ')}`,
@@ -75,14 +75,14 @@ export function oneOf<const W extends string>(words: readonly W[]): Kind<W> {
 
 const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** A duration in ms. Several parts are added: `1h30m`. */
+/** A duration in ms. Several parts may be combined: `1h30m`. */
 export const duration = kind(durationText().refine(Number.isSafeInteger), {
   noun: 'a duration',
   remedy: 'Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
   show: showDuration,
 })
 
-/** Makes a kind of duration with a minimum in ms. */
+/** Creates a setting type for durations with a minimum, in ms. */
 export function durationFrom(min: number): Kind<number> {
   return kind(
     duration.schema.refine(ms => ms >= min),
@@ -145,7 +145,7 @@ function showDuration(ms: number): string {
   return inLargestUnit(ms, durationUnits) ?? `${ms}ms`
 }
 
-/** Returns the amount as text, in the largest unit that leaves no remainder: `90s`, not `1.5m`. */
+/** Formats the amount in the largest unit that leaves no remainder: `90s`, not `1.5m`. */
 function inLargestUnit(amount: number, units: Readonly<Record<string, number>>): string | undefined {
   const unit = Object.entries(units).findLast(([, size]) => amount >= size && amount % size === 0)
   return unit === undefined ? undefined : `${amount / unit[1]}${unit[0]}`

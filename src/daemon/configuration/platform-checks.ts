@@ -1,4 +1,4 @@
-// Checks for several platforms: their names, tokens and secrets, and the platforms in patterns of projects, such as `cloud:team/**`.
+// Checks for several platforms: their names, tokens and secrets, and the platforms in project patterns, such as `cloud:team/**`.
 import { defaultPlatform, hasDefaultPlatform, pathsIn, platformViews } from './platforms.ts'
 import { namesIn } from '../../lib/template.ts'
 import { namesPlatform, type Choice } from '../../lib/chooser.ts'
@@ -6,7 +6,7 @@ import type { ConfigFault, FaultOf } from './config-fault.ts'
 import type { Config, HasOptions } from './options.ts'
 import type { Setting } from './reader.ts'
 
-/** The settings outside of `platforms` that belong to the platform `default`. */
+/** The settings outside of `platforms` that belong to the `default` platform. */
 const ofDefault = /^(platform\.|webhook\.|poll\.(projects|groups|mine|cross_project)$)/
 
 export function* wrongPlatforms(config: Config, settings: readonly Setting[], fault: FaultOf): Generator<ConfigFault> {
@@ -41,7 +41,7 @@ function plain(url: string): string {
   return origin + pathname.replace(/\/+$/, '')
 }
 
-/** Yields faults about settings of the platform `default`, if it does not exist. */
+/** Yields faults about settings of the `default` platform if that platform does not exist. */
 function* withoutPlatform(config: Config, settings: readonly Setting[], fault: FaultOf): Generator<ConfigFault> {
   if (hasDefaultPlatform(config)) return
   for (const { path, source, option } of settings) {
@@ -77,9 +77,7 @@ function* wrongTokens(platform: Config['platforms'][number], path: string, fault
   yield fault(`${path}.name`, `No token of this platform is for ${orphan}.`, remedy)
 }
 
-/**
- * Yields faults about secrets that two platforms share. The secret must identify the platform that sent a delivery, so each platform needs its own.
- */
+/** Yields faults about secrets shared by two platforms. The secret identifies the platform that sent a delivery, so each platform needs its own. */
 function* sharedSecrets(config: Config, fault: FaultOf): Generator<ConfigFault> {
   const { platforms, webhook } = config
   const first = hasDefaultPlatform(config) ? [{ name: defaultPlatform, path: 'webhook', webhook }] : []
@@ -102,15 +100,15 @@ function* sharedSecrets(config: Config, fault: FaultOf): Generator<ConfigFault> 
 }
 
 /**
- * The patterns of projects in a setting. `isTenant`: the patterns choose what one recipient may see, who must not get a project of another platform
- * just because its path matches.
+ * The project patterns in a setting. `isTenant`: the patterns determine what one recipient may see, so a project of another platform must not be
+ * included just because its path matches.
  */
 interface Patterns extends Choice {
   readonly at: string
   readonly isTenant?: true
 }
 
-/** Returns all patterns of projects in the configuration. `ofFeatures` are the paths of features' settings that are patterns. */
+/** Returns all project patterns in the configuration. `ofFeatures` are the paths of features' settings that contain patterns. */
 function allPatterns(config: Config, settings: readonly Setting[], ofFeatures: readonly string[] = []): Patterns[] {
   const { projects, pages, costs } = config
   const added = settings.filter(({ path }) => ofFeatures.includes(path))
@@ -123,7 +121,7 @@ function allPatterns(config: Config, settings: readonly Setting[], ofFeatures: r
   ]
 }
 
-/** Returns the patterns by which an entry of a list chooses projects, such as `destinations[0].projects`. */
+/** Returns the patterns by which a list entry, such as `destinations[0].projects`, selects projects. */
 function tenant({ path, value }: Setting): Patterns[] {
   const [, at, which] = /^(.+\]\.projects)\.(include|exclude)$/.exec(path) ?? []
   return at === undefined || which === undefined ? [] : [{ at, [which]: value, isTenant: true }]
@@ -133,7 +131,7 @@ function platformsOf(config: Config): string[] {
   return [...new Set(platformViews(config).map(({ platform }) => platform))]
 }
 
-/** Returns faults about patterns that name a platform that is not configured, because they would never match. */
+/** Returns faults about patterns that name an unconfigured platform, because they would never match. */
 export function unknownPlatforms(
   config: Config,
   settings: readonly Setting[],
@@ -155,7 +153,7 @@ export function unknownPlatforms(
   )
 }
 
-/** Returns warnings about patterns and headers without a platform, because two platforms may have projects with the same path. */
+/** Returns warnings about patterns and headers that do not name a platform, because two platforms may have projects with the same path. */
 export function meetingPlatforms(config: Config, settings: readonly Setting[]): string[] {
   const names = platformsOf(config)
   if (names.length < 2) return []

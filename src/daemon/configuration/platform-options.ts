@@ -1,5 +1,5 @@
-// The options of the platform's API: how it is reached, and what is fetched from it: polling, redelivery, hooks. Also the options of several
-// platforms, as a list of mappings: each item has the settings of a single platform, under the same names.
+// The options for the platform's API: how to reach it, and what to fetch from it: polling, redelivery, hooks. Also the options for several platforms,
+// as a list of mappings: each item has the settings of a single platform, under the same names.
 import { certificateFile, secret } from './secret-kinds.ts'
 import { boolean, duration, durationFrom, integer, oneOf, platformName } from './plain-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
@@ -60,7 +60,7 @@ export const pollingOptions = {
   ),
 }
 
-/** Returns copies of settings without variables, because a variable cannot name the platform to which it belongs. */
+/** Returns copies of settings without environment variables, because a variable cannot express which platform it belongs to. */
 function inFile<G extends Group>(group: G, path: string): G {
   const own = Object.entries(group).map(([key, entry]) => {
     if (!(entry instanceof Option)) throw new TypeError('The single form of a platform has plain settings only.')
@@ -74,7 +74,7 @@ function inFileOnly<V>({ kind, spec }: Option<V>, path: string): Option<V> {
   return new Option(kind, { ...own, description: `As \`${path}\`, of this platform.` })
 }
 
-/** Returns the settings of features that each item of `platforms` also has, because they belong to a platform. */
+/** Returns the feature settings that each item of `platforms` has as well, because they belong to a platform. */
 export function ofEachPlatform(group: Group, path = ''): Group {
   const own = Object.entries(group).flatMap(([key, entry]): [string, Group[string]][] => {
     const place = path + yamlKey(key)
@@ -86,7 +86,7 @@ export function ofEachPlatform(group: Group, path = ''): Group {
   return Object.fromEntries(own)
 }
 
-/** Makes the options of several platforms. `single` are the settings of a single platform, which each item also has. */
+/** Creates the options for several platforms. `single` are the settings of a single platform, which each item has as well. */
 export function severalPlatforms<P extends Group, W extends Group, L extends Group>(single: {
   readonly platform: P
   readonly webhook: W

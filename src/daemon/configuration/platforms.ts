@@ -1,13 +1,13 @@
-// Views of the configuration, one for each token of each platform. In a view this token appears to be the only token of the only platform, so no
+// Views of the configuration, one for each token of each platform. In a view, that token appears to be the only token of the only platform, so no
 // other code needs to know that there may be several.
 import type { Config } from './options.ts'
 
 export interface PlatformView<P extends string = string> {
-  /** The name of the platform; `default` for the platform that the setting `platform` configures. */
+  /** The platform's name; `default` for the one configured by the `platform` setting. */
   readonly platform: string
-  /** The unique name of the view: the name of the platform, followed by the first group if the token is only for certain groups. */
+  /** The view's unique name: the platform's name, followed by the first group if the token is limited to certain groups. */
   readonly name: string
-  /** The groups whose projects are read with the token. If empty, it is used for all projects that no other token of the platform is for. */
+  /** The groups whose projects are read with the token. If empty, the token is used for all projects that no other token of the platform covers. */
   readonly groups: readonly string[]
   readonly config: Config<P>
 }
@@ -16,7 +16,7 @@ type Listed<P extends string> = Config<P>['platforms'][number]
 
 export const defaultPlatform = 'default'
 
-/** The key under which the configuration of a view stores its platform. The view's configuration has a single platform, without a name. */
+/** The key under which a view's configuration stores its platform. The view's configuration has a single platform, without a name. */
 const viewed = Symbol('view')
 
 interface Viewed {
@@ -29,19 +29,20 @@ function viewOf(config: object): Viewed | undefined {
   return (config as { readonly [viewed]?: Viewed })[viewed]
 }
 
-/** Returns the name of the platform of this view; undefined for a whole configuration. */
+/** Returns the name of this view's platform; undefined if `config` is the whole configuration. */
 export function viewedPlatform(config: object): string | undefined {
   return viewOf(config)?.platform
 }
 
-/** Whether an entry of a list is for the token of this view. The entry may name its platform, and the path of a project or group. */
+/** Whether a list entry applies to this view's token. The entry may name its platform and the path of a project or group. */
 export function isOfView(config: object, platform = defaultPlatform, path = ''): boolean {
   const view = viewOf(config)
   return view === undefined || (view.platform === platform && view.isOwn(path))
 }
 
 /**
- * Returns all views, those of the setting `platform` first. The first view of each platform is for its token without groups, which may be missing.
+ * Returns all views, starting with those of the `platform` setting. The first view of each platform is for its token without groups, which may be
+ * missing.
  */
 export function platformViews<P extends string>(config: Config<P>): PlatformView<P>[] {
   const { platforms } = config
@@ -51,7 +52,7 @@ export function platformViews<P extends string>(config: Config<P>): PlatformView
   return [...(hasDefaultPlatform(config) ? [first] : []), ...platforms.flatMap(one => viewsOf(one, config))]
 }
 
-/** Whether the settings outside of `platforms` configure a platform. */
+/** Whether a platform is configured by settings outside of `platforms`. */
 export function hasDefaultPlatform({ platforms, platform }: Pick<Config, 'platforms' | 'platform'>): boolean {
   return platforms.length === 0 || platform.url !== undefined
 }
@@ -68,7 +69,7 @@ function viewsOf<P extends string>(listed: Listed<P>, config: Config<P>): Platfo
   return all.map(({ groups, ...own }, index): PlatformView<P> => {
     const isOwn = (path: string): boolean => indexFor(path, tokens) === index
     const chosen = (paths: readonly string[] | undefined): readonly string[] | undefined => paths?.filter(isOwn)
-    // A group with its own token may be a part of a larger polled group. In that case it is polled with its own token.
+    // A group with its own token may be part of a larger polled group. It is then polled with its own token.
     const parts = groups.filter(
       group => !polled.some(one => isSame(one, group)) && polled.some(one => isIn(group, one)),
     )
@@ -91,7 +92,7 @@ interface Lists {
   readonly [name: string]: readonly string[] | undefined | Lists
 }
 
-/** Returns the lists of projects and groups in a platform's settings of features, by the names of the settings. */
+/** Returns the projects and groups listed in the feature settings of a platform, by setting name. */
 function listsOf<P extends string>(listed: Listed<P>): Lists {
   const { name, url, profile, caFile, token, tokenType, budget, tokens, webhook, poll, ...lists } = listed
   return lists
@@ -105,7 +106,7 @@ function chosenOf(lists: Lists, isOwn: (path: string) => boolean): Lists {
   return Object.fromEntries(chosen)
 }
 
-/** Returns the projects and groups in the settings of features. */
+/** Returns the projects and groups listed in feature settings. */
 export function pathsIn<P extends string>(listed: Listed<P>): readonly string[] {
   const flat = (lists: Lists): string[] =>
     Object.values(lists).flatMap(list => (list === undefined ? [] : isList(list) ? list.map(pathOf) : flat(list)))
@@ -121,7 +122,8 @@ function pathOf(entry: string): string {
 }
 
 /**
- * Returns the index of the token for a project or group. Index 0 is the token without groups, which is also used for IDs and for the whole instance.
+ * Returns the index of the token to use for a project or group. Index 0 is the token without groups, which is also used for IDs and for the whole
+ * instance.
  */
 function indexFor(path: string, tokens: readonly { readonly groups: readonly string[] }[]): number {
   const matches = tokens.flatMap(({ groups }, index) =>
@@ -134,7 +136,7 @@ function isSame(path: string, other: string): boolean {
   return path.toLowerCase() === other.toLowerCase()
 }
 
-/** Whether the path is the group itself or is below it. Case is ignored, because the platform ignores the case of paths. */
+/** Whether the path is the group itself or lies below it. The comparison is case-insensitive, as paths are on the platform. */
 function isIn(path: string, group: string): boolean {
   return `${path}/`.toLowerCase().startsWith(`${group}/`.toLowerCase())
 }

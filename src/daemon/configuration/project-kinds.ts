@@ -1,4 +1,4 @@
-// Kinds of settings that name projects and groups by ID, by full path, or by patterns of full paths. Also the options that choose projects by
+// Setting types that identify projects and groups by ID, by full path, or by patterns of full paths. Also the options that select projects by
 // patterns.
 import { z } from 'zod'
 import { kind, line, refusing, type Kind } from './kind.ts'
@@ -6,10 +6,7 @@ import { listOf, patternsOf, patterns } from './list-kinds.ts'
 import { quoted, type Wrong } from './config-fault.ts'
 import { setting } from './option.ts'
 
-/**
- * Returns what is wrong with the ID or full path of a project or group; undefined if it is valid. API requests can name a project or group in no
- * other way.
- */
+/** Returns what is wrong with the ID or full path of a project or group; undefined if it is valid. API requests accept no other identifiers. */
 export function wrongPath(text: string): Wrong | undefined {
   if (/^\d+$/.test(text) || isPath(text)) return undefined
   return {
@@ -34,13 +31,13 @@ export const projectName = kind(line.superRefine(refusing(wrongPath)), {
   remedy: 'Write its full path, such as team/shop.',
 })
 
-/** Makes a kind of list of IDs and full paths. `or` is another word that it may contain, such as `*`. */
+/** Creates a setting type for a list of IDs and full paths. `or` is an additional word to allow, such as `*`. */
 export function projectNames({ or }: { readonly or?: string } = {}): Kind<readonly string[]> {
   const one = z.string().superRefine(refusing(item => (item === or ? undefined : wrongPath(item))))
   return listOf(one, { noun: 'a list of IDs and full paths' })
 }
 
-/** Patterns of full paths. A pattern that cannot match any path is a fault, because it would hide, choose or exclude nothing. */
+/** Patterns of full paths. A pattern that cannot match any path is a fault, because it would hide, select or exclude nothing. */
 export const projectPatterns = patternsOf('full paths', one =>
   isOfNoPath(one)
     ? { what: `${quoted(one)} matches no full path.`, remedy: remedyFor(one, 'such as team/shop or team/**') }
@@ -52,8 +49,8 @@ function isOfNoPath(pattern: string): boolean {
 }
 
 /**
- * Makes options to include and exclude by patterns. `what` names the texts that the patterns match. `note` is a sentence to append, with a space
- * before it.
+ * Creates options to include and exclude by pattern. `what` is the kind of text that the patterns match. `note` is a sentence to append, preceded by
+ * a space.
  */
 export function choiceOf(what: string, note = '') {
   return {
@@ -63,8 +60,8 @@ export function choiceOf(what: string, note = '') {
 }
 
 /**
- * Makes options to include and exclude projects by patterns. `protects`: the choice separates what different people may see. Including fewer projects
- * shows nobody more.
+ * Creates options to include and exclude projects by pattern. `protects`: the selection controls who may see what. Shortening `include` reveals
+ * nothing to anyone.
  */
 export function projectChoice(note = '', { protects }: { readonly protects?: true } = {}) {
   const what = 'full project paths'

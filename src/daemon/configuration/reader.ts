@@ -1,5 +1,5 @@
-// Reads the options of a group one by one: from the environment, else from the file, else the default. It collects faults and never throws. It also
-// prints the values.
+// Reads the options of a group one by one: from the environment, otherwise from the file, otherwise the default. It collects faults and never throws.
+// It also prints the values.
 import type { Clock } from '../../lib/clock.ts'
 import { type ConfigFault, type Source, type Wrong, nearest, describeSource } from './config-fault.ts'
 import { Each, Option, variablesOf, yamlKey, type Group, type ProfileVariables } from './option.ts'
@@ -12,7 +12,7 @@ export interface Setting {
   /** The path of the setting, such as `webhook.token` or `destinations[0].name`. */
   readonly path: string
   readonly option: Option
-  /** The value of the setting in the configuration; for a secret, its LiveSecret. Undefined if there is none. */
+  /** The setting's value in the configuration; for a secret, its LiveSecret. Undefined if there is none. */
   readonly value: unknown
   readonly source: Source
 }
@@ -25,13 +25,13 @@ export interface ReaderOptions {
   readonly clock?: Clock | undefined
 }
 
-/** The maximum number of known keys in a message. A longer list does not help. */
+/** The maximum number of known keys listed in a message. A longer list does not help. */
 const maxListed = 20
 
 /** A value as the operator wrote it, or the path of the file that contains it. */
 type Given = { readonly source: Source } & ({ readonly raw: unknown } | { readonly secretFile: string })
 
-/** The place in the file from which a group is read: a mapping, or an empty item of a list. */
+/** The position in the file that a group is read from: a mapping, or an empty list item. */
 interface Place {
   readonly entries: FileValue['entries']
   /** The line and column of the list item, if the group is one. */
@@ -47,7 +47,7 @@ export class Reader {
     this.#options = options
   }
 
-  /** Returns the configuration of a group. If there are faults, some values are missing despite their types. */
+  /** Returns the configuration of an option group. If there are faults, some values are missing despite their types. */
   readGroup(group: Group, place: Place, prefix = ''): Record<string, unknown> {
     const { entries } = place
     this.#reportUnknownKeys(group, entries, prefix)
@@ -101,7 +101,7 @@ export class Reader {
     const standard = spec.default === undefined ? { value: undefined } : kind.parse(spec.default)
     const read = given === undefined ? standard : this.#parse(option, path, given)
     if ('wrong' in read && given !== undefined) this.#fault(path, given.source, read.wrong)
-    // A wrong value in the file is a fault even if a variable overrides it, because the variable may be removed later.
+    // An invalid value in the file is a fault even if a variable overrides it, because the variable may be removed later.
     if (inFile !== undefined && inFile !== given && 'raw' in inFile) {
       const overridden = kind.parse(inFile.raw)
       if ('wrong' in overridden) this.#fault(path, inFile.source, overridden.wrong)
@@ -162,7 +162,7 @@ function bothGiven(value: string, file: string): Wrong {
   return { what: `Both ${value} and ${file} are given.`, remedy: 'Keep one of the two.' }
 }
 
-/** Returns the YAML keys of a group. A secret has two keys. */
+/** Returns the YAML keys of an option group. A secret has two keys. */
 function keysOf(group: Group): string[] {
   return Object.entries(group).flatMap(([name, entry]) => {
     const key = yamlKey(name)
@@ -172,12 +172,12 @@ function keysOf(group: Group): string[] {
   })
 }
 
-/** Prints a line for every setting: `settle = 5s (default)`. */
+/** Prints one line per setting: `settle = 5s (default)`. */
 export function describeConfig({ settings }: { readonly settings: readonly Setting[] }): string {
   return settings.map(setting => `${setting.path} = ${shown(setting)} (${describeSource(setting.source)})`).join('\n')
 }
 
-/** Returns the value as the operator would write it. If there is no value, it returns the behaviour without one. */
+/** Returns the value as the operator would write it, or a description of the behaviour if there is no value. */
 export function shown({ option: { kind, spec }, value }: Pick<Setting, 'option' | 'value'>): string {
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
   if (current !== undefined) return kind.show(current)

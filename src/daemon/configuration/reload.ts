@@ -1,5 +1,5 @@
 // Handles SIGHUP: reads and checks the configuration again, and reports which changes a reload can apply, which need a restart, and why a reload is
-// refused.
+// rejected.
 import { describeSource, type ConfigFault } from './config-fault.ts'
 import { LiveSecret } from './live-secret.ts'
 import { platformViews } from './platforms.ts'
@@ -12,17 +12,18 @@ import { LinearPattern } from '../../lib/text-redaction.ts'
 
 interface ReloadedConfig<P extends string> {
   readonly ok: true
-  /** The new configuration, but with the running values of the settings that need a restart. */
+  /** The new configuration, except that settings that need a restart keep their running values. */
   readonly loaded: LoadedConfig<P>
   /**
-   * The paths of changed settings that can be applied. If it is empty, at most secrets have changed, and the running configuration already uses them.
+   * The paths of the changed settings that can be applied. If empty, at most secrets have changed, and the running configuration already uses the new
+   * ones.
    */
   readonly changed: readonly string[]
-  /** The paths of changed settings that need a restart, each with a sentence that explains it. */
+  /** The paths of the changed settings that need a restart, each with an explanatory sentence. */
   readonly restart: ReadonlyMap<string, string>
 }
 
-/** Reads the configuration again. `options` are those with which the running configuration was loaded. If there are faults, nothing changes. */
+/** Reads the configuration again. `options` are those that the running configuration was loaded with. If there are faults, nothing changes. */
 export function reloadConfig<P extends string>(
   running: LoadedConfig<P>,
   options: LoadOptions<P>,
@@ -36,7 +37,8 @@ export function reloadConfig<P extends string>(
   )
   const fixed = differing.filter(path => isFixed(before.get(path), after.get(path)))
   const restart = new Map(fixed.map(path => [path, needsRestart(path, before.get(path), after.get(path))]))
-  // Another profile has other names of headers, variables and events, so no part of the new configuration matches the running one.
+  // A different profile uses different names for headers, variables and events, so no part of the new configuration is comparable with the running
+  // one.
   const isOfProfile = profileOf(loaded.config) !== profileOf(running.config)
   if (isOfProfile)
     restart.set('platform.profile', 'platform.profile: Another profile needs a restart to apply, and so does all else.')
@@ -62,8 +64,7 @@ function isFixed(old: Setting | undefined, now: Setting | undefined): boolean {
 }
 
 /**
- * Whether the setting is a secret of which only the value has changed. In that case objects that use it, such as a connection for a token, need not
- * be rebuilt.
+ * Whether the setting is a secret and only its value has changed. Objects that use it, such as a token's connection, then do not have to be rebuilt.
  */
 function isAnotherValue(old: Setting | undefined, now: Setting | undefined): boolean {
   return now?.value instanceof LiveSecret && old !== undefined && shapeOf(old) === shapeOf(now)
@@ -73,7 +74,9 @@ function adopt(old: unknown, now: unknown): void {
   if (old instanceof LiveSecret && now instanceof LiveSecret) old.adopt(now)
 }
 
-/** Returns the value for comparison. A secret from the same file counts as unchanged unless its shape differs, because it is read at each use. */
+/**
+ * Returns the value for comparison. A secret from the same file counts as unchanged unless its shape differs, because it is looked up on each use.
+ */
 function valueOf(setting: Setting | undefined): unknown {
   if (!(setting?.value instanceof LiveSecret)) return setting?.value
   const secret: unknown = setting.value.current()
@@ -81,7 +84,7 @@ function valueOf(setting: Setting | undefined): unknown {
   return { secret: secret instanceof Map ? Object.fromEntries<unknown>(secret as Map<string, unknown>) : secret }
 }
 
-/** Returns the shape of a secret, on which other objects depend (see `Kind`); undefined if there is no secret. */
+/** Returns the shape of a secret, which other objects depend on (see `Kind`); undefined if there is no secret. */
 function shapeOf({ value, option: { kind } }: Setting): string | undefined {
   const secret: unknown = value instanceof LiveSecret ? value.current() : undefined
   return secret === undefined ? undefined : kind.shape(secret)
@@ -93,7 +96,7 @@ function needsRestart(path: string, old: Setting | undefined, now: Setting | und
   return `${path}: ${is === was ? 'another value' : is}${where} needs a restart to apply; ${was} stays in use until then.`
 }
 
-/** Returns the loaded configuration, but with the running values at these paths. */
+/** Returns the loaded configuration with the running values at these paths. */
 function withRunning<P extends string>(
   loaded: LoadedConfig<P>,
   before: ReadonlyMap<string, Setting>,
@@ -109,7 +112,7 @@ function withRunning<P extends string>(
   return { ...loaded, settings: [...settings.values()] }
 }
 
-/** Sets the value of a setting by its YAML path: `store.max_size` is at `store.maxSize`. */
+/** Sets a setting's value by YAML path: `store.max_size` is at `store.maxSize`. */
 function setAt(config: object, path: string, value: unknown): void {
   const keys = path.split('.').map(key => key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
   let group = config as Record<string, unknown>
@@ -124,8 +127,8 @@ function same(a: unknown, b: unknown): boolean {
   return left.length === right.length && left.every(([key, value]) => same(value, (b as Record<string, unknown>)[key]))
 }
 
-// Detects which protections a reload would remove: secrets, what is hidden or redacted, who may see what, and every destination. A truncated file
-// looks the same as a file from which they were removed, so only a restart removes them.
+// Detects which protections a reload would remove: secrets, what is hidden or redacted, who may see what, and the last destination. A truncated file
+// looks the same as one from which they were removed, so removing them takes a restart.
 interface Compared {
   readonly config: Config
   readonly settings: readonly Setting[]
@@ -135,8 +138,8 @@ const noDestination = 'A reload does not remove every destination.'
 const remedy = 'Restart to apply it, or write it again.'
 
 /**
- * Returns faults for removed protections. If a whole item was removed, its settings are no fault: without its destination, platform or person they
- * protect nothing.
+ * Returns faults for removed protections. If a whole item was removed, its settings are not faults: without its destination, platform or person there
+ * is nothing left to protect.
  */
 function removedProtections(before: Compared, after: Compared): ConfigFault[] {
   const [known, now] = [byItem(before.settings), byItem(after.settings, uncut(before.settings, after.settings))]
@@ -165,11 +168,11 @@ function isLost(before: Setting, after: Setting): boolean {
   return isShorter && (whole.length === 0 || whole.length < is.length || before.option.spec.protects === 'each')
 }
 
-/** Returns the values that protect: the entries of a list, the templates of headers, or the single value of a setting. */
+/** Returns the protecting values: the entries of a list, the templates of headers, or the single value of a setting. */
 function protectionsOf({ option: { kind, spec }, value }: Setting): readonly string[] {
   if (spec.protects === undefined) return []
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
-  // In headers only the templates protect, because they separate tenants.
+  // Among headers only the templates are protections, because they separate tenants.
   return current !== undefined && kind.words.shape
     ? kind.words.shape(current).split(',').filter(Boolean)
     : textsOf(current)
@@ -183,7 +186,7 @@ function textsOf(value: unknown): readonly string[] {
   return [typeof value === 'string' ? value : JSON.stringify(value)]
 }
 
-/** Returns settings by paths that contain an item's name instead of its index: `destinations[tempo].projects.include`. */
+/** Indexes settings by paths that contain an item's name instead of its index: `destinations[tempo].projects.include`. */
 function byItem(settings: readonly Setting[], name = (one: string): string => one): Map<string, Setting> {
   const names = new Map(itemsOf(settings).map(([item, own]) => [item, name(own)]))
   return new Map(
@@ -202,7 +205,7 @@ function itemsOf(settings: readonly Setting[]): (readonly [string, string])[] {
   })
 }
 
-/** Returns a function that completes a name. If the file was truncated within the name, the function returns the whole name. */
+/** Returns a function that completes names: for a name in which the file was truncated, it returns the full name. */
 function uncut(before: readonly Setting[], after: readonly Setting[]): (name: string) => string {
   const now = new Set(itemsOf(after).map(([, name]) => name))
   const names = itemsOf(before).map(([, name]) => name)
@@ -214,7 +217,7 @@ function takesAnyWebhook({ platforms, webhook }: Config): boolean {
   return platforms.length === 0 && (webhook.token.current() ?? webhook.signingToken.current()) === undefined
 }
 
-/** Whether a destination is configured. The implied destination, which is used if none is configured, does not count. */
+/** Whether a destination is configured. The implicit destination, which is used if none is configured, does not count. */
 function hasDestination(config: Config): boolean {
   const isGiven = config.destinations.length > 0 || config.otlp.endpoint !== undefined || hasSignalEndpoint(config)
   return isGiven && destinationsOf(config).length > 0

@@ -1,5 +1,5 @@
-// Kinds of credentials: tokens and signing secrets, whose messages never repeat any part of them; and PEM files of certificates and private keys, which must
-// be usable when the configuration is read.
+// Setting types for credentials: tokens and signing secrets, whose messages never repeat any part of them; and PEM files with certificates and
+// private keys, which must be usable when the configuration is read.
 import { z } from 'zod'
 import { Secret } from '../../lib/secret.ts'
 import { type Wrong, quoted } from './config-fault.ts'
@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { reasonOf } from '../../lib/fault.ts'
 
-/** Returns why a text cannot be the value of an HTTP header; undefined if it can. */
+/** Returns why a text cannot be used as an HTTP header value; undefined if it can. */
 export function headerValueProblem(value: string): string | undefined {
   if (/\p{Cc}/u.test(value)) return 'a control character'
   return /^[\u0020-\u007e]*$/.test(value) ? undefined : 'a character outside ASCII'
@@ -20,7 +20,7 @@ const asciiRemedy = 'Copy it again, as one line of printable ASCII.'
 
 export const secret = secretOf('a secret', () => undefined)
 
-/** Makes a kind of secret. `wrongOf` returns what else is wrong with the secret, in a text that must not repeat any part of it. */
+/** Creates a setting type for secrets. `wrongOf` returns what else is wrong with the secret, in a text that must not repeat any part of it. */
 export function secretOf(noun: string, wrongOf: (value: string) => Wrong | undefined): Kind<Secret> {
   const schema = z
     .string()
@@ -42,7 +42,7 @@ export const secretList = secretsThat(headerValueProblem, 'a list of secrets', a
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Signing secrets in the format of Standard Webhooks (standardwebhooks.com): `whsec_` and the key in base64. */
+/** Signing secrets in the Standard Webhooks format (standardwebhooks.com): `whsec_` and the base64-encoded key. */
 export const signingTokens = secretsThat(
   value => {
     const [, key] = /^whsec_(.+)$/s.exec(value) ?? []
@@ -70,12 +70,12 @@ function secretsThat(
   )
 }
 
-/** Trims only spaces. A tab or a line break in a secret is a copying mistake, and is reported as a fault. */
+/** Trims only spaces. A tab or a line break in a secret is a copy-and-paste mistake and is reported as a fault. */
 function trimSpaces(given: string): string {
   return given.replace(/^ +| +$/g, '')
 }
 
-/** The path of a PEM file with certificates. It is relative to the working directory. */
+/** The path of a PEM file with certificates, relative to the working directory. */
 export const certificateFile = pemFile('a PEM file with certificates', text => new X509Certificate(text))
 
 export const keyFile = pemFile('a PEM file with an unencrypted private key', text => createPrivateKey(text))
@@ -98,7 +98,7 @@ function pemFile(noun: string, parse: (text: string) => unknown): Kind<string> {
   })
 }
 
-/** Checks a certificate and its key: both or neither must be set, and the key must belong to the first certificate. */
+/** Checks a certificate and its private key: both or neither must be set, and the key must match the first certificate. */
 export function wrongPair(
   [certificate, certificatePath]: readonly [string, string | undefined],
   [key, keyPath]: readonly [string, string | undefined],

@@ -36,7 +36,7 @@ export const selectionOptions = {
   },
 }
 
-/** Makes the options for events. `own` are the words that select events made by features. */
+/** Creates the event options. `own` are the words that select events created by features. */
 export function eventOptions(profiles: Profiles, own: readonly string[]) {
   const words = [...new Set([...Object.values(profiles).flatMap(({ events }) => events), ...own])]
   return {
@@ -52,7 +52,7 @@ export function eventOptions(profiles: Profiles, own: readonly string[]) {
   }
 }
 
-// The option for what is redacted in all texts from outside.
+// The option for what to redact in all texts from outside.
 export const redact = setting(regularExpressions, { protects: 'each', example: 'ACME-[0-9a-f]{32}' }).describe(
   'Regular expressions to redact in job logs, reports, events and the inventory, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
 )

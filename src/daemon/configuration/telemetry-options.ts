@@ -1,5 +1,5 @@
-// The options of exports: metrics, OTLP for all signals and for each, further destinations, and the daemon's own telemetry. The options of OTLP and of the
-// SDK have the names of the OpenTelemetry specification; the SDK gets no other variables.
+// The export options: metrics, OTLP for all signals and for each, additional destinations, and the daemon's own telemetry. The OTLP and SDK options
+// have the names that the OpenTelemetry specification defines; no other variables are passed to the SDK.
 import { boolean, duration, integer, oneOf, timeout, destinationName, ratio } from './plain-kinds.ts'
 import { z } from 'zod'
 import { itemsOf, patterns, noneOr, someOf } from './list-kinds.ts'
@@ -47,7 +47,7 @@ export const metricOptions = {
   ),
 }
 
-/** The option for metrics of jobs. It belongs to the group of metrics, but has a name of its own. */
+/** The option for job metrics. It belongs to the metrics group, but has its own name. */
 export const jobMetricsOption = setting(oneOf(['default-branch', 'all', 'off']), {
   default: 'default-branch',
 }).describe(
@@ -65,7 +65,7 @@ const protocol = kind(line.pipe(z.literal('http/protobuf')), {
   remedy: 'Remove it, and use an OTLP/HTTP endpoint (port 4318 of a Collector): no other protocol is supported.',
 })
 
-/** Makes the settings of one signal, which override the general ones. */
+/** Creates the settings for one signal, which override the general ones. */
 function forSignal(signal: Signal) {
   const own = <T>(key: string, kind: Kind<T>) =>
     setting(kind, { unset: `\`otlp.${key}\`` }).describe(`\`otlp.${key}\` for ${signal} only.`)
@@ -84,7 +84,7 @@ function forSignal(signal: Signal) {
   }
 }
 
-/** The OTLP settings for all signals. A signal's own setting overrides them. */
+/** The OTLP settings for all signals. Signal-specific settings override them. */
 export const otlpOptions = named('OTEL_EXPORTER_OTLP', {
   endpoint: setting(httpUrl, {
     unset: '`http://localhost:4318`; with `destinations`: no `default` destination',

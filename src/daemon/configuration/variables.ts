@@ -1,4 +1,4 @@
-// Environment variables: which variable sets an option, which ones were probably mistyped, and the section of --help about them.
+// Environment variables: which variable sets an option, which ones were probably mistyped, and their section of --help.
 import { nearest } from './config-fault.ts'
 import { rowsOf, variablesOf, type Group, type ProfileVariables, type Profiles, type Row } from './option.ts'
 import { optionSections, type HasOptions } from './options.ts'
@@ -15,7 +15,7 @@ export function firstSet(env: Environment, names: readonly string[]): { variable
   return undefined
 }
 
-/** Returns every variable that sets an option under any profile, including the `_FILE` form of secrets. */
+/** Returns every variable that sets an option under any profile, including the `_FILE` variants of secrets. */
 export function knownVariables(options: Group, profiles: Profiles): Set<string> {
   const names = rowsOf(options).flatMap(({ option }) =>
     Object.values(profiles)
@@ -25,7 +25,7 @@ export function knownVariables(options: Group, profiles: Profiles): Set<string> 
   return new Set(names)
 }
 
-/** The prefixes whose variables are all settings, except those variables of the specification that `others` matches. */
+/** The prefixes of which every variable is expected to be a setting, except the variables of the OpenTelemetry specification that match `others`. */
 const families: readonly { readonly prefix: string; readonly otherwise: string; readonly others?: RegExp }[] = [
   { prefix: 'PIPESPAN_', otherwise: 'Remove it; config/REFERENCE.md lists all.' },
   {
@@ -36,13 +36,16 @@ const families: readonly { readonly prefix: string; readonly otherwise: string; 
   },
 ]
 
-/** The maximum number of edits in a probable typo. A variable that differs more may belong to another program. */
+/** The maximum number of edits for a likely typo. A variable that differs more may belong to another program. */
 const slip = 2
 
-/** Matches the variables that Kubernetes sets for each service of a namespace, here for services whose names start with `pipespan`. */
+/** Matches the variables that Kubernetes sets for each service in a namespace, here for services whose names start with `pipespan`. */
 const serviceLink = /^PIPESPAN_(.*_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
 
-/** Returns warnings about variables that are not read but were probably meant as settings. `selfTelemetry`: whether the daemon itself uses an SDK. */
+/**
+ * Returns warnings about variables that are not read but were probably meant as settings. `selfTelemetry`: whether the daemon's own telemetry uses an
+ * SDK.
+ */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>, selfTelemetry: boolean): string[] {
   const unknown = Object.keys(env)
     .filter(name => /^(PIPESPAN|OTEL)_/.test(name) && !known.has(name) && !isOthers(name))
@@ -69,7 +72,7 @@ function isOthers(name: string): boolean {
 /** Returns why a variable is unknown, with a remedy; undefined if it may belong to another program. */
 function whyUnknown(name: string, known: ReadonlySet<string>): string | undefined {
   const family = families.find(({ prefix }) => name.startsWith(prefix))
-  // Names of variables are compared without their prefix, because the same prefix would make all of them similar.
+  // Variable names are compared without their prefix, because the same prefix would make all of them similar.
   const { prefix, otherwise } = family ?? { prefix: 'OTEL_', otherwise: undefined }
   const [rest, ...own] = [name, ...[...known].filter(one => one.startsWith(prefix))].map(one =>
     one.slice(prefix.length),
@@ -121,7 +124,7 @@ export function foreignVariables<P extends string>(env: Environment, profiles: P
 
 const opening = `Environment variables override the configuration file; a blank one counts as unset. A secret (marked *) can be given as a file: NAME_FILE.`
 
-/** Returns the help on variables as plain text, with the variable names of one profile. The variables for single signals are only summarized. */
+/** Returns the help text about variables, with the variable names of one profile. Signal-specific variables are only summarized. */
 export function environmentHelp(
   profiles: Profiles,
   profile: ProfileVariables,

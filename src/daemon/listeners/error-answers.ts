@@ -1,5 +1,5 @@
-// Sends the answers outside of routes, as short JSON without details: to unknown paths, wrong methods and errors; on the bare socket, to requests
-// that do not reach a route; and to requests that Node would answer itself, bypassing our limits.
+// Sends all responses that do not come from a route, as short JSON without details: to unknown paths, wrong methods and errors; on the bare socket,
+// to requests that do not reach a route; and to requests that Node would otherwise answer itself, bypassing our limits.
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { Log } from '../../lib/log.ts'
 import type { RequestListener, ServerResponse } from 'node:http'
@@ -11,16 +11,19 @@ const messages: Readonly<Record<number, string>> = {
   415: 'The content type is not supported.',
 }
 
-/** A property of a catch-all route. With it, the methods of the route do not count as allowed on other paths. */
+/** Marks a catch-all route. The methods of such a route do not count as allowed on other paths. */
 interface RouteForTheRest {
   readonly isForTheRest?: boolean
 }
 
-/** Must be called before routes are registered, because it collects the allowed methods of each path as they are registered. */
+/**
+ * Registers the error responses. It must be called before routes are registered, because it collects the allowed methods of each path as they are
+ * registered.
+ */
 export function answerErrors(app: FastifyInstance, log: Log): void {
   const methodsOf = new Map<string, Set<string>>()
-  // By default Fastify answers QUERY without a body with 400 before it searches for a route. No route here accepts QUERY, so with this method the
-  // answer is 404 or 405.
+  // By default, Fastify responds to QUERY without a body with 400 before it looks for a route. No route here accepts QUERY, so registering the method
+  // makes the response 404 or 405.
   app.addHttpMethod('QUERY', { overrideExisting: true })
   app.addHook('onRoute', ({ url, method, config }) => {
     if ((config as RouteForTheRest | undefined)?.isForTheRest === true) return
@@ -60,11 +63,11 @@ function leadsTo(route: string, path: string): boolean {
 }
 
 /**
- * Handles Node's `clientError`: invalid HTTP, or a timeout. If the sender can still understand an answer, it sends one. Then it closes the
+ * Handles Node's `clientError`: invalid HTTP, or a timeout. It sends a response if the sender can still understand one. Then it closes the
  * connection.
  */
 export function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
-  // If bytes were already sent, they may be half an answer. The sender would read another answer as a part of it.
+  // If bytes were already sent, they may be part of a response. The sender would interpret another response as the rest of it.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy()
     return
@@ -78,7 +81,7 @@ export function answerMalformed(error: Error & { code?: string }, socket: Socket
   )
 }
 
-/** Wraps a handler so that requests without a Host header are refused. HTTP/1.1 requires the header (RFC 9112, section 3.2). */
+/** Wraps a handler so that requests without a Host header are rejected. HTTP/1.1 requires the header (RFC 9112, section 3.2). */
 export function withHost(handler: RequestListener): RequestListener {
   return (request, response) => {
     const isNamed = request.headers.host !== undefined || request.httpVersion !== '1.1'
@@ -87,7 +90,7 @@ export function withHost(handler: RequestListener): RequestListener {
   }
 }
 
-/** Answers a request with any expectation except `100-continue` (RFC 9110, section 10.1.1). */
+/** Responds to requests with any expectation other than `100-continue` (RFC 9110, section 10.1.1). */
 export const answerExpectation: RequestListener = (_request, response) => {
   refuse(response, 417, 'The Expect header is not supported.')
 }

@@ -1,6 +1,6 @@
-// Writes metrics in a format that Prometheus reads: its text format 0.0.4, or OpenMetrics 1.0, which also has exemplars
+// Writes metrics in a format that Prometheus understands: its text format 0.0.4, or OpenMetrics 1.0, which also has exemplars
 // (https://prometheus.io/docs/instrumenting/exposition_formats/, https://prometheus.io/docs/specs/om/open_metrics_spec/). The OpenTelemetry packages
-// write only the text format. A metric family is written piece by piece while its points are read, so that the whole text is never in memory.
+// only support the text format. Each metric family is written in pieces while its points are read, so that the whole text is never in memory.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   DataPointType,
@@ -19,35 +19,35 @@ export const contentTypes: Readonly<Record<Exposition, string>> = {
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 }
 
-/** A metric point with the latest measurement that has a trace. The points of the SDK have none. */
+/** A metric point with the latest measurement that belongs to a trace. The SDK's points have none. */
 export interface ExemplaryPoint {
   readonly exemplar?: Exemplar | undefined
 }
 
-/** A metric whose name another program has defined. A counter keeps such a name, even if it does not end in `_total`. */
+/** A metric whose name is defined by another program. A counter keeps such a name even if it does not end in `_total`. */
 export interface NamedMetric {
   readonly hasExactName?: true | undefined
 }
 
 /** A metric whose points are read piece by piece. */
 export interface ScrapedMetric {
-  /** The metric without its points. Only the points of `pieces` are written. */
+  /** The metric without its points, which come from `pieces`. */
   readonly metric: MetricData & NamedMetric
   readonly pieces: () => AsyncIterable<MetricData>
 }
 
-/** The number of series that may still be written, and the number of series that were omitted because the maximum was reached. */
+/** The number of series that may still be written, and the number of series omitted because the maximum was reached. */
 export interface SeriesRoom {
   left: number
   leftOut: number
 }
 
-/** The minimum length of a piece of text in characters. A piece is passed on when it has this length. */
+/** The minimum length of a piece of text, in characters. A piece is passed on once it reaches this length. */
 const pieceLength = 64 * 1024
 
 /**
- * Yields the text of all metrics in pieces. Metrics with the same name and type are together. Gauges come first and histograms last, so that
- * histograms are the first series to be omitted. The event loop does other work between two pieces. The text lacks the end mark of OpenMetrics.
+ * Yields the text of all metrics in pieces. Metrics with the same name and type are kept together. Gauges come first and histograms last, so that
+ * histograms are the first series to be omitted. Between two pieces, it yields to the event loop. The text lacks the OpenMetrics end marker.
  */
 export async function* expositionOf(
   metrics: readonly ScrapedMetric[],
@@ -95,8 +95,8 @@ export function wholeMetrics(scopes: readonly ScopeMetrics[]): ScrapedMetric[] {
 }
 
 /**
- * Whether these series may be written. Once some series are omitted, all later ones are too, so that the shown metrics do not depend on the size of
- * later metrics.
+ * Whether these series may still be written. Once a series has been omitted, all later ones are omitted as well, so that the exposed metrics do not
+ * depend on the size of later ones.
  */
 function takesRoom(room: SeriesRoom, series: number): boolean {
   if (room.leftOut === 0 && series <= room.left) {
@@ -107,7 +107,7 @@ function takesRoom(room: SeriesRoom, series: number): boolean {
   return false
 }
 
-/** In OpenMetrics, the samples of a counter end in `_total`, but the name of its family does not. */
+/** In OpenMetrics, a counter's sample names end in `_total`, but its family name does not. */
 const total = '_total'
 
 function familyName({ descriptor }: MetricData): string {
@@ -118,10 +118,10 @@ function familyName({ descriptor }: MetricData): string {
 interface Family {
   readonly type: Type
   readonly base: string
-  /** The name of the family's samples. */
+  /** The name of the metric family's samples. */
   readonly sample: string
   readonly first: MetricData & NamedMetric
-  /** The metrics with the name and type of the family. */
+  /** The metrics that have the family's name and type. */
   readonly metrics: readonly ScrapedMetric[]
 }
 
@@ -142,10 +142,10 @@ function familiesOf(all: readonly ScrapedMetric[]): Family[] {
 
 function headText({ type, base, sample, first }: Family, format: Exposition): string {
   const family = format === 'openmetrics' ? base : sample
-  // OpenMetrics requires that the samples of a counter end in `_total`. A counter with another exact name becomes `unknown`.
+  // OpenMetrics requires a counter's samples to end in `_total`. A counter with a different exact name becomes `unknown`.
   const shown = first.hasExactName === true && type === 'counter' && format === 'openmetrics' ? 'unknown' : type
   const help = visible(escaped(first.descriptor.description || 'description missing'))
-  // OpenMetrics allows a unit only if the name ends with it.
+  // OpenMetrics allows a unit only if the metric name ends with it.
   const unit =
     format === 'text' && first.descriptor.unit !== '' ? `# UNIT ${family} ${escaped(first.descriptor.unit)}\n` : ''
   return `# HELP ${family} ${format === 'openmetrics' ? help.replaceAll('"', '\\"') : help}\n${unit}# TYPE ${family} ${shown}\n`
@@ -158,12 +158,12 @@ function typeOf(metric: MetricData): Type {
 
 type WrittenPoint = DataPoint<number | Histogram> & ExemplaryPoint
 
-/** Returns the points of a metric. The exponential histograms of the SDK are not used here. */
+/** Returns a metric's points. The SDK's exponential histograms are not used here. */
 function pointsOf(metric: MetricData): readonly WrittenPoint[] {
   return metric.dataPointType === DataPointType.EXPONENTIAL_HISTOGRAM ? [] : metric.dataPoints
 }
 
-/** Returns the number of series in a point: count, sum and each bucket of a histogram are separate series. */
+/** Returns the number of series in a point: a histogram's count, sum and buckets are separate series. */
 function seriesIn({ value }: WrittenPoint): number {
   return typeof value === 'number' ? 1 : value.buckets.boundaries.length + 3
 }
@@ -190,7 +190,7 @@ function histogramText(
   const buckets = [...boundaries, Infinity].map((bound, at) => {
     below += counts[at] ?? 0
     const isHere = measured <= bound && !(measured <= (boundaries[at - 1] ?? -Infinity))
-    // Both formats write the bound in the same way, because in Prometheus it identifies the series.
+    // Both formats write the bucket bound the same way, because Prometheus identifies the series by it.
     const bucket = inBraces(`${labels}${labels === '' ? '' : ','}le="${numberText(bound)}"`)
     return `${name}_bucket${bucket} ${below}${isHere ? exemplarText(point, format) : ''}\n`
   })
@@ -230,8 +230,8 @@ function numberText(value: number): string {
 }
 
 /**
- * Escapes control characters, which names of branches or jobs may contain. Some parsers read a carriage return as the end of a line; other characters
- * have effects in a terminal. Written as `\u001b`, they stay distinct.
+ * Escapes control characters, which may occur in branch or job names. Some parsers treat a carriage return as a line end; other characters affect
+ * terminals. Written as `\u001b`, they stay distinct.
  */
 function visible(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n]/gu, char => `\\\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

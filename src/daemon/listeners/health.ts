@@ -1,29 +1,29 @@
-// Health checks for orchestrators: alive (the process answers) and ready (the store accepts writes and the daemon is not stopping).
+// Health checks for orchestrators: liveness (the process responds) and readiness (the store accepts writes and the daemon is not stopping).
 import type { FastifyPluginAsync } from 'fastify'
 import { within } from '../../lib/timer.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 
-/** How long the result of the store's check is cached, ms. A bad result is cached briefly, so that the store is checked again soon. */
+/** How long the result of the store check is cached, ms. A negative result is cached only briefly, so that the store is checked again soon. */
 const believed = { ready: 5_000, notReady: 1_000 } as const
-/** The time-out of the store's check, ms. A store that does not answer within this time counts as not accepting writes. */
+/** The timeout of the store check, ms. A store that does not respond within this time counts as not accepting writes. */
 const timeoutMs = 5_000
 
 export interface HealthOptions {
   /** Checks the store. Throws if it does not accept writes. */
   readonly proveWritable: () => Promise<void>
-  /** Returns false if the store's files were removed or replaced. Called for each answer. Undefined if the store has no files. */
+  /** Returns false if the store's files were removed or replaced. Called for each health check. Undefined if the store has no files. */
   readonly isInPlace?: (() => boolean) | undefined
   /** Whether the daemon has started to stop. */
   readonly stopping: () => boolean
-  /** Returns the time of a monotonic clock in ms. */
+  /** Returns the time of a monotonic clock, ms. */
   readonly now: () => number
   readonly log: Log
 }
 
 type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string }
 
-/** Makes the health routes for all listeners, which share the cached result. */
+/** Creates the health routes for all listeners, which share the cached result. */
 export function createHealth(options: HealthOptions): FastifyPluginAsync {
   const { now, log } = options
   let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
@@ -39,7 +39,7 @@ export function createHealth(options: HealthOptions): FastifyPluginAsync {
       return { ready: true }
     } catch (error) {
       believedFor = believed.notReady
-      // The store's message names files and hosts, so it is written to the log and not into the answer.
+      // The store's error message contains file and host names, so it is logged and not included in the response.
       log.warn({ cause: reasonOf(error) }, 'not ready: the store does not accept writes')
       return { ready: false, reason: 'The store does not accept writes.' }
     }

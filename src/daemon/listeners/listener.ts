@@ -14,68 +14,71 @@ import { onceAtATime } from './once-at-a-time.ts'
 import { answerWholeRequests } from './whole-requests.ts'
 
 export interface Limits {
-  /** The timeout for the headers of a request, ms. A sender needs one round trip; a slower sender only occupies a connection. */
+  /** The timeout for a request's headers, ms. A sender needs one round trip; a slower one only ties up a connection. */
   readonly headers: number
-  /** The timeout for the whole request, ms. It is twice the 10 s after which the platform gives up. */
+  /** The timeout for the whole request, ms. It is twice the platform's own timeout of 10 s. */
   readonly request: number
-  /** How long an idle connection stays open, ms. It is longer than in proxies (60 s), so that no proxy sends on a connection that is being closed. */
+  /**
+   * How long an idle connection stays open, ms. It is longer than in proxies (60 s), so that no proxy sends a request on a connection that is being
+   * closed.
+   */
   readonly keepAlive: number
   /**
-   * The maximum number of connections. Further connections are closed at once. Each needs about 20 kB of memory, and 80 kB with the first piece of a
-   * body. Another limit applies to the number of waiting bodies.
+   * The maximum number of connections. Additional ones are closed immediately. Each needs about 20 kB of memory, or 80 kB once the first piece of a
+   * body has arrived. The number of waiting bodies has its own limit.
    */
   readonly connections: number
   /**
-   * The maximum number of connections from one address. Default: a quarter of all connections. It applies only if no proxy is trusted, because all
-   * connections through a proxy come from its address.
+   * The maximum number of connections from one address; by default, a quarter of all connections. It applies only if no proxy is trusted, because all
+   * connections through a proxy have the proxy's address.
    */
   readonly connectionsOfAddress?: number | undefined
 }
 
 /**
- * The maximum number of connections that wait to be accepted (the backlog, which the system may limit). It is more than the maximum of a listener,
- * because the system drops any connection beyond it, and an honest sender then retries only after 1, 3, 7, 15 s.
+ * The maximum number of connections waiting to be accepted (the backlog, which the system may limit further). It is larger than a listener's maximum
+ * number of connections, because the system drops connections beyond the backlog, and a well-behaved sender then retries only after 1, 3, 7, 15 s.
  */
 const queued = 4_096
 
 export const defaultLimits: Limits = { headers: 10_000, request: 20_000, keepAlive: 75_000, connections: 2_048 }
 
-/** The certificate chain and the private key, in PEM. */
+/** The certificate chain and the private key, as PEM. */
 export interface TlsFiles {
   readonly cert: string | Buffer
   readonly key: string | Buffer
 }
 
 export interface ListenerOptions {
-  /** The name of the listener in the log: `public` or `admin`. */
+  /** The listener's name in the log: `public` or `admin`. */
   readonly name: string
   /** The address or host name to listen on. IPv6 addresses are written without brackets; `::` is dual stack. */
   readonly host: string
-  /** The port to listen on. With 0 the system chooses a free port. */
+  /** The port to listen on. If it is 0, the system chooses a free port. */
   readonly port: number
   readonly tls?: TlsFiles | undefined
-  /** The prefix of every route, such as `/pipespan`, if a reverse proxy passes it on. */
+  /** The prefix of every route, such as `/pipespan`, if a reverse proxy passes it through. */
   readonly basePath?: string | undefined
-  /** The proxies whose `X-Forwarded-*` headers are trusted: all, none, or those at the named addresses. */
+  /** The proxies whose `X-Forwarded-*` headers are trusted: all, none, or those with the listed addresses. */
   readonly trustProxy: boolean | string
-  /** The health checks of the listener. They answer with and without the base path. */
+  /** The listener's health check routes. They respond with and without the base path. */
   readonly health: FastifyPluginAsync
   readonly log: Log
   readonly limits?: Partial<Limits> | undefined
 }
 
 /**
- * The routes of another module: `async app => { app.get('/runs', …) }`. Paths are relative to the base path. Bodies are parsed only if the plugin
- * adds a parser.
+ * Routes registered by another module: `async app => { app.get('/runs', …) }`. Paths are relative to the base path. Bodies are parsed only if the
+ * plugin adds a parser.
  */
 export type Routes = FastifyPluginAsync
 
 export interface Listener {
-  /** Registers routes. It may be called only before `start`. */
+  /** Registers routes. May only be called before `start`. */
   register(routes: Routes): void
-  /** Starts listening. Throws a ConfigError if it cannot listen on the address. `url` ends with the base path, without a slash. */
+  /** Starts listening. Throws a ConfigError if it cannot listen on the address. `url` ends with the base path, without a trailing slash. */
   start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>
-  /** Stops accepting connections, closes idle ones, waits for requests in flight, and closes all other connections after `withinMs`. */
+  /** Stops accepting connections, closes idle ones, waits for requests in flight, and closes all remaining connections after `withinMs`. */
   stop(withinMs: number): Promise<void>
   /** Uses a renewed certificate for new connections. If the certificate is unusable, it throws a ConfigError and keeps the old one. */
   renewTls(tls: TlsFiles): void
@@ -94,15 +97,15 @@ export function createListener(options: ListenerOptions): Listener {
     onRefused: () => warn('connections', 'too many open connections: a new one is closed', { listener: name }),
   })
   server.on('error', error => {
-    // Before the server listens, `start` reports the error. Afterwards, an error means that one connection could not be accepted, but the next one
-    // may be.
+    // Before the server is listening, `start` reports the error. Afterwards, an error means that one connection could not be accepted, but the next
+    // one may be.
     if (server.listening)
       warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
   })
   const app = createApp(options, server)
   let stopping = false
   app.addHook('onSend', (_request, reply, payload, done) => {
-    // During a stop each answer closes its connection. A connection that stays open would delay the stop.
+    // While stopping, each response closes its connection, because a connection that stays open would delay the stop.
     if (stopping) void reply.header('connection', 'close')
     done(null, payload)
   })
@@ -148,13 +151,13 @@ export function createListener(options: ListenerOptions): Listener {
   }
 }
 
-/** Makes a Fastify application on the server, with JSON errors, no parsers, and its own request ids. */
+/** Creates a Fastify application on the server, with JSON errors, no parsers, and its own request IDs. */
 function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | TlsServer): FastifyInstance {
   const app = fastify({
     serverFactory: handler => {
       const once = onceAtATime()
       server.on('request', once(withHost(handler)))
-      // A sender that asks before it sends a body (Expect: 100-continue) may continue only when a route wants the body.
+      // A sender that asks before sending a body (Expect: 100-continue) may continue only when a route wants the body.
       server.on('checkContinue', once(withHost(handler)))
       server.on('checkExpectation', once(answerExpectation))
       return server
@@ -163,7 +166,7 @@ function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | 
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
-    // No route has a schema, so the schema compilers need not be loaded.
+    // No route has a schema, so the schema compilers do not have to be loaded.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     genReqId: () => randomUUID(),
     clientErrorHandler: answerMalformed,
@@ -198,7 +201,7 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
     headersTimeout: limits.headers,
     requestTimeout: limits.request,
     keepAliveTimeout: limits.keepAlive,
-    // Node's own answer to a missing Host header would bypass our limits; see `withHost`.
+    // Node's own response to a missing Host header would bypass our limits; see `withHost`.
     requireHostHeader: false,
     connectionsCheckingInterval: Math.min(1_000, limits.headers, limits.request),
   }
@@ -209,7 +212,7 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
       )
 }
 
-/** Runs a function that reads a certificate. Errors of OpenSSL become a ConfigError. */
+/** Runs a function that reads a certificate. OpenSSL errors are converted to a ConfigError. */
 function usable<T>(work: () => T): T {
   try {
     return work()
@@ -225,12 +228,12 @@ function usable<T>(work: () => T): T {
 interface ConnectionLimits {
   readonly connections: number
   readonly ofAddress: number
-  /** Called when a connection beyond the limits was closed. */
+  /** Called when a connection was closed for exceeding the limits. */
   readonly onRefused: () => void
 }
 
 /**
- * Limits connections. Returns a function that closes connections which have not sent a byte: Node counts these as busy, and would wait for their
+ * Limits connections. Returns a function that closes connections that have not sent a byte: Node considers them busy and would wait for their
  * timeout.
  */
 function limitConnections(server: Server | TlsServer, limits: ConnectionLimits): () => void {

@@ -1,5 +1,5 @@
-// The route `/metrics`, in the format that the client prefers. The answer is written in pieces: it waits for the client, the event loop does other
-// work between two pieces, and it ends when the client disconnects. Other modules decide what is measured and who may read it.
+// The route `/metrics`, in the format that the client prefers. The response is streamed in pieces: it waits for slow clients, yields to the event
+// loop between pieces, and ends when the client disconnects. Other modules decide what is measured and who may read it.
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { FastifyPluginAsync } from 'fastify'
@@ -12,13 +12,13 @@ import type { Exposition, ScrapedMetric, SeriesRoom } from './exposition.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface MetricsPageOptions {
-  /** Returns the metrics of pipelines without their points, which are read while they are written. */
+  /** Returns the pipeline metrics without their points, which are read while the response is being written. */
   readonly ofPipelines: () => Promise<readonly ScrapedMetric[]>
-  /** Returns the daemon's own metrics. The maximum number of series does not apply to them. */
+  /** Returns the daemon's own metrics. The series limit does not apply to them. */
   readonly own: () => Promise<readonly ScopeMetrics[]>
-  /** The maximum number of series in the metrics of pipelines. */
+  /** The maximum number of series in the pipeline metrics. */
   readonly maxSeries: number
-  /** Counts the series that are omitted from all scrapes. */
+  /** Counts the series omitted from all scrapes. */
   readonly counts: ScrapeCounts
   readonly log: Log
 }
@@ -27,9 +27,9 @@ export interface ScrapeCounts {
   leftOut: number
 }
 
-/** The maximum number of simultaneous scrapes. A scrape needs little memory, but reads many rows. */
+/** The maximum number of concurrent scrapes. A scrape needs little memory, but reads many rows. */
 const maxScrapes = 10
-/** The time after which a client that has not read the whole answer is disconnected, ms. It is longer than scrapes may take. */
+/** The time after which a client that has not read the whole response is disconnected, ms. It is longer than a scrape may take. */
 const maxScrapeMs = 60_000
 
 export function createMetricsPage({ log, ...options }: MetricsPageOptions): FastifyPluginAsync {
@@ -41,7 +41,7 @@ export function createMetricsPage({ log, ...options }: MetricsPageOptions): Fast
       const format = formatFor(headers.accept)
       if (method === 'HEAD') return reply.type(contentTypes[format]).send('')
       const answer = await limit.run(async () => {
-        // A failure before the first piece is answered with an error.
+        // A failure before the first piece results in an error response.
         const text = Readable.from(scrape(options, format)).once('error', failed)
         void reply.type(contentTypes[format]).send(text)
         const cut = after(maxScrapeMs, () => void reply.raw.destroy(), failed)
@@ -58,9 +58,7 @@ export function createMetricsPage({ log, ...options }: MetricsPageOptions): Fast
 
 type ScrapeOptions = Pick<MetricsPageOptions, 'ofPipelines' | 'own' | 'maxSeries' | 'counts'>
 
-/**
- * Writes the daemon's own gauges first. The daemon's other metrics come last, because they also count the series that were omitted from this scrape.
- */
+/** Writes the daemon's own gauges first. The daemon's other metrics come last, because they also count the series omitted from this scrape. */
 async function* scrape(
   { ofPipelines, own, maxSeries, counts }: ScrapeOptions,
   format: Exposition,
@@ -88,7 +86,7 @@ function formatFor(accept = ''): Exposition {
   return openmetrics > Math.max(...texts) ? 'openmetrics' : 'text'
 }
 
-/** Returns the quality of a type in the header `Accept` (RFC 9110, section 12.5.1); 0 if the header does not contain the type. */
+/** Returns a media type's quality value in the `Accept` header (RFC 9110, section 12.5.1); 0 if the header does not contain the type. */
 function qualityOf(accept: string, type: string): number {
   const found = accept.split(',').map(one => one.split(';').map(part => part.trim().toLowerCase()))
   const qualities = found

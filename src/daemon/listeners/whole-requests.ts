@@ -1,12 +1,12 @@
-// Delays an answer until the whole request has arrived. If no route reads the rest of the body, it is read and discarded.
+// Delays a response until the whole request has arrived. If no route reads the rest of the body, it is read and discarded.
 //
-// Closing a connection with unread input resets it, and the reset may overtake the answer. Platforms ask for the connection to be closed with each
-// request, and read nothing before they have sent everything. A timeout ends a request that never ends.
+// Closing a connection with unread input resets it, and the reset may overtake the response. Platforms ask for the connection to be closed with each
+// request, and read nothing until they have sent everything. A timeout ends requests that never end.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 const answered = new WeakSet<FastifyRequest>()
 
-/** Delays the answers of an application. It must be called before other hooks are added. */
+/** Delays an application's responses until their requests are complete. It must be called before other hooks are added. */
 export function answerWholeRequests(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const { raw } = request
@@ -14,7 +14,7 @@ export function answerWholeRequests(app: FastifyInstance): void {
     if (raw.complete || raw.destroyed) {
       done(null, payload)
     } else if (asksFirst(request)) {
-      // The sender may now omit the body, so the connection cannot be used again.
+      // The sender may now omit the body, so the connection cannot be reused.
       void reply.header('connection', 'close')
       done(null, payload)
     } else {
@@ -30,15 +30,15 @@ export function answerWholeRequests(app: FastifyInstance): void {
     }
   })
   app.addHook('preParsing', (request, reply, payload, done) => {
-    // For Fastify, a request is unanswered until the answer is sent. If the sender disconnected before that, Fastify would continue after the hook
-    // that refused the request, and run the route. Without a call of `done`, the request ends here.
+    // Fastify considers a request unanswered until the response is sent. If the sender disconnects before that, Fastify would continue after the hook
+    // that rejected the request and run the route. Without a call to `done`, the request ends here.
     if (answered.has(request)) return
     if (asksFirst(request) && !request.is404) reply.raw.writeContinue()
     done(null, payload)
   })
 }
 
-/** Whether the sender waits for `100 Continue` before it sends the body. */
+/** Whether the sender waits for `100 Continue` before sending the body. */
 function asksFirst({ headers }: FastifyRequest): boolean {
   return headers.expect?.toLowerCase() === '100-continue'
 }

@@ -1,4 +1,4 @@
-// Reads the counters and states of all parts of the daemon, for metrics that are read at collection.
+// Reads the counters and states of all parts of the daemon, for metrics that are observed at collection time.
 import type { Budget, BudgetSnapshot } from '../../platform/port/budget.ts'
 import type { EnricherCounters } from '../../core/complete/enricher.ts'
 import type { TakeInCounters } from '../../core/take-in/take-in.ts'
@@ -20,7 +20,7 @@ interface Counting<Counters> {
   readonly counters: Readonly<Counters>
 }
 
-/** The parts of the daemon that are observed; undefined for a part that does not run. */
+/** The observed parts of the daemon; undefined for a part that is not running. */
 export interface ObservedParts {
   readonly ingress: { readonly counts: WebhookCounts }
   readonly intake: Counting<TakeInCounters>
@@ -29,17 +29,17 @@ export interface ObservedParts {
   readonly enricher: Counting<EnricherCounters> | undefined
   readonly poller: Counting<PollerCounters> | undefined
   readonly redelivery: Counting<RedeliveryCounters> | undefined
-  /** The points of the counters of features, by the names of their metrics. */
+  /** The data points of the features' counters, by metric name. */
   readonly counted: ReadonlyMap<string, readonly Point[]>
-  /** The number of series that were omitted from scrapes. */
+  /** The number of series omitted from scrapes. */
   readonly scrapes: { readonly leftOut: number }
-  /** The number of configuration reloads, applied and refused; undefined if the configuration is never reloaded. */
+  /** The number of configuration reloads, applied and rejected; undefined if the configuration is never reloaded. */
   readonly reloads?: { readonly applied: number; readonly refused: number } | undefined
 }
 
-/** The sources of the metrics at collection: the parts, and values that are fetched at that time. */
+/** The sources of the metrics at collection time: the parts of the daemon, and values that are fetched at that moment. */
 export interface Observed extends ObservedParts {
-  /** The time on the store's clock in Unix ms. */
+  /** The time on the store's clock, Unix ms. */
   readonly now: number
   readonly queues: readonly ExportQueueStatus[]
   /** The number of deliveries that could not be decoded. */
@@ -47,21 +47,21 @@ export interface Observed extends ObservedParts {
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
   /** The store's own counters, by name. */
   readonly counters: ReadonlyMap<string, number>
-  /** The share of the store's size limit that is in use. */
+  /** The used share of the store's size limit. */
   readonly fullness: number
   /** Whether the store's files are still in place; see `isInPlace` of `Store`. */
   readonly isInPlace: boolean | undefined
-  /** The number of damaged rows that were skipped since the start. */
+  /** The number of damaged rows skipped since the start. */
   readonly damagedRows: number
   readonly budgets: readonly (BudgetSnapshot & { readonly platform: string })[]
 }
 
-/** The observed parts, and those whose values are fetched at collection. */
+/** The observed parts of the daemon, and those whose values are fetched at collection time. */
 export interface Parts extends ObservedParts {
   readonly exporter: { status(): Promise<Observed['queues']> }
   readonly flush: { status(): Observed['queues'] }
   readonly store: Pick<Store, 'now' | 'quarantine' | 'runs' | 'counters' | 'pruning' | 'damaged' | 'isInPlace'>
-  /** The API budgets of the connections, each with the connection's name. */
+  /** The connections' API budgets, each with the connection's name. */
   readonly budgets: readonly { readonly platform: string; readonly budget: Pick<Budget, 'snapshot'> }[]
 }
 

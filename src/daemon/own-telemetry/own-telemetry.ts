@@ -1,4 +1,4 @@
-// The daemon's own metrics and traces. They are collected for `/metrics`, and exported by the OpenTelemetry SDK as configured.
+// The daemon's own metrics and traces. They are collected for `/metrics`, and exported by the OpenTelemetry SDK if configured.
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import {
   destinationsOf,
@@ -19,7 +19,7 @@ import type { Started } from '../steps.ts'
 
 export interface OwnTelemetry {
   readonly watch: Watch
-  /** Sets the function that reads observed metrics from now on. */
+  /** Sets the function that reads the observed metrics from now on. */
   observe(read: () => Promise<Observed>): void
   collect(): Promise<readonly ScopeMetrics[]>
 }
@@ -56,7 +56,7 @@ export async function startSelfTelemetry(
   return { part, why: 'nothing more is measured', stop: async () => sdk?.stop(deadline) }
 }
 
-/** Returns the variables that the SDK may read. Each has been checked, and may come from the configuration file. */
+/** Returns the variables that the SDK may read. Each has been validated, and may come from the configuration file. */
 function variablesOf({ self, otlp }: Config): Readonly<Record<string, string>> {
   const given = Object.entries(sdkOptions).flatMap(([key, { spec }]) => {
     const value = self.sdk[key as keyof typeof sdkOptions]
@@ -68,7 +68,7 @@ function variablesOf({ self, otlp }: Config): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns the endpoint for the daemon's own telemetry. If it is configured, it is used without headers and tokens; otherwise the first destination
+ * Returns the endpoint for the daemon's own telemetry. If one is configured, it is used without headers and tokens; otherwise the first destination
  * for pipelines is used, with its headers and tokens.
  */
 function selfTargets(config: Config): { readonly traces: SelfTarget; readonly metrics: SelfTarget } {

@@ -9,13 +9,13 @@ import { MeterProvider, MetricReader, type IMetricReader, type ScopeMetrics } fr
 import { version } from '../../lib/version.ts'
 
 export interface SelfTarget {
-  /** The full URL of the endpoint. */
+  /** The full URL of the OTLP endpoint. */
   readonly url: string
-  /** Returns the headers. Called before every request. */
+  /** Returns the request headers. Called before every request. */
   readonly headers: () => Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly compression: 'gzip' | 'none'
-  /** The paths of PEM files for TLS. */
+  /** The paths of the PEM files for TLS. */
   readonly tls?: {
     readonly caFile?: string | undefined
     readonly certFile?: string | undefined
@@ -26,7 +26,7 @@ export interface SelfTarget {
 interface SelfSettings {
   /** How often metrics are sent, ms. */
   readonly interval: number
-  /** The timeout of one export of metrics, ms. It is at most the interval. */
+  /** The timeout of one metric export, ms. It is at most the interval. */
   readonly timeout: number | undefined
   /** The `OTEL_…` variables that the SDK may read. */
   readonly variables: Readonly<Record<string, string>>
@@ -36,7 +36,7 @@ interface SelfSdkOptions {
   readonly traces: SelfTarget
   readonly metrics: SelfTarget
   readonly settings: SelfSettings
-  /** The reader with which metrics can also be scraped. */
+  /** The reader through which metrics can also be scraped. */
   readonly scrape: Scrape
 }
 
@@ -68,7 +68,7 @@ export async function startSelfSdk({
     const periodic = new PeriodicExportingMetricReader({
       exporter: new OTLPMetricExporter(exporterOptions(forMetrics)),
       exportIntervalMillis: interval,
-      // The SDK throws an error if the timeout is longer than the interval.
+      // The SDK throws an error if the timeout exceeds the interval.
       exportTimeoutMillis: Math.min(timeout, interval),
     })
     const built = new NodeSDK({
@@ -86,7 +86,7 @@ export async function startSelfSdk({
     meters: metrics.getMeterProvider(),
     tracer: trace.getTracer('pipespan'),
     stop: async deadlineMs => {
-      // An unreachable backend must not delay the stop or make it fail.
+      // An unreachable backend must neither delay the stop nor make it fail.
       const shutdown = sdk.shutdown().catch(() => undefined)
       await within(deadlineMs, shutdown, () => undefined)
       metrics.disable()
@@ -112,9 +112,9 @@ function exporterOptions({ url, headers, timeoutMs, compression, tls = {} }: Sel
 }
 
 /**
- * Runs `build` with these `OTEL_…` variables and no others. If the SDK cannot use a value, it throws or silently ignores it. Headers and certificates
- * in such variables are for the telemetry of pipelines, and must not be sent elsewhere. With a log level, the SDK would print backends' messages
- * without redaction.
+ * Runs `build` with these `OTEL_…` variables and no others. Given a value that it cannot use, the SDK throws or silently ignores it. Headers and
+ * certificates in such variables are meant for pipeline telemetry and must not be sent elsewhere. With a log level set, the SDK would print backends'
+ * messages without redaction.
  */
 function withVariables<T>(variables: SelfSettings['variables'], build: () => T): T {
   const hidden = Object.entries(process.env).filter(([name]) => name.startsWith('OTEL_'))
@@ -128,7 +128,7 @@ function withVariables<T>(variables: SelfSettings['variables'], build: () => T):
   }
 }
 
-// Collects the daemon's own metrics on demand without exporting them.
+// Collects the daemon's own metrics on demand, without exporting them.
 class ScrapeReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {
     // This reader has nothing to shut down.
@@ -150,14 +150,14 @@ export function createScrape(): Scrape {
   return { reader, collect: async () => (await reader.collect()).resourceMetrics.scopeMetrics }
 }
 
-/** Makes the meter provider of a daemon that does not export its own telemetry. Its metrics can only be scraped. */
+/** Creates the meter provider for a daemon that does not export its own telemetry. Its metrics can only be scraped. */
 export function localProvider(scrape: Scrape): MeterProvider {
   return new MeterProvider({ resource: ownResource(), readers: [scrape.reader] })
 }
 
 /**
- * Returns the resource of the daemon itself. Its name is always `pipespan`, because `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` apply to the
- * telemetry of pipelines.
+ * Returns the daemon's own resource. Its name is always `pipespan`, because `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` apply to pipeline
+ * telemetry.
  */
 function ownResource(): Resource {
   return resourceFromAttributes({ [ATTR_SERVICE_NAME]: 'pipespan', [ATTR_SERVICE_VERSION]: version })

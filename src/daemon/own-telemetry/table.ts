@@ -1,4 +1,4 @@
-// The table of the daemon's own metrics: name, type, unit, attributes, and the source of the value.
+// The table of the daemon's own metrics: name, type, unit, attributes, and where the value comes from.
 import type { ExportQueueStatus } from '../../core/send/exporter.ts'
 import type { CountOf } from '../feature.ts'
 import type { Observed, Point } from './observe-parts.ts'
@@ -11,7 +11,7 @@ interface OwnHead {
   readonly attributes: readonly string[]
 }
 
-/** A metric that is read at collection. */
+/** A metric that is observed at collection time. */
 export interface ObservedMetric extends OwnHead {
   readonly type: 'counter' | 'gauge'
   readonly points: (observed: Observed) => readonly Point[]
@@ -20,7 +20,7 @@ export interface ObservedMetric extends OwnHead {
 /** A metric that is recorded when something happens. */
 export interface RecordedMetric extends OwnHead {
   readonly type: 'counter' | 'histogram'
-  /** The upper bounds of a histogram's buckets. */
+  /** The upper bounds of the histogram's buckets. */
   readonly bounds?: readonly number[]
 }
 
@@ -32,15 +32,15 @@ const breakerStates = [
   'unserved',
   'held',
 ] as const satisfies readonly ExportQueueStatus['state'][]
-/** The bucket bounds of histograms for operations and requests, in seconds. */
+/** The bucket bounds for histograms of operations and requests, in seconds. */
 const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** The bucket bounds of histograms for waits of up to half a day, in seconds. */
+/** The bucket bounds for histograms of waits of up to half a day, in seconds. */
 const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
 
-/** These counters start at 0, so that an alert notices the first increase. */
+/** These counters start at 0, so that alerts detect the first increase. */
 const neverExported = [['pruned.unserved_exports', 0]] as const
 
-/** This table is not formatted by Prettier, which would need eight lines for each row instead of two or three. */
+/** Prettier is disabled for this table, because it would need eight lines per row instead of two or three. */
 // prettier-ignore
 export const observedMetrics = [
   { name: 'pipespan.webhook.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome', 'reason'],
@@ -159,7 +159,7 @@ export const ownMetrics: readonly (ObservedMetric | RecordedMetric)[] = [
   ...Object.values(recordedMetrics),
 ]
 
-/** Returns the attribute with the platform's name; empty for the platform that is configured without a name. */
+/** Returns the attribute with the platform's name; empty if the platform is configured without a name. */
 export function namedPlatform(name: string): { readonly platform?: string } {
   return name === 'default' ? {} : { platform: name }
 }
@@ -168,7 +168,7 @@ function queueOf({ destination, signal }: ExportQueueStatus): { destination: str
   return { destination, signal }
 }
 
-/** Returns the point of a value; empty if the part does not run. */
+/** Returns a value as a data point; empty if the part is not running. */
 function one(value: number | undefined): Point[] {
   return value === undefined ? [] : [{ value }]
 }
@@ -185,15 +185,15 @@ function age(oldest: number | undefined, now: number): number {
   return oldest === undefined ? 0 : Math.max(0, now - oldest) / 1000
 }
 
-// Converts the counters of features into rows of the table of the daemon's own metrics.
-/** The value of a counter, or the values of several counters by their keys. */
+// Converts the features' counters into rows of the table of the daemon's own metrics.
+/** A counter's value, or the values of several counters by key. */
 type Counted = number | ReadonlyMap<string, Counted> | { readonly [key: string]: Counted }
 
 interface CountingFeature {
   readonly counts?: readonly CountOf[]
 }
 
-/** Returns the metrics for the counters of features. If a feature does not run, its metrics have no points. */
+/** Returns the metrics for the features' counters. If a feature is not running, its metrics have no data points. */
 export function countedMetrics(features: readonly CountingFeature[]): ObservedMetric[] {
   return features
     .flatMap(one => one.counts ?? [])
@@ -205,7 +205,7 @@ export function countedMetrics(features: readonly CountingFeature[]): ObservedMe
 }
 
 /**
- * Returns the points of a feature's counters, by the names of their metrics. `sums` are the summed counters of its parts; undefined if no part runs.
+ * Returns the data points of a feature's counters, by metric name. `sums` are the counters summed over its parts; undefined if no part is running.
  */
 export function countedBy(
   { counts = [] }: CountingFeature,
@@ -220,7 +220,7 @@ export function countedBy(
   })
 }
 
-/** Returns the points of a counter; empty if the counter is missing. */
+/** Returns a counter's data points; empty if the counter is missing. */
 function pointsOf(counted: Counted = {}, [attribute, ...others]: readonly string[]): Point[] {
   if (typeof counted === 'number') return [{ value: counted }]
   const entries: [string, Counted][] =

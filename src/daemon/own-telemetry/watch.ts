@@ -1,4 +1,5 @@
-// Measures operations of other modules by wrapping their ports: durations, and a span for each slow operation. The modules need no change for this.
+// Measures operations of other modules by wrapping their ports: their durations, and a span for each slow operation. The modules do not have to be
+// changed for this.
 import { SpanStatusCode, type Attributes, type Meter, type Tracer } from '@opentelemetry/api'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Budget } from '../../platform/port/budget.ts'
@@ -9,32 +10,32 @@ import type { Store } from '../../core/store/ports/store.ts'
 
 export interface WatchOptions {
   readonly meters: OwnMeters
-  /** The tracer; if it is undefined, no spans are created. */
+  /** The tracer; if undefined, no spans are created. */
   readonly tracer?: Tracer | undefined
   /** Returns the Unix time in milliseconds. */
   readonly now: () => number
-  /** Returns the time of a monotonic clock in ms. Default: the clock of this process. */
+  /** Returns the time of a monotonic clock, ms; by default, the clock of this process. */
   readonly elapsed?: (() => number) | undefined
 }
 
 export interface Watch {
   /** Wraps a store so that its operations are timed. */
   store(store: Store): Store
-  /** Records the duration of a store operation that another thread has timed. */
+  /** Records the duration of a store operation that was timed in another thread. */
   operation(name: string, tookMs: number, failed: boolean): void
-  /** Wraps a budget so that requests and waits are measured. `platform` is the name of its connection. */
+  /** Wraps an API budget so that requests and waits are measured. `platform` is the name of its connection. */
   budget(budget: Budget, platform: string): Budget
-  /** Records that the platform has answered 401. */
+  /** Records that the platform has responded with 401. */
   readonly unauthorized: (platform: string) => void
   /** Records that some items in one of the platform's lists cannot be read. */
   readonly leftOut: (list: string, count: number) => void
   readonly exports: ExportMeters
 }
 
-/** The duration in ms from which an operation gets a span. */
+/** The minimum duration for an operation to get a span, ms. */
 const slow = 250
 const watched = ['runs', 'outbox', 'totals', 'pruning'] as const
-/** The maximum number of leases that are remembered to measure latency. */
+/** The maximum number of leases tracked in order to measure export latency. */
 const maxLeases = 1_000
 
 export function createWatch({ meters, tracer, now, elapsed = () => performance.now() }: WatchOptions): Watch {
@@ -109,7 +110,7 @@ export function createWatch({ meters, tracer, now, elapsed = () => performance.n
   }
 }
 
-/** Remembers leased entries, and measures their latency when they are delivered. */
+/** Tracks leased outbox entries, and measures their latency when they are delivered. */
 function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox'] {
   const leases = new Map<string, { queue: { destination: string; signal: string }; observedAt: Map<number, number> }>()
   return {
@@ -141,13 +142,13 @@ function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox
   }
 }
 
-/** Returns a plain object with the functions of a port. A copy made by spreading the proxy would bypass its `get` trap. */
+/** Returns a plain object with the port's functions. A copy made by spreading the proxy would bypass its `get` trap. */
 function bound<T extends object>(port: T): T {
   return Object.fromEntries(Object.keys(port).map(key => [key, port[key as keyof T]])) as T
 }
 
-// Creates the daemon's own instruments from their table. Recorded metrics are written when something happens. Observed metrics are read at
-// collection, from counters that other modules already have.
+// Creates the daemon's own instruments from their table. Recorded metrics are written when something happens. Observed metrics are read at collection
+// time, from counters that other modules already have.
 type Recorded = keyof typeof recordedMetrics
 
 interface OwnMeters {
@@ -155,10 +156,7 @@ interface OwnMeters {
   record(metric: Recorded, value: number, attributes?: Attributes): void
 }
 
-/**
- * Creates the meters. `observe` is called once for each collection. If it fails, the observed metrics are omitted. `added` are the metrics of
- * features.
- */
+/** Creates the meters. `observe` is called once per collection; if it fails, the observed metrics are omitted. `added` are the features' metrics. */
 export function createMeters(
   meter: Meter,
   observe: () => Promise<Observed>,
