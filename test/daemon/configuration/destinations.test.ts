@@ -39,7 +39,7 @@ describe('endpoints according to the OpenTelemetry specification', () => {
     const env = { PIPESPAN_OBSERVABILITY_EXPORT: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }
     expect(urls(env)).toEqual([])
     expect(urls(env, listed)).toEqual([])
-    expect(good(env).warnings).toContain(
+    expect(good(env).warnings).toContainEqual(
       faultOf('PIPESPAN_OBSERVABILITY_EXPORT', 'To export, name traces, metrics or logs.'),
     )
   })
