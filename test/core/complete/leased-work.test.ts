@@ -156,3 +156,21 @@ describe("the tokens' work lanes", () => {
     }
   })
 })
+
+it('pauses longer after each failure of the platform, up to a minute, and briefly again after a response', () => {
+  let now = 0
+  const rests = createRests({ now: () => now, sleep: async () => undefined })
+  const pauses = Array.from({ length: 10 }, () => {
+    rests.begin()
+    const left = rests.left()
+    now += left
+    return left
+  })
+  expect(rests.left()).toBe(0)
+  expect(pauses[0]).toBeLessThanOrEqual(1_000)
+  expect(pauses[4]).toBeGreaterThanOrEqual(8_000)
+  expect(pauses.slice(7).every(pause => pause >= 30_000 && pause <= 60_000)).toBe(true)
+  rests.answered()
+  rests.begin()
+  expect(rests.left()).toBeLessThanOrEqual(1_000)
+})

@@ -107,6 +107,23 @@ describe('a circuit breaker', () => {
     expect(await breaker.admit()).toBe(4)
   })
 
+  it('reads the token again during a pause after rejected credentials, and probes with a changed one', async () => {
+    let [now, stored, current] = [0, 'one', 'one']
+    const breaker = new CircuitBreaker({
+      bearer: { current: () => new Secret(current), reload: async () => void (current = stored) },
+      pauses: { first: 1_000, max: 5 * minute },
+      probes: { first: minute, max: minute },
+      clock: { now: () => now, sleep: async () => undefined },
+      log: listeningLog().log,
+    })
+    breaker.trip('unauthorized', away, new Secret('one'))
+    now += 5_000
+    expect(await breaker.admit()).toBe(0)
+    stored = 'two'
+    now += 5_000
+    expect(await breaker.admit()).toBe(4)
+  })
+
   it('always sends a probe eventually, whatever happened before', () => {
     const happening = fc.oneof(
       fc.constantFrom<TripCause | 'accepted' | 'asked'>(...causes, 'accepted', 'asked'),

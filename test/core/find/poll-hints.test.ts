@@ -1,0 +1,28 @@
+// Tests the projects that webhooks and other pipelines point the poller to.
+import { expect, it } from 'vitest'
+import { createPollHints } from '../../../src/core/find/poll-due.ts'
+
+it('hands out each hinted project once, twenty in a round', () => {
+  const hints = createPollHints()
+  for (let id = 1; id <= 25; id += 1) hints.add(id)
+  hints.add(3)
+  expect(hints.take()).toEqual(Array.from({ length: 20 }, (_, at) => at + 1))
+  expect(hints.take()).toEqual([21, 22, 23, 24, 25])
+  expect(hints.take()).toEqual([])
+})
+
+it('keeps at most a thousand hints, so that a flood of webhooks takes no memory', () => {
+  const hints = createPollHints()
+  for (let id = 1; id <= 1_500; id += 1) hints.add(id)
+  const taken: number[] = []
+  for (let some = hints.take(); some.length > 0; some = hints.take()) taken.push(...some)
+  expect(taken).toHaveLength(1_000)
+})
+
+it('hints at a project that webhooks name only once', () => {
+  const hints = createPollHints()
+  hints.remember(7)
+  expect(hints.take()).toEqual([7])
+  hints.remember(7)
+  expect(hints.take()).toEqual([])
+})
