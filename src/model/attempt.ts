@@ -35,8 +35,8 @@ export function isOpen(run: Run): boolean {
   for (const job of jobsOf(run)) if (isNewWork(job, last.finish)) return true
   const { record, times } = run.pipeline
   if (isTerminal(record.facts.status)) return second(times.finishedAt) > second(last.finish)
-  // If a REST answer is not terminal and is newer than the last snapshot, the pipeline was retried. A webhook does not prove this, because it may be
-  // late.
+  // A REST response with a non-terminal status that is newer than the last snapshot proves that the pipeline was retried. A webhook does not prove
+  // this, because it may be late.
   const newest = newestSecondOf(record.version)
   return isFromRest(record.version) && newest > second(last.finish) && newest > last.newestSecond
 }

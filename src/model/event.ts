@@ -39,7 +39,10 @@ export interface PlatformEvent {
   readonly span?: JobSpan | PipelineSpan | undefined
   /** Identifies the object that the event is about. Unique across all instances and kinds. */
   readonly object: string
-  /** Identifies the event, if the platform reports enough to do so. Without a key, the order of arrival decides (`core/store/sql/events.ts`). */
+  /**
+   * Identifies the event, if the platform reports enough to do so. Without a key, the order of arrival determines whether a delivery is a new event
+   * or a repeated one (`core/store/sql/events.ts`).
+   */
   readonly key?: string | undefined
   /** A digest of the event's whole payload. */
   readonly content: string
@@ -59,7 +62,7 @@ export interface EventChunk {
   /** The pipeline that the event belongs to. */
   readonly pipeline?: PipelineSpan | undefined
   /**
-   * Figures that a feature has counted. A chunk with figures is only sent as metrics, by the table for its kind
+   * Figures that a feature has counted. A chunk with figures is only sent as metrics, which are computed by the metric table for the event's kind
    * (`core/telemetry/mapping/metric-row.ts`).
    */
   readonly figures?: object | undefined

@@ -1,4 +1,4 @@
-// Builds the chunks for the inside of a job (sections, log lines, reports). Their numbers continue the numbering of the attempt's chunks. Pure.
+// Builds the chunks for job internals (sections, log lines, reports). Their numbers continue the numbering of the attempt's chunks. Pure.
 import type { Chunk, JobSnapshot } from './chunk.ts'
 import type { InsideJob, JobInside } from './inside.ts'
 import type { Run } from './run.ts'
@@ -7,7 +7,9 @@ export function insideJobOf({ id, kind, name, start, end, status, salt }: JobSna
   return { id, kind, name, start, end, status, ...(salt !== undefined && { salt }) }
 }
 
-/** The chunks of a job's inside, and the run with the new number of chunks in its attempt. Undefined if the run has no such attempt. */
+/**
+ * The chunks for a job's internals, and the run with the attempt's new number of chunks. Undefined if the run has no attempt with the number in `of`.
+ */
 export function insideChunks(
   run: Run,
   of: Chunk,

@@ -1,12 +1,12 @@
-// Declares the inside of a job: the sections and lines of its log, its tests and other reports, and the spans that it recorded itself. The inside is
-// sent after the job's span, in its own chunks (`inside-chunks.ts`).
+// Declares job internals: the sections and lines of a job's log, its tests and other reports, and the spans that it recorded itself. They are sent
+// after the job's span, in their own chunks (`inside-chunks.ts`).
 import type { JobFacts } from './observation.ts'
 import type { JobReport } from './job-reports.ts'
 import type { JobTests } from './job-tests.ts'
 import type { OwnSpan } from './own-span.ts'
 import type { Millis } from './instant.ts'
 
-/** The job as its exported span describes it. IDs, times and names of its inside are derived from these fields. */
+/** The job as its exported span describes it. The IDs, times and names of the job's internals are derived from these fields. */
 export interface InsideJob extends Pick<JobFacts, 'kind' | 'name'> {
   readonly id: number
   readonly start: Millis
@@ -16,7 +16,7 @@ export interface InsideJob extends Pick<JobFacts, 'kind' | 'name'> {
   readonly status?: string | undefined
 }
 
-/** The portion of a job's inside that one chunk contains. */
+/** The part of a job's internals that one chunk contains. */
 export interface JobInside {
   readonly job: InsideJob
   /** Where the job ran. It is set only in chunks with sections and lines. */

@@ -18,13 +18,13 @@ export interface Collected {
   /** Events that were collected. Each is exported once, as a log record. */
   readonly events?: readonly CollectedEvent[] | undefined
   /**
-   * A sentence about what is missing from the platform's responses and how to fix it. It is logged and shown on the page, but the round counts as
-   * complete.
+   * A sentence about what is missing from the platform's responses and how to fix it. It is logged and shown on a page, but the collection round
+   * counts as complete.
    */
   readonly problem?: string | undefined
-  /** JSON that is stored until the next round. */
+  /** JSON that is stored for the next collection round. */
   readonly memory?: unknown
-  /** Time until the round continues, ms. Until then, the data points of the previous round are kept. */
+  /** Time until an unfinished collection round continues, ms. Until then, the data points of the previous round are kept. */
   readonly goesOnIn?: Millis | undefined
 }
 
@@ -45,23 +45,26 @@ export interface CollectedEvent {
   readonly attributes: Readonly<Record<string, string | number | boolean>>
 }
 
-/** Maximum number of data points that are exported per round. */
+/** Maximum number of data points that are exported per collection round. */
 export const maxPoints = 10_000
 
 const hour = 3_600_000
 
 export interface AskedAbout {
   readonly every: Millis
-  /** Minimum number of requests in one round. */
+  /** Minimum number of requests in one collection round. */
   readonly atLeast: number
-  /** The project or group that must be looked up. Entries with the same owner share one lookup per day. Undefined if there is none. */
+  /**
+   * The project or group that must be looked up on the platform. Entries with the same owner share one lookup per day. Undefined if no lookup is
+   * needed.
+   */
   readonly owner?: { readonly as: OwnerKind; readonly named: string } | undefined
 }
 
 /** How long a looked-up owner is used before it is looked up again, ms. */
 export const knownFor = 24 * hour
 
-/** Minimum number of requests per hour, averaged over a day. Large responses may take more requests. */
+/** Minimum number of requests per hour that these collections send, averaged over a day. Large responses may take more requests. */
 export function requestsAnHour(asked: readonly AskedAbout[]): number {
   const rounds = asked.reduce((sum, { every, atLeast }) => sum + (atLeast * hour) / every, 0)
   const owners = new Set(

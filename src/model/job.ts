@@ -13,7 +13,10 @@ import { later, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf, hasFailed } from './status.ts'
 import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
-/** The properties of an exported span that the job lacks or may have changed since. `run-chunks.ts` rebuilds the span from the job and this mark. */
+/**
+ * The properties of an exported span that the stored job lacks, or that may have changed in the job since the export. `run-chunks.ts` rebuilds the
+ * span from the job and this mark.
+ */
 export interface SpanMark {
   readonly attempt: number
   /** The number of the chunk that contains the span; undefined if the job was restored from a tombstone, which lacks the number. */
@@ -30,7 +33,10 @@ export interface SpanMark {
   readonly salt?: string | undefined
 }
 
-/** The job as its last snapshot contains it. If the job ID runs again (a manual job that is played again), the times differ from these. */
+/**
+ * The job as its last snapshot contains it. If the job runs again under the same ID (a manual job that is played again), the stored job's times
+ * differ from these.
+ */
 export interface SnapshotMark extends SpanMark {
   /** Number of spans of this job in all snapshots. */
   readonly spans: number

@@ -18,7 +18,7 @@ const mergeRequestRefs = 'refs/merge-requests/'
  * same second, the one from REST wins.
  */
 const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> = {
-  /** The name of the source branch wins if it is known. */
+  /** For the ref, the name of the source branch wins if it is known. */
   ref: (a, b) => {
     const aIsBranch = !String(a).startsWith(mergeRequestRefs)
     const bIsBranch = !String(b).startsWith(mergeRequestRefs)

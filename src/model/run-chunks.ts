@@ -1,12 +1,12 @@
 // Rebuilds the chunks of a run's snapshots as they were exported, from the run's attempts and from its jobs with the marks of their spans. Pure.
 //
-// The facts of a job are the ones known today, which may be more than its span had. Times, status and everything derived from them are those of the
-// span.
+// A rebuilt job has all facts that are known now, which may be more than its exported span contained. Its times, its status and everything derived
+// from them are those of the exported span.
 import { spansOf, viewSpan, type Job, type SpanMark } from './job.ts'
 import type { Attempt, Run } from './run.ts'
 import type { Chunk, JobSnapshot } from './chunk.ts'
 
-/** The run's chunks in order, without the insides of jobs. Empty if nothing of the run was exported, or if only its tombstone is left. */
+/** The run's chunks in order, without job internals. Empty if nothing of the run was exported, or if only its tombstone is left. */
 export function chunksOf(run: Run): Chunk[] {
   const attempts = run.attempts.filter(({ exported }) => exported !== undefined)
   if (attempts.length === 0) return []

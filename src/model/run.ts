@@ -36,7 +36,7 @@ export interface Attempt {
 export interface ExportedAttempt {
   /** The pipeline as chunk 1 of the attempt contains it. */
   readonly pipeline: PipelineSnapshot
-  /** The number of chunks that the attempt's snapshot consisted of. Later chunks are supplements and insides of jobs. */
+  /** The number of chunks that the attempt's snapshot consisted of. Later chunks contain supplements or job internals. */
   readonly chunks: number
   readonly at: Millis
 }
@@ -90,7 +90,8 @@ export function observedRun(observation: Observation): Run {
 export function mergeRun(known: Run, observed: Run): Run {
   const project = mergeVersioned(known.project, observed.project)
   const pipeline = mergePipeline(known.pipeline, observed.pipeline)
-  // No platform reports two different kinds for one pipeline. If one did, the choice must not depend on the order of the reports.
+  // No platform reports two different kinds of merge request pipeline for one pipeline. If one did, the choice must not depend on the order of the
+  // reports.
   const mergeRequestEvent = either(known.mergeRequestEvent, observed.mergeRequestEvent, (a, b) => (a < b ? a : b))
   const jobs = new Map(known.jobs)
   let moved = false

@@ -90,8 +90,8 @@ export interface TestReport {
   readonly failures: readonly TestFailure[]
   readonly flaky: readonly TestName[]
   /**
-   * How many of the report's entries were dropped because they exceeded the limits of these lists. `times`: how many times of suites and cases were
-   * dropped as implausible.
+   * How many of the report's entries were dropped because they exceeded the limits of the lists in this report. `times`: how many times of suites and
+   * cases were dropped as implausible.
    */
   readonly dropped: {
     readonly cases: number

@@ -145,7 +145,7 @@ export function seriesId({ metric, attributes, amount }: Increment | SeriesTotal
   return JSON.stringify([metric, attributes, shapeOf(amount)])
 }
 
-/** The shape of an amount. Only amounts of the same shape can be added. */
+/** The shape of an amount: its kind and, for a histogram, its bounds. Only amounts of the same shape can be added. */
 export function shapeOf(amount: Amount): string {
   return amount.kind === 'histogram' ? `histogram ${amount.bounds.join(' ')}` : amount.kind
 }

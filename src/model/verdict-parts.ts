@@ -111,12 +111,12 @@ export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Milli
 /**
  * Explains why one run took longer or shorter than another, in parts that add up to the difference.
  *
- * The parts follow the critical path of the longer run, because only jobs on this path could make it take longer. Each job and each wait on it is
- * compared with its counterpart in the other run, even if that one was not on the other critical path. A job on the critical path of the shorter run
- * also counts if it did not run in the longer run or was on its critical path too.
+ * The parts follow the critical path of the longer run, because only jobs on this path could make it take longer. Each job on the path, and each
+ * wait, is compared with its counterpart in the other run, even if that counterpart was not on the other run's critical path. A job on the critical
+ * path of the shorter run also gets a part if it was on the longer run's critical path too, or did not run in the longer run at all.
  *
- * The rest of the difference becomes one part, for jobs that ran in parallel. For example, unit tests take two minutes longer. If other tests already
- * took one minute longer than the unit tests did, the pipeline is only one minute slower.
+ * The rest of the difference becomes a single part, for work that ran in parallel. For example, the unit tests take two minutes longer than usual. If
+ * other tests run in parallel and usually take one minute longer than the unit tests, the pipeline becomes only one minute slower.
  */
 export function explained(here: Timeline, there: Timeline): VerdictPart[] {
   const [longer, shorter] = here.ms >= there.ms ? [here, there] : [there, here]

@@ -7,9 +7,9 @@ import type { VerdictPart } from './verdict-parts.ts'
 export const maxSentence = 500
 /** Maximum number of parts that a sentence names individually. The remaining parts are summed up; the JSON contains all of them. */
 const maxParts = 3
-/** Parts and sums of parts with a smaller share of the total than this are not named. */
+/** A part, or a sum of parts, is not mentioned if it is a smaller share of the total than this. */
 const leastShare = 0.05
-/** Maximum number of jobs that are named in a sum of several parts. */
+/** Maximum number of jobs whose names the sentence lists when it shows their combined time as one figure. More jobs are only counted. */
 const maxSummed = 2
 /** Maximum number of failed jobs that a sentence names. */
 const maxFailures = 3
@@ -37,8 +37,8 @@ function sentenceOf({ outcome, ms, parts, failures }: Verdict): string {
 }
 
 /**
- * Names the largest parts and sums up the others. Parts that lengthen the duration and parts that shorten it are summed separately. The named parts
- * explain the total to within a tenth, because less than `leastShare` is omitted in either direction.
+ * Names the largest parts and sums up the others. Parts that lengthen the duration and parts that shorten it are summed separately. The parts and
+ * sums in the sentence explain the total to within a tenth, because less than `leastShare` is omitted in either direction.
  */
 function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isCompared: boolean): string {
   const all = runnersAsOne(parts).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
@@ -50,7 +50,7 @@ function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isC
   const sums = [others.filter(part => part.ms > 0), others.filter(part => part.ms < 0)]
     .filter(some => isGreat(sumOf(some)))
     .sort((a, b) => Math.abs(sumOf(b)) - Math.abs(sumOf(a)))
-  // Durations are shown exactly, because lengthening and shortening parts may both be much larger than the total.
+  // Durations are shown to the second, because the lengthening parts and the shortening parts may each be much larger than the total.
   const text = isCompared && Math.abs(ms) < 3_600_000 ? exactDurationText : durationText
   const style: Style = { isCompared, text }
   const phrases = [
@@ -98,7 +98,7 @@ function runnersAsOne(parts: readonly VerdictPart[]): VerdictPart[] {
 
 function phrase({ kind, name, times, ms }: VerdictPart, before: string | undefined, style: Style): string {
   const compared = figure(ms, style)
-  // A typical run rarely has failed attempts or retries, so all of the time that they take is extra.
+  // A run of the usual duration rarely has failed attempts or retries. So all of the time that they take is extra, and "more" is left out.
   const took = ms < 0 ? compared : style.text(ms)
   switch (kind) {
     case 'ran':

@@ -14,7 +14,7 @@ export interface Versioned<F extends object> {
   readonly older?: Readonly<Record<string, Version>> | undefined
 }
 
-/** A rule for one field. Returns true if `a` must be kept over `b`, or undefined if the versions decide. */
+/** A rule that decides between two values of a field. Returns true if `a` wins, false if `b` wins, and undefined if the newer version wins. */
 export type Owner = (a: unknown, b: unknown) => boolean | undefined
 
 /** Joins the parts of a version, most significant first. Numbers are padded so that they sort numerically. */

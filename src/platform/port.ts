@@ -187,7 +187,7 @@ export interface PipelineAnswers {
    */
   ask(part: 'pipeline' | 'jobs' | 'bridges' | 'traceparent' | 'variables', options: CallOptions): Promise<boolean>
   /**
-   * Requests the labels of the pipeline's merge request, for the operator's attribute rules. The labels belong to the pipeline, so the part
+   * Requests the labels of the pipeline's merge request, for the operator's attribute rules. The labels become facts of the pipeline, so the part
    * `pipeline` must be requested too.
    */
   askLabels(of: MergeRequest, options: CallOptions): Promise<void>

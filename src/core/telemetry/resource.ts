@@ -1,5 +1,5 @@
-// Builds the OpenTelemetry resource of a project: first the attributes from the table, then the configured ones. Also declares the instrumentation
-// scopes for pipelines, for job logs and reports, for spans that a job recorded itself, and for events.
+// Builds the OpenTelemetry resource of a project: first the attributes from the table in `mapping/resource.ts`, then the configured ones. Also
+// declares the instrumentation scopes for pipelines, for job logs and reports, for spans that a job recorded itself, and for events.
 import { attributesOf, namedAttributes, type AttributeStyle } from './attributes.ts'
 import { resourceAttributes, type ResourceOwner } from './mapping/resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
@@ -10,7 +10,10 @@ import type { Resource, Scope } from './otlp/messages.ts'
 import { version } from '../../lib/version.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
-/** Names that configured attributes must not use, in addition to the names in the table and in the vendor's namespace. */
+/**
+ * Names that configured attributes must not use, in addition to the names in the table of resource attributes and all names in the vendor's
+ * namespace.
+ */
 const contractNames = /^(?:vcs\.|service\.version$)/
 
 /** A resource message with these attributes. */
@@ -59,7 +62,7 @@ const ownScope: Scope = { name: 'pipespan.job.own', version }
 /** The instrumentation scope of events that are not about a pipeline. */
 export const eventScope: Scope = { name: 'pipespan.events', version }
 
-/** The instrumentation scope of a chunk's spans and log records. Metrics always have `scope`. */
+/** The instrumentation scope of a chunk's spans and log records. Metrics always have the scope `pipespan`. */
 export function scopeOf({ kind, inside }: Pick<Chunk, 'kind' | 'inside'>): Scope {
   if (inside?.ownSpans !== undefined) return ownScope
   return kind === 'job' ? jobScope : scope

@@ -30,7 +30,7 @@ export interface TelemetryProfile {
   readonly provider: string
 }
 
-/** Converts data about the inside of a job into telemetry. It is implemented by a feature. */
+/** Converts job internals (log sections and lines, reports) into telemetry. A feature implements this interface. */
 export interface InsideTelemetry {
   readonly spans: (chunk: Chunk, inside: JobInside, settings: TelemetrySettings) => Span[]
   readonly records: (chunk: Chunk, inside: JobInside, settings: TelemetrySettings) => LogRecord[]
@@ -64,9 +64,9 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly maxSeries?: number | undefined
   /** The gauges of the inventory, without their data points. */
   readonly gauges?: readonly GaugeHead[] | undefined
-  /** The metrics of the figures that features count. */
+  /** The metrics that are computed from figures that features have counted. */
   readonly figures?: readonly FiguresTable[] | undefined
-  /** Converts chunks about the inside of jobs. If undefined, such chunks produce no telemetry. */
+  /** Converts chunks with job internals. If undefined, such chunks produce no telemetry. */
   readonly insides?: InsideTelemetry | undefined
   /** Whether an event's name is also exported as an attribute. */
   readonly eventNameAttribute?: boolean | undefined
@@ -100,7 +100,7 @@ export interface TelemetrySettings extends Defaulted, Pick<TelemetryOptions, 'se
   readonly variants: ReadonlySet<RowVariant>
   readonly foldRef: FoldRef
   readonly gauges: ReadonlyMap<string, GaugeHead>
-  /** The rows of the metric tables, by event kind. */
+  /** The metrics that are computed from the figures in events, by event kind. */
   readonly figures: ReadonlyMap<string, readonly FiguresRow<never>[]>
 }
 
@@ -153,7 +153,7 @@ export function profileOf({ trace }: Profiled, settings: TelemetrySettings): Tel
   return (Object.hasOwn(profiles, trace.profile) ? profiles[trace.profile] : undefined) ?? unnamedProfile
 }
 
-/** The attribute style of a chunk. All chunks of a profile get the same object, because tables are cached by it. */
+/** The attribute style of a chunk. All chunks of a profile get the same object, because attribute tables are cached by this object. */
 export function styleOf(chunk: Profiled, settings: TelemetrySettings): AttributeStyle {
   const { namespace } = profileOf(chunk, settings)
   const styles = stylesOf.get(settings) ?? new Map<string, AttributeStyle>()
@@ -172,7 +172,7 @@ export type MetricRefs = 'branches' | 'all' | 'default' | readonly string[]
 
 /** The value that replaces all refs of merge requests in metrics. No real ref contains a `*` (git-check-ref-format). */
 export const mergeRequestRefs = 'refs/merge-requests/*'
-/** The value that replaces all other refs that do not keep their names in metrics. */
+/** The value that replaces a ref in metrics if the ref does not keep its name and is not a merge request ref. */
 export const otherRefs = '*'
 
 export type FoldRef = (chunk: {

@@ -17,9 +17,9 @@ export interface CollectorHead {
   readonly description: string
   /** The API paths that the collector reads, as listed in the reference. */
   readonly paths: readonly string[]
-  /** Interval from the start of one round to the start of the next, ms. */
+  /** Interval from the start of one collection round to the start of the next, ms. */
   readonly every: Millis
-  /** How many requests a round sends, as shown in the reference: `1 + agents + tokens`. */
+  /** A formula for the number of requests in a collection round, as shown in the reference: `1 + agents + tokens`. */
   readonly requests: string
   /** The role that the token's user needs. */
   readonly role: string
@@ -27,7 +27,7 @@ export interface CollectorHead {
 
 /** A collector's requests, and the gauges that are built from the responses. */
 interface CollectorRow<Answer> extends CollectorHead {
-  /** Minimum number of requests in one round; default 1. */
+  /** Minimum number of requests in one collection round; default 1. */
   readonly atLeast?: number
   /** Returns the data for the gauges, and all fields of `Collected` except the data points. */
   readonly read: (round: Round) => Promise<Answer & Omit<Collected, 'points'>>
@@ -69,7 +69,7 @@ export interface Round {
   /** The path of the project or group under the API's base URL; empty for the instance. */
   readonly path: string
   readonly now: Millis
-  /** JSON that the previous round stored. A collector ignores it if it cannot be parsed. */
+  /** JSON that the previous collection round stored. A collector ignores it if it cannot be parsed. */
   readonly memory: unknown
 }
 

@@ -9,7 +9,7 @@ import { maybe, wireFlag, wireId, wireText, wireTexts, wireTime } from '../rest/
 import { collector, hidden, minute, since, unless } from './collector.ts'
 import type { Asking } from '../port/asking.ts'
 
-/** Maximum number of runners per round for which separate requests are sent. */
+/** Maximum number of runners per collection round for which separate requests are sent. */
 export const maxRunners = 200
 
 const runner = z.object({

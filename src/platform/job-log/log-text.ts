@@ -40,7 +40,7 @@ export class LogText {
   #held = ''
   /** Whether the log's lines have timestamps; undefined before the first line has been read. */
   #isStamped: boolean | undefined
-  /** The line whose first piece has been passed on, until its last piece has been too. */
+  /** The line of which some pieces have been passed on, but not yet the last one. */
   #begun: { readonly stamp: Stamp | undefined } | undefined
 
   constructor(onPiece: (piece: Piece) => void) {

@@ -30,7 +30,7 @@ interface Open {
   readonly ordinal: number
   readonly name: string
   readonly kind: Section['kind']
-  /** The section as it is kept for export; undefined if it is beyond the limit. */
+  /** The section as it is kept for export; undefined if the maximum number of kept sections was reached before it. */
   readonly kept: Kept | undefined
   /** The ordinal of the innermost kept section: this section or one that encloses it. */
   readonly nearest: number | undefined

@@ -1,5 +1,5 @@
 // Computes the samples of a chunk, that is, the data points of all its metrics before they become delta points. Also computes the increments that the
-// chunk adds to totals.
+// chunk adds to its project's running totals.
 import { branchClassOf } from '../../../model/pipeline.ts'
 import { carriesPipeline, type Chunk } from '../../../model/chunk.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../../model/event.ts'
@@ -30,7 +30,7 @@ import {
 } from '../mapping/metric-row.ts'
 import { taskRunMetric } from '../mapping/job-metrics.ts'
 
-/** A pipeline metric, or a metric of the figures that features count. */
+/** A metric of a pipeline or its jobs, or a metric that is computed from figures that a feature has counted. */
 export interface MeasuredRow extends MetricHead {
   readonly type: MetricRow['type']
   readonly bounds?: FiguresRow<never>['bounds']
@@ -53,14 +53,17 @@ export interface Sample {
   readonly order?: number | undefined
 }
 
-/** Returns the attribute of a sample whose number of values is limited, unless the configuration drops that attribute. */
+/**
+ * Returns the sample's attribute that may have only a limited number of values per project. Undefined if there is none, or if the configuration drops
+ * that attribute.
+ */
 export function limitedOf({ row: { limited }, attributes }: Sample): LimitedName | undefined {
   const value = limited && attributes[limited.attribute]
   return typeof value === 'string' && limited !== undefined ? { ...limited, value } : undefined
 }
 
 export interface Samples {
-  /** The span that exemplars refer to: the span of the pipeline, or of the job that deployed. */
+  /** The span that exemplars refer to: the pipeline's span, or the span of the job that created the deployment. */
   readonly span: Pick<Exemplar, 'traceId' | 'spanId'> | undefined
   /** The time of the samples: the end of the attempt, plus 1 ms for each further chunk, so that no two points of a series have the same time. */
   readonly at: Millis
@@ -177,11 +180,14 @@ interface Series {
   readonly series: string
 }
 
-/** Maximum number of series that are cached per table. When it is exceeded, the cache is cleared. */
+/** Maximum number of series that are cached per attribute table. When it is reached, the cache is cleared. */
 const maxKnown = 2_000
 const knownSeries = new WeakMap<object, Map<string, Series>>()
 
-/** Returns the series of a subject. Series are cached by their values, because they recur in every pipeline. The cache cuts the time to a third. */
+/**
+ * Returns the series of a subject. Series are cached by their attribute values, because the same series recur in every pipeline. With the cache, this
+ * takes a third of the time.
+ */
 function seriesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Series {
   const sets = attributesOf(rows, subject, style)
   const [{ table, values } = { table: rows, values: [] }] = sets
@@ -213,7 +219,7 @@ export function exemplarOf({ row, values }: Sample, { span, at }: Samples): Exem
   return { at, value, ...span }
 }
 
-/** Returns the head of a metric. Cost metrics have the unit of the price table. */
+/** Returns a metric's name, unit and description. Cost metrics have the unit of the price table. */
 export function headOf(row: MeasuredRow, { costUnit: unit }: Pick<TelemetrySettings, 'costUnit'>): MetricHead {
   return row.unit === costUnit ? { ...row, unit } : row
 }

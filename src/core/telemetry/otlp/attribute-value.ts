@@ -1,4 +1,4 @@
-// The values of OTLP attributes. Each value has its own type.
+// Declares the types of OTLP attribute values.
 
 /**
  * A number that is encoded as a double even if it is whole. If a coverage of 88 were encoded as an integer, the type would change from pipeline to

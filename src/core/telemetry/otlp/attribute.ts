@@ -20,12 +20,16 @@ export type Typing = (value: AttributeValue) => AttributeValue | undefined
 export interface NamedRow {
   readonly names: readonly { readonly key: string; readonly rule?: (value: AttributeValue) => AttributeValue }[]
   readonly typed?: Typing | undefined
-  /** Set if the row's values are likely to recur. Adjacent rows with the same mark recur together. */
+  /**
+   * Set if the row often has the same value as in an earlier record, so that its encoding is worth caching. Adjacent rows with the same mark are
+   * cached as one group.
+   */
   readonly recurs?: true | string | undefined
 }
 
 /**
- * The cache limits for a group of adjacent rows: the number of first values, the number of entries per first value, and the UTF-16 units per entry.
+ * The limits of the cache for a group of adjacent rows: the number of distinct values of the group's first row, the number of entries for each of
+ * them, and the UTF-16 units per entry.
  */
 const maxFirst = 512
 const maxOfFirst = 4
@@ -38,8 +42,8 @@ interface Written {
 }
 
 /**
- * A group of rows that are encoded together: a single row, or several adjacent rows that recur together. Rows and names are in encoding order, which
- * is back to front.
+ * A group of rows that are encoded together: a single row, or several adjacent rows that are cached as one group. Rows and names are in encoding
+ * order, which is back to front.
  */
 interface Run {
   readonly from: number
@@ -49,7 +53,7 @@ interface Run {
     readonly typed: Typing | undefined
     readonly names: readonly (NamedRow['names'][number] & { readonly head: Uint8Array })[]
   }[]
-  /** The cache of encoded groups: by tag, then by the first value of the group, with the newest entries first. */
+  /** The cache of encoded groups: by protobuf tag, then by the value of the group's first row, with the newest entries first. */
   readonly written: Map<AttributeValue | undefined, Written[]>[] | undefined
 }
 

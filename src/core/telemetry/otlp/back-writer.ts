@@ -1,7 +1,7 @@
 // A protobuf writer that writes a message from its end to its beginning. The length of a message is therefore known by the time its tag is written,
 // so nothing has to be measured or moved (protobuf.dev/programming-guides/encoding).
 
-/** Maximum length of a string that is encoded without a runtime call, UTF-16 units. */
+/** Maximum length of a string that is encoded in JavaScript instead of by a native Buffer method, UTF-16 units. */
 const shortText = 96
 
 /**
@@ -129,7 +129,8 @@ export class BackWriter {
   }
 
   /**
-   * Writes a short ASCII string byte by byte, because a runtime call would cost more. Returns false and writes nothing if the string is not ASCII.
+   * Writes a short ASCII string byte by byte, because a call to a native Buffer method would take longer. Returns false and writes nothing if the
+   * string is not ASCII.
    */
   #ascii(value: string): boolean {
     const size = value.length
