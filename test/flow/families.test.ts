@@ -151,7 +151,7 @@ describe.each<[string, Kind]>([
 describe.each<[string, Kind]>([
   ['across projects', { bridges: true, facts: otherProject }],
   ['that a job began with its token', { bridges: true, facts: startedByJob }],
-])('a family of pipelines %s, with the id scheme of the instance', (_, kind) => {
+])('a family of pipelines %s, with the id scheme "instance"', (_, kind) => {
   it('exports a family as one trace, in whatever order its pipelines end', async () => {
     const begun = members.map(id => news(kind, id, 'running'))
     const ends = members.map(id => news(kind, id, 'success'))
@@ -167,7 +167,7 @@ describe.each<[string, Kind]>([
   })
 })
 
-describe('pipeline families with the id scheme of the platform', () => {
+describe('pipeline families with the id scheme "platform"', () => {
   it('gives a pipeline of another project its own trace, with a link to the upstream pipeline', async () => {
     const kind: Kind = { options: { scheme: 'platform' }, bridges: true, facts: otherProject }
     const chunks = await exported(

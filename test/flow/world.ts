@@ -1,4 +1,4 @@
-// A world for tests: a store on real SQLite, a clock that tests set, and the code that turns observations into exports.
+// The environment for tests of the export: a store on real SQLite, a clock that tests set, and the code that turns observations into exports.
 import { counting } from '../support/counted-figures.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { createSelection } from '../../src/core/take-in/selection.ts'
@@ -43,7 +43,7 @@ export const rules = {
   chunkSize: 500,
 }
 
-/** Creates a snapshotter. By default it takes all snapshots by `rules`, and exports traces to the default destination. */
+/** Creates a snapshotter. By default it uses the delays in `rules`, and exports traces to the default destination. */
 export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snapshotter {
   return createSnapshotter({
     ...{
@@ -58,7 +58,7 @@ export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snap
   })
 }
 
-/** Creates an intake. By default it processes deliveries by `rules`, and leaves the snapshots to the settle loop. */
+/** Creates an intake. By default it uses the delays in `rules`, and leaves the snapshots to the settle loop. */
 export function takeInOf(store: TakeInOptions['store'], options: Partial<TakeInOptions> = {}): TakeIn {
   return createTakeIn({
     ...{ store, rules, selection: everything, snapshotter: snapshotterWith({ to: [] }) },

@@ -141,7 +141,7 @@ it.each(
     /^attributes\.rules\[0\]|^destinations\[0\]\.headers/.test(nameOf(place)) ? [[nameOf(place), place] as const] : [],
   ),
 )(
-  'reports a position and a remedy for every wrongly shaped value of %s, next to a header whose template uses the setting',
+  'reports a position and a remedy for every wrongly shaped value of %s in a configuration whose header template uses an attribute rule',
   (name, place) => {
     for (const shape of wrongShapes) reports(withValue(whole, place.steps, shape), name)
   },

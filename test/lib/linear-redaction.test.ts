@@ -36,7 +36,7 @@ function slowTexts(redact: (text: string) => unknown, families: readonly string[
 
 /** Returns prefixes of a matching text, alone and followed by a character that does not match. */
 function beginningsOf(pattern: RegExp): string[] {
-  // The text generator does not support these constructs.
+  // Regular expression syntax that the text generator does not support is removed or replaced.
   const source = pattern.source
     .replace('[^]', '.')
     .replace(/\(\?<?[!=](?:[^()]|\\.)*\)|\\b|(?<!\[)\^|\|\$|\$(?=[)]|$)/g, '')
@@ -119,7 +119,7 @@ describe('the running time of redaction', () => {
     },
   )
 
-  it('redacts names with their values in linear time, also together with all patterns', () => {
+  it('redacts values of names such as password in linear time, also with all patterns applied', () => {
     const redactText = createTextRedaction([])
     const families = [...words, ...escapes, ...names.flatMap(name => after.map(end => name + end))]
     expect(slowTexts(redactText, families)).toEqual([])

@@ -14,7 +14,10 @@ const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId:
 /** A time so late that all pending snapshots are due. */
 const late: RunClock = { now: 4e12, changedAt: 0, endedAt: 0 }
 
-/** Observations as a platform may report them: no finish time before the end, and no start time before the job starts. */
+/**
+ * Observations as a platform may report them: a job or pipeline has no finish time before it has ended, and a job has no start time before it has
+ * started.
+ */
 const plausible = observation.map((one): Observation => {
   const jobs = one.jobs.map(job => {
     const { createdAt, startedAt, finishedAt } = job.times

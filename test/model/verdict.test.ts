@@ -72,7 +72,7 @@ describe('the verdict on a pipeline', () => {
     expect(verdict && verdictSentence(verdict)).toBe('1 m 25 s faster than usual')
   })
 
-  it('explains how much of the pipeline ran in parallel with the usual critical path', () => {
+  it('explains how much of the difference in duration is due to more or less work running in parallel', () => {
     const of = (a: number): JudgedJob[] => [
       ...[job(1, 'build', { from: 0, to: 60 }), job(2, 'a', { from: 60, to: a })],
       ...[job(3, 'b', { from: 60, to: 189 }), job(4, 'deploy', { from: Math.max(a, 189), to: Math.max(a, 189) + 20 })],

@@ -1,4 +1,5 @@
-// Describes what the features add to the console. There is no daemon, so no part may read anything from one.
+// Describes the pages and API routes that the features add to the console. There is no daemon, so the features must not read from it while they
+// describe them.
 import { apiRoutes } from '../../src/console/api/api.ts'
 import { features } from '../../src/features.ts'
 import { siteOf } from '../../src/console/site.ts'

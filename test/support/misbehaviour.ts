@@ -26,7 +26,7 @@ export type Fault =
 
 export interface Misbehaviour {
   readonly fault: Fault
-  /** How long the fault (or the response) is delayed, ms, or a promise for which it waits. */
+  /** How long the fault (or the response) is delayed, ms, or a promise that must resolve first. */
   readonly delay?: number | Promise<unknown> | undefined
   /** The number of affected requests after which the misbehaviour ends. If undefined, the misbehaviour lasts until it is cancelled. */
   readonly times?: number | undefined

@@ -1,4 +1,4 @@
-// Converts outbox entries into the form that tests need: entries of runs, and entries that are delivered at once.
+// Helpers for tests of the outbox: they decode the entries of runs, and mark all due entries as delivered.
 import { isEvent, type AnyChunk } from '../../src/model/event.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { ExportQueue, OutboxEntry } from '../../src/core/store/ports/outbox.ts'

@@ -96,8 +96,8 @@ interface ScopeGroup {
 }
 
 /**
- * Decodes a request. `fields` contains the field names of its groups by resource, of their groups by scope, and of the items in these. Throws if the
- * bytes are not a request of this type.
+ * Decodes a request. `fields`: the field names at its three levels, such as `resourceSpans`, `scopeSpans` and `spans`. Throws if the bytes are not a
+ * request of this type.
  */
 function decoded<Plain>(
   type: Type,

@@ -1,5 +1,5 @@
-// An in-memory OTLP/HTTP backend. It accepts traces, metrics and logs, stores them in plain form, and misbehaves on demand. It is independent of
-// pipelines. The demo has a simpler receiver of its own.
+// An in-memory OTLP/HTTP backend. It accepts traces, metrics and logs, stores them in plain form, and misbehaves on demand. The demo has a simpler
+// receiver of its own.
 import { closeAfterTest } from './after-test.ts'
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

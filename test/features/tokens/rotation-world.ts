@@ -1,4 +1,4 @@
-// Sets up tests of rotations: an observability instance, a folder for the token file, and the dependencies of a rotation.
+// Sets up tests of token rotations: a stand-in for an observability instance, a folder for the token file, and the dependencies of a rotation.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,7 +13,7 @@ import type { RotationStore } from '../../../src/features/tokens/rotation-store.
 import type { Target } from '../../../src/features/tokens/target.ts'
 import { startInstance, type ObservabilityInstance, type StandInOptions } from '../../support/observability-instance.ts'
 
-/** Rotation intervals that are short enough for tests and long enough for a machine with two cores. */
+/** Poll intervals and timeouts of a rotation, short enough for tests and long enough for a machine with two cores. */
 export const quickPace = { pollMs: 5, proofTimeoutMs: 60, creationMs: 40 }
 
 export interface RotationWorld {
@@ -63,7 +63,7 @@ export async function openWorld(options: StandInOptions = {}): Promise<RotationW
   }
 }
 
-/** Returns the dependencies of a rotation. Processes other than the stand-in's may use them too. */
+/** Returns the dependencies of a rotation. It needs only the stand-in's URLs and API key, so that other processes can call it too. */
 export function partsFor(
   { url, otlpUrl, apiKey }: Pick<ObservabilityInstance, 'url' | 'otlpUrl' | 'apiKey'>,
   file: string,

@@ -148,7 +148,7 @@ describe('a token rotation', () => {
     for (const value of [...first, ...valid()]) expect(output).not.toContain(value)
   })
 
-  it('ignores the IDs of tokens that belong to another instance', async () => {
+  it('revokes no token of one instance because of a token ID from another instance', async () => {
     await rotateToken(world.parts(), usual)
     const other = await openWorld()
     const innocent = other.instance.add('somebody')
@@ -199,7 +199,7 @@ describe('a token rotation before it revokes a token', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('ignores reports of the token that a daemon uses for another destination', async () => {
+  it('ignores the token that a daemon reports for another destination', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     let print = ''
@@ -213,7 +213,7 @@ describe('a token rotation before it revokes a token', () => {
     expect(await rotateToken(world.parts({ store, progress }), usual)).toMatchObject({ kind: 'rotated' })
   })
 
-  it("revokes the older token despite a daemon's missing token report with --force", async () => {
+  it('revokes the older token with --force even if a daemon has not reported the new one', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older' }]
@@ -222,7 +222,7 @@ describe('a token rotation before it revokes a token', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('treats an unreachable store as a missing token report', async () => {
+  it("keeps the older token if the store with the daemons' token reports is unreachable", async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     store.isAway = true

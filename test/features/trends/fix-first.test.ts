@@ -29,7 +29,7 @@ interface Known {
   readonly now?: () => number
 }
 
-/** Returns data sources for the pages, with these jobs and projects. `on` returns one reader for both trends and costs. */
+/** Returns data sources for the pages, with these jobs and projects. `on` returns one object that reads both trends and costs. */
 function partsOf({ jobs = async () => [], projects = [], now = () => 10 * day }: Known) {
   const lines = async (by: string): Promise<readonly CostLine[]> => (by === 'project' ? projects : [])
   return { now, fillings: [], on: () => ({ jobs, lines }) } as unknown as PagesParts
@@ -43,7 +43,7 @@ async function ownOf(parts: PagesParts) {
 }
 
 describe('the list of what to fix first', () => {
-  it('lists the most expensive problem first, each with a reason and a link', async () => {
+  it('lists problems by cost, the most expensive one first, each with a reason and a link', async () => {
     const own = await ownOf(
       partsOf({
         jobs: async () => [

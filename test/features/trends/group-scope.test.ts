@@ -151,7 +151,7 @@ it('counts costs by branch and runner only on request, because that reads thousa
 })
 
 describe('costs by a configured attribute', () => {
-  it('adds up the costs of projects by their value of a configured attribute, and those of the other projects without a name', async () => {
+  it('adds up the costs of projects by their value of a configured attribute, with a nameless row for projects without a value', async () => {
     const { groups, projects, total } = await costsOf()
     const cost = (of: (project: string) => boolean): number =>
       projects.filter(({ project }) => of(project)).reduce((sum, line) => sum + line.cost, 0)

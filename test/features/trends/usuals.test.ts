@@ -49,7 +49,7 @@ describe('the usual duration of a pipeline or job', () => {
     expect(await of('Seldom')).toMatchObject({ runs: 330, branch: 'merge_request' })
   })
 
-  it('prefers runs of the same name on all branches to runs of other names, and shows when the usual duration covers all names', async () => {
+  it('prefers runs of the same name on all branches to runs of other names, and shows whether the usual duration covers all names', async () => {
     const stored = [
       row('', 'merge_request', 300, 60, 'Checks'),
       ...[row('', 'default', 40, 180, 'Nightly'), row('', 'merge_request', 2, 180, 'Nightly')],

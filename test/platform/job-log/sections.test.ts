@@ -225,7 +225,7 @@ describe('the sections of a log', () => {
     expect(failed(false)).toEqual([])
   })
 
-  it('gives a section no title if the title is a command', () => {
+  it("omits a section's title if it is a command", () => {
     const log = `${marker('start', 'step_script', 0)}\n${marker('start', 'section_script_step_1', 1, '[hide_duration=true,collapsed=true]')}$ curl -u me:secret\n`
     const step = readLog(log).sections[1]
     expect([step?.kind, step?.title]).toEqual(['script', undefined])

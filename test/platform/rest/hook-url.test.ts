@@ -22,7 +22,7 @@ it.each([
   ['https://{host}/{path}', ['host', 'path'], false],
   ['{url}', ['url'], false],
   ['', ['url'], false],
-])('decides whether the hook URL %s with the masked parts %j may be ours: %s', (url, urlVariables, is) => {
+])("decides whether the hook URL %s with the masked parts %j may be the daemon's own: %s", (url, urlVariables, is) => {
   expect(maybeAt(url, urlVariables, ours)).toBe(is)
 })
 

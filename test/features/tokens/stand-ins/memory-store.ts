@@ -1,4 +1,4 @@
-// An in-memory store for rotations. A test sets the reports of its daemons.
+// An in-memory store for token rotations. A test sets which tokens the daemons report.
 import type { Journal } from '../../../../src/features/tokens/journal.ts'
 import type { RotationRecord } from '../../../../src/features/tokens/documents.ts'
 import type { RotationStore, TokenReport } from '../../../../src/features/tokens/rotation-store.ts'
