@@ -27,7 +27,7 @@ export interface Gate {
   check(request: FastifyRequest): Promise<Passed | Refused>
   /** Compares the given token with the admin token. */
   compare(request: FastifyRequest, given: string): Promise<'right' | 'wrong token' | 'too many'>
-  /** Ends the delays of all pending attempts. */
+  /** Ends the delays of all attempts whose token has not been checked yet. */
   close(): void
 }
 
@@ -37,7 +37,8 @@ export function createGate({ token, now }: GateOptions): Gate {
   const closing = new AbortController()
 
   /**
-   * Delays an attempt before it is checked. Returns false if another attempt on the same connection is already pending, or if the connection closes.
+   * Delays an attempt to authenticate before its token is checked. Returns false if another attempt on the same connection is already pending, or if
+   * the connection or the listener closes.
    */
   async function mayTry(socket: Socket, ms: number): Promise<boolean> {
     if (waiting.has(socket)) return false

@@ -34,8 +34,8 @@ export function createOwnValues(
 }
 
 /**
- * Returns the data sources, limited to the projects with this value (all projects if no value is given), and the filter, which is undefined if no
- * grouping attribute is configured.
+ * Returns the data sources, limited to the projects with this value of the grouping attribute (all projects if no value is given), and the filter for
+ * the page, which is undefined if no value is given and no grouping attribute is configured.
  */
 export async function ofValue(
   parts: PagesParts,
@@ -49,7 +49,7 @@ export async function ofValue(
   return { parts: withinProjects(parts, own ?? new Set()), filter: { ...filter, unknown } }
 }
 
-/** Returns the result of `read` for the projects with this value, or `NotShown` if no known project has it. */
+/** Returns the result of `read` for the projects with this value of the grouping attribute, or `NotShown` if no known project has it. */
 export async function answerOf<T>(
   parts: PagesParts,
   value: string | undefined,

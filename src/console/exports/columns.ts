@@ -167,7 +167,7 @@ const causeWords: Readonly<Record<NonNullable<QueueState['cause']>, string>> = {
   unacceptable: 'refuses everything',
 }
 
-/** Formats the time until the next attempt in whole seconds. An open page is sent again every second if it has changed. */
+/** Formats the time until the next attempt in whole seconds, because an open page is updated every second. */
 function tryWords(at: Millis | undefined, now: Millis): string {
   if (at === undefined) return '–'
   const seconds = Math.ceil((at - now) / 1_000)

@@ -39,7 +39,7 @@ export async function searchTrace(parts: Parts, given: string, before?: RunCurso
   const traceId = given.toLowerCase()
   return searchBack(parts, atOnce.ids, before, async keys => {
     for (const { instance, pipelineId, parentId } of keys) {
-      // The parent's ID is compared as well, because the root pipeline may have been pruned.
+      // The parent is also tried as the root of the trace, because the root pipeline itself may have been pruned.
       for (const id of [pipelineId, ...(parentId === undefined ? [] : [parentId])]) {
         const root = { instance, pipelineId: id }
         if (parts.isTraceOf(traceId, root)) return familyBelow(parts, root)

@@ -51,7 +51,7 @@ const costQuery = z.object({
 
 export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart {
   const known = new WeakMap<PagesParts, () => Promise<FixFirst>>()
-  /** Returns the list of what to fix first, cached per view. */
+  /** Returns the list of what to fix first, cached separately for each set of projects that users may see. */
   const fixFirstOf = async (parts: PagesParts): Promise<FixFirst> => {
     const { rules, unit } = context.config.costs
     const read = known.get(parts) ?? createFixFirst(parts, rules.length === 0 ? undefined : { unit })

@@ -87,8 +87,8 @@ export function amount({ cost }: CostSum, unit: string): string {
 }
 
 /**
- * Renders the costs by exact branch and by runner, or a link that counts them. `total` is the total cost of the whole period, and `href` is the
- * address of the page with them.
+ * Renders the costs by exact branch and by runner or, if they have not been counted yet, a link that counts them. `total` is the total cost of the
+ * whole period, and `href` is the link's address.
  */
 export function retainedCard(costs: Costs, total: CostSum, href: string, context: RequestContext): Html {
   const title = 'Exact branches and runners'

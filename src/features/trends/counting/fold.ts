@@ -122,7 +122,7 @@ function byPlace(a: Place, b: Place): number {
 const keyTypes = ['bigint', 'bigint', 'text', 'bigint', 'text', 'text', 'text', 'text'] as const
 const key = 'step, project_id, job, bucket, instance, branch, source, pipeline_name'
 
-/** Reads stored trend rows. Each input row is a number and a key (`rowKey`). */
+/** Reads stored trend rows by their keys (`rowKey`). Each key is passed with a number (`nth`), which is returned with its row. */
 const knownTrends = forRows(
   ['bigint', ...keyTypes],
   ({ rows }) => `

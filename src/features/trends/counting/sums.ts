@@ -61,7 +61,7 @@ export function outcomesOf({ pipeline, jobs, ...counted }: CountedChunk): Outcom
 }
 
 export class TrendSums {
-  /** The cost sums for the same chunks. */
+  /** The cost sums of the same chunks as the trend sums. */
   readonly costs = new CostSums()
   readonly #step: TrendStep
   readonly #rows = new Map<string, TrendSum>()

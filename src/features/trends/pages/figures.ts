@@ -106,7 +106,8 @@ export async function trendsOf(
   const until = now - (now % step) + step
   const query: TrendQuery = { step, since: until - length, until, group, branch, source, pipelineName }
   const earlier: TrendQuery = { ...query, since: query.since - length, until: query.since }
-  // Trends by branch or runner are computed from stored runs. Daily job statistics do not include the pipelines' sources and names.
+  // Trends by branch or runner are computed from stored runs. So are trends of jobs if they are filtered by the pipelines' source or name, because
+  // the stored trend rows of jobs contain neither.
   const isOfStored = ref !== undefined || runner !== undefined
   const jobsAreOfStored = isOfStored || source !== undefined || pipelineName !== undefined
   const counted = jobsAreOfStored

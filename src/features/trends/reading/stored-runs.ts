@@ -90,7 +90,7 @@ function walk(
     path === undefined ? undefined : `project = ?${values.push(path)}`,
     ref === undefined ? undefined : `ref = ?${values.push(ref)}`,
     ref === undefined && source !== undefined ? `source = ?${values.push(source)}` : undefined,
-    // `+ 0` keeps the database from using an index on projects here, and an index on finish times above.
+    // `+ 0` keeps the database from using an index on projects for this condition, and one on finish times for the condition above.
     projectId === undefined ? undefined : `project_id + 0 = ?${values.push(projectId)}`,
   ].filter(one => one !== undefined)
   return [
