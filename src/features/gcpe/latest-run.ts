@@ -58,8 +58,8 @@ function newestOfName(jobs: readonly JobView[]): JobView[] {
 }
 
 /**
- * Returns the test totals of an ended run, for the whole run and for each job; empty if there are no test reports. `read` has what was read from the
- * run's jobs.
+ * Returns the test totals of an ended run, for the whole run and for each job; empty if there are no test reports. `read` contains the data that was
+ * read from the logs and reports of the run's jobs.
  */
 export function latestTests({ pipeline, jobs }: LatestRun, read: readonly JobInside[]): readonly GcpeTests[] {
   if (!isTerminal(pipeline.status) && pipeline.status !== warning) return []

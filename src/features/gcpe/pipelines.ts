@@ -138,8 +138,8 @@ function addRef(
 }
 
 /**
- * Returns undefined for child pipelines, which are part of another pipeline, and for folded refs. The default branch is not known before a run is
- * loaded.
+ * Returns undefined for child pipelines, which are part of another pipeline, and for refs that have no series of their own. The default branch is not
+ * known before the run is loaded, so every ref is treated as the default branch here.
  */
 function refPlace(
   row: ListedRun,

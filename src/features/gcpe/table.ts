@@ -68,7 +68,7 @@ export interface GcpeRow<S> {
   readonly type: 'gauge' | 'counter'
   readonly labels: readonly Label<S>[]
   readonly description: string
-  /** Returns the value of the metric, or undefined if it gets no point. */
+  /** Returns the value of the metric for a subject, or undefined if the subject gets no point. */
   readonly value: (subject: S) => number | undefined
 }
 

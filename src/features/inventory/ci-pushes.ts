@@ -24,12 +24,12 @@ export function ciPushes(options: InventoryOptions, context: Pick<PartContext, '
   }
 }
 
-/** Each report is a project name as configured. */
+/** Each report is the name of a project, as configured, whose includes are to be requested at once. */
 const nextRound: Reporter<string> = { order: 150, write: askAgain }
 
 /**
- * Names have the form `inventory SCOPE KIND OF`. Only the thing reader knows the scopes, so this selects all names. It does not select the values,
- * because the dependencies of a single project may take hundreds of kilobytes.
+ * Stored inventory states have names of the form `inventory SCOPE KIND OF`. The scopes are not known here, so the statement selects the names of all
+ * states. It does not select the values, because the dependencies of a single project may take hundreds of kilobytes.
  */
 const selectNames = "SELECT name FROM key_value WHERE substr(name, 1, 10) = 'inventory '"
 const nameIn = text('name')
@@ -42,7 +42,7 @@ function* askAgain(names: readonly string[], within: Within): Steps<void> {
   for (const name of keys) {
     const [row] = yield [selectValue, [name]]
     const state = stateIn(row && { ...row, name }, within)
-    // The stored state is checked too, because a query's name may have the same ending.
+    // The kind in the stored state is checked as well as the name, because the name of a query's state may end in the same words.
     if (state?.kind !== includes.kind || !names.includes(state.of)) continue
     yield [writeValue, [name, JSON.stringify({ ...state, nextAt: Math.min(state.nextAt, within.now) })]]
   }

@@ -40,7 +40,7 @@ export const insideCounts: readonly CountOf[] = [
     description: 'Files with such spans: read completely (`none`), or the reason why reading stopped.' },
 ]
 
-/** The counts since the daemon started, by the names in the table. They are sums over all tokens. */
+/** The counts since the daemon started, summed over all tokens. Their names are those in the `counter` fields of `insideCounts`. */
 export interface InsideCounters {
   logBytes: number
   readonly sections: Kept

@@ -79,7 +79,8 @@ export function createTestReading(options: TestReadingOptions): JobReading {
     const isOfOne = refusal?.kind === 'not-found' && !refusal.affectsAllRequests
     if (refusal !== undefined && !isOfOne) await replaced(asked, refusal, true)
     const found = await fromPlatform(chunk, job, call)
-    // The artifact is marked as refused only if the platform has a report. Otherwise, this job may simply have no tests.
+    // The platform's refusal to serve the artifact is recorded only if the platform has parsed a test report itself. Otherwise, this job may simply
+    // have no tests.
     if (refusal !== undefined && isOfOne && found !== undefined) await replaced(asked, refusal, false)
     return found
   }

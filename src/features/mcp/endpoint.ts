@@ -26,7 +26,7 @@ export function registerMcp(app: FastifyInstance, { routesOf, tools }: AskedApi,
     return calls
   }
   app.post('/mcp', async (request, reply) => {
-    // The protocol requires this check in addition to the host name check.
+    // The protocol requires that requests from other sites are rejected, in addition to the host name check.
     if (!isSameSite(request)) return reply.code(403).send({ message: 'The request came from another site.' })
     if (Array.isArray(request.body))
       return reply.code(400).send({ message: 'Send one message in each request: batches are not supported.' })

@@ -42,7 +42,7 @@ export function ofAnnouncedToken(event: PlatformEvent, receivedAt: Millis): Cond
   const { instance, project, group, attributes, object } = event
   const expires = String(attributes['platform.access_token.expires_at'] ?? '')
   const expiresAt = Date.parse(expires)
-  // A day is added because the platform sends the announcement at the beginning of a day.
+  // A day is added to the notice period, because the platform announces an expiry at the beginning of a day.
   if (!(expiresAt - receivedAt <= tokenNotice + day)) return undefined
   const name = String(attributes['platform.access_token.name'] ?? '')
   return {

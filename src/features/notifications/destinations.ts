@@ -11,7 +11,7 @@ import type { Surroundings } from '../../daemon/feature.ts'
 /** The `Idempotency-Key` header, a template that is filled in for each message. Gateways that support it skip a repeated message. */
 const idempotencyKey = new Secret('{message.id}')
 
-/** The URLs of these destinations are secrets, so `signals` must not be shown. */
+/** Returns the destinations of notifications. Their `signals` contain webhook URLs, which are secrets, so they must not be shown. */
 export function notificationDestinations(
   { notifications }: NotificationOptions,
   { config, platformOf, proxies }: Pick<Surroundings, 'config' | 'platformOf' | 'proxies'>,

@@ -17,7 +17,7 @@ export interface EndedRun {
   readonly depth?: number | undefined
   readonly outcome: Outcome
   readonly queuedMs?: number | undefined
-  /** The runner of the job. This field and the next two are only known for jobs. */
+  /** The runner of the job. `runner`, `runnerType` and `reason` are only known for jobs. */
   readonly runner?: string | undefined
   readonly runnerType?: string | undefined
   readonly reason?: string | undefined

@@ -118,7 +118,7 @@ class Suspicion {
     // The required share of bad runs. If more than half of the runs exceed the limit, their median exceeds it too.
     const enough = isSlower ? 0.5 : before + this.#rule.failing
     if (share(flag.isBad) <= enough) return undefined
-    // A small effect must last until the next day, because a busy afternoon makes many runs a little worse.
+    // A small effect must last until the next day before it is flagged, because a busy afternoon makes many runs a little worse.
     const isGreat = share(isFar) > (isSlower ? enough : enough + this.#rule.failing)
     if (!isGreat && badOnAnotherDay(since, flag.isBad) < holdsFor) return undefined
     const after = isSlower ? (median(since.map(({ tookMs }) => tookMs)) ?? 0) : share(flag.isBad)
@@ -154,7 +154,7 @@ class Open {
   /** The latest runs, which may be the beginning of the recovery. */
   #good: Outcome[] = []
 
-  /** `since` contains the runs of `Suspicion.since`. If it is empty, their numbers are estimated from the episode. */
+  /** `since` contains the runs of `Suspicion.since`. If it is empty, the number of runs and the number of bad ones are estimated from the episode. */
   constructor(episode: Episode, since: readonly Outcome[], yardstick: Yardstick | undefined) {
     this.episode = episode
     this.#yardstick = yardstick

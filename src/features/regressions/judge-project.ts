@@ -1,5 +1,5 @@
-// Judges one project. Daily figures show which subjects look worse, and individual runs are read only for these. Pure, except for the reads of
-// `judging`.
+// Judges one project. Daily figures show which subjects look worse, and individual runs are read only for these. Pure, except that data is read
+// through `judging`.
 import { day, regressionKinds } from './series.ts'
 import type { DayOfRuns, Episode, RegressionKind, Rule, Subject } from './series.ts'
 import { endedRuns, sectionRuns, type EndedRun } from './ended-run.ts'
@@ -91,7 +91,10 @@ export async function judgeProject(
   return { found, pipelines, backTo }
 }
 
-/** Returns the pipelines and jobs that look worse, the sections that look worse, and the sections of jobs that look worse. */
+/**
+ * Returns the subjects to judge: the pipelines and jobs that look worse, and the sections that look worse or belong to a job that does. Subjects with
+ * an unresolved regression are always judged.
+ */
 async function wantedOf(
   judging: Judging,
   project: JudgedProject,
@@ -188,7 +191,7 @@ function looksWorse(
     if (runs >= 5 || one.day < today - 14 * day) break
     runs += one.runs
     bad += countBad(one)
-    // The number of bad runs is compared too: on a day with many runs, only the last ones may be bad.
+    // Eight bad runs are enough if their share is more than twice the usual one: on a day with many runs, only the last ones may be bad.
     if (bad >= 8 && bad > 2 * usual * runs) return true
   }
   return bad >= 2 && bad / runs > Math.min(0.3, 2 * usual + 0.05)

@@ -13,7 +13,7 @@ const week = 7 * 86_400_000
 
 export function runnersConsole(): ConsolePart {
   const known = new WeakMap<PagesParts, () => Promise<RunnersView>>()
-  /** The figures are cached separately for each view. */
+  /** Returns the runner figures, cached separately for each set of projects that users may see. */
   const viewOf = async (parts: PagesParts): Promise<RunnersView> => {
     const read = known.get(parts) ?? createRunnersView(parts)
     known.set(parts, read)

@@ -110,7 +110,7 @@ export interface IngestPoint {
   readonly value: number | { readonly since: number }
 }
 
-/** Reads the gauges with two requests. Rejects with an InstanceError. */
+/** Reads the values of the ingest token gauges with two requests to the observability instance. Rejects with an InstanceError. */
 export async function ingestGauges(instance: Pick<IngestTokens, 'list' | 'enforcement'>): Promise<IngestPoint[]> {
   const isEnforced = await instance.enforcement()
   const valid = (await instance.list()).filter(token => token.valid)

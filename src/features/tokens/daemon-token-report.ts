@@ -12,7 +12,9 @@ import type { Repository } from '../../core/store/ports/repository.ts'
 export const reportLife = 30_000
 /** The age at which reports of killed daemons are deleted, ms. */
 const retention = 86_400_000
-/** The interval at which the daemon checks its tokens for changes, ms. It is short because rotations wait for the report. */
+/**
+ * The interval at which the daemon checks its tokens for changes, ms. Short, because a rotation waits until every daemon has reported the new token.
+ */
 const checkInterval = 1_000
 /** The interval at which an unchanged report is renewed, ms. */
 const reportInterval = 10_000

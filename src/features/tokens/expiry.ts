@@ -11,7 +11,7 @@ const lookEvery = 600_000
 
 type WatchedToken = Pick<ListedToken, 'id' | 'name' | 'valid' | 'expiresAt'>
 
-/** The returned function returns no conditions until the interval has passed, or if the instance does not respond. */
+/** The returned function lists the tokens at most once in `lookEvery`. In between, and if the instance does not respond, it returns no conditions. */
 export function watchExpiry(
   list: () => Promise<readonly WatchedToken[]>,
   { clock, log }: { readonly clock: Clock; readonly log: Log },

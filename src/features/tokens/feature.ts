@@ -15,7 +15,7 @@ import { tokenOptions, type TokenOptions } from './options.ts'
 import { watchExpiry } from './expiry.ts'
 import type { Thing } from '../../platform/port/asking.ts'
 
-/** How often the gauges are requested from the instance, ms. */
+/** How often the observability instance is queried for the token gauges, ms. */
 const gaugesEvery = 600_000
 
 /** The timeout of one request during the setup, ms. It is short because a person is waiting for the result. */
@@ -54,7 +54,7 @@ export const tokens = feature({
     createIngestTokens({ url, apiKey: () => apiKey, timeoutMs: setupTimeoutMs, retryClock: systemClock }),
 })
 
-/** Reads the gauges with two requests, if the observability instance is configured. */
+/** Reads the token gauges from the observability instance with two requests, if the instance is configured. */
 function things(options: TokenOptions, { proxies }: Surroundings): readonly Thing[] {
   const ask = instanceOf(options, proxies)
   if (ask === undefined) return []

@@ -67,12 +67,13 @@ export interface DeploymentView {
 
 const outcomes: Readonly<Record<string, DeploymentView['outcome']>> = { success: 'succeeded', failed: 'failed' }
 
-/** Returns undefined if there is no event and the job did not succeed: the job may have failed before the deployment began. */
+/** Returns undefined if no event has reported the deployment and its job did not succeed: the job may have failed before the deployment began. */
 export function viewDeployment({ event: reported, job }: Deployment): DeploymentView | undefined {
   const event = reported?.facts
   const hasDeployed = hasSucceeded(job?.status)
   if (event === undefined && !hasDeployed) return undefined
-  // An event that reports the end takes precedence over the job. A job that succeeded counts as deployed even if its event is late or lost.
+  // An event that reports the end of the deployment takes precedence over the deploying job. A job that succeeded counts as deployed even if the
+  // event is late or lost.
   const isOver = event !== undefined && rankOf(event.status) === ended
   const status = isOver || !hasDeployed ? (event?.status ?? '') : 'success'
   const outcome = outcomes[status]

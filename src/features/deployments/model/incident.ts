@@ -99,7 +99,7 @@ export interface CountedIncident {
   readonly closing: boolean
 }
 
-/** Returns the parts of an incident to count now, or undefined if there are none. */
+/** Returns what is to be counted now for an incident (its opening, its closing, or both), or undefined if nothing is. */
 export function incidentFigures(
   { severity, openedAt, closedAt }: IncidentView,
   counted: CountedIncident,

@@ -14,7 +14,7 @@ import type { ShownDeployment } from '../sql/deployment-reads.ts'
 import type { ShownIncident } from '../sql/incidents.ts'
 import type { DeploymentSources } from './sources.ts'
 
-// Counts incidents by project, and divides them by the project's deployments to production.
+// The incidents and deployments of a period, from which the incidents of each project are counted.
 interface Known {
   /** The incidents that were opened in this period. */
   readonly opened: readonly ShownIncident[]
@@ -25,7 +25,7 @@ interface Known {
   readonly isProduction: IsProduction
 }
 
-/** `limit` is the maximum number of projects. */
+/** Counts incidents by project, and divides them by the project's deployments to production. `limit` is the maximum number of projects. */
 function incidentsOf({ opened, open, made, isProduction }: Known, limit: number): readonly IncidentSummary[] {
   const keyOf = ({ incident: { instance, project: of } }: ShownIncident): string => JSON.stringify([instance, of.id])
   const [openedOf, openOf] = [Map.groupBy(opened, keyOf), Map.groupBy(open, keyOf)]

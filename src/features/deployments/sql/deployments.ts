@@ -168,7 +168,10 @@ interface KeptEarly {
   readonly withoutJobSince: Millis
 }
 
-/** Deletes deployments early. A span in a row's content means that a job has reported the deployment. */
+/**
+ * Deletes deployments before their usual retention ends, because the store is nearly full. A span in a row's content means that a job has reported
+ * the deployment.
+ */
 const deleteEarly = `
   DELETE FROM deployments AS d WHERE d.id > ?1 AND d.id <= ?2 AND d.due_at IS NULL AND coalesce(d.known_at, d.happened_at) < ?3
     AND (coalesce(d.known_at, d.happened_at) < ?5 OR d.content LIKE '%"span":{%')

@@ -56,7 +56,7 @@ export const jobLogShape = z.discriminatedUnion('as', [
   }),
 ])
 
-/** Returns undefined if there is no such job. */
+/** Returns undefined if there is no such job, and `NotShown` if no job logs are shown with this configuration. */
 export async function jobLogOf(
   { views, jobLog, clock, now }: LogSources,
   { adminToken }: Pick<PagesSettings, 'adminToken'>,
@@ -110,8 +110,8 @@ export function textOf({ runs }: ShownLine): string {
 }
 
 /**
- * Returns the log for the JSON API, without colours. With `find`, only lines that contain this text are returned. Returns undefined and throws
- * `NotShown` like `jobLogOf`.
+ * Returns the log for the JSON API, without colours. With `find`, only lines that contain this text are returned. Returns undefined or `NotShown` in
+ * the same cases as `jobLogOf`.
  */
 export async function jobLogView(
   sources: LogSources,

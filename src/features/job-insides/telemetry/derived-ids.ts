@@ -1,5 +1,5 @@
-// The span ids that Pipespan derives for a run, by both schemes. A job's own spans must not use these ids, because they would look like Pipespan's
-// spans.
+// The span ids that Pipespan derives for a run, by both trace schemes (`instance` and `platform`). A job's own spans must not use these ids, because
+// they would look like Pipespan's spans.
 import {
   jobSpanId,
   parentOfPipeline,
@@ -52,7 +52,7 @@ function* insideIds(
   }
 }
 
-/** Returns each job once for each salt that its spans may have. */
+/** Returns the jobs of a run: each job once without a salt, and once more for each salt that its span ids may have been derived with. */
 function jobsOf(run: Run | undefined): IdentifiedJob[] {
   return [...(run?.jobs.values() ?? [])].flatMap(({ id, record, snapshot }) => {
     const { kind } = record.facts

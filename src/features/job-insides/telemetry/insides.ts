@@ -1,6 +1,6 @@
-// Turns what was read about the inside of a job into telemetry. Each section of its log, each suite and test, and each span that the job created
-// itself becomes a span. Each line of its log, its test report, each failure and flaky test, and its dotenv report become log records. Also produces
-// metrics.
+// Turns what was read from a job's log, reports and artifacts into telemetry. Each section of its log, each suite and test, and each span that the
+// job created itself becomes a span. Each line of its log, its test report, each failure and flaky test, and its dotenv report become log records.
+// Also produces metrics.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import {
   attributesOf,
@@ -245,8 +245,8 @@ function insideRecord({ traceId, custom }: InsideContext, parts: RecordParts): L
 }
 
 /**
- * Returns an event about a report of the job. Its time is the end of the job, when the report was complete. `event` is the name of the event in the
- * table.
+ * Returns an event about a report of the job. Its time is the end of the job, when the report was complete. `event` is the event's name with the
+ * prefix `platform.`, which is replaced by the profile's namespace.
  */
 function reportEvent(
   context: InsideContext,

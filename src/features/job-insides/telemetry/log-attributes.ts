@@ -4,7 +4,7 @@ import { runId, taskName, type OfJob } from './job-attributes.ts'
 import type { AttributeRow } from '../../../core/telemetry/mapping/row.ts'
 import type { LogLine, RanOn, Section } from '../../../model/inside.ts'
 
-/** A section or line of a job's log. The first lines of the log report where the job ran. */
+/** A section or a line of a job's log. `ranOn` is the machine that the job ran on, which the first lines of the log report. */
 interface OfLog extends OfJob {
   readonly ranOn?: RanOn | undefined
 }
