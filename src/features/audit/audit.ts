@@ -60,8 +60,8 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
   const { signal } = rounds
   const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
   /**
-   * The sources requested since the daemon started. Earlier rejections do not count, because the operator may have fixed the permission before
-   * restarting the daemon.
+   * The sources requested since the daemon started. A source that was rejected before a restart is requested again after it, because the operator may
+   * have fixed the permission.
    */
   const asked = new Set<string>()
 

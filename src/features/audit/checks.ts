@@ -47,8 +47,8 @@ async function checkSource(client: PlatformClient, configured: string): Promise<
 }
 
 /**
- * Returns the role that the token lacks; undefined if the token has the role. Without this role, the platform returns only the actions of the token's
- * user.
+ * Returns the role that the token needs but lacks; undefined if it has that role. Without the role, the platform returns only the actions of the
+ * token's user.
  */
 async function missingRole(client: PlatformClient, source: AuditSource): Promise<string | undefined> {
   if (source === 'instance') return undefined

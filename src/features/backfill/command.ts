@@ -78,7 +78,10 @@ function readingOf(platform: CommandPlatform, command: BackfillCommand): Reading
   }
 }
 
-/** Reads what the backfill covers. If `signal` is aborted, it returns the progress so far, and the same command resumes later. */
+/**
+ * Reads the items that the command selects, such as pipelines. If `signal` is aborted, it returns the progress so far, and the same command resumes
+ * later.
+ */
 async function read(
   terminal: Terminal,
   { since, until, dryRun, deliver }: BackfillCommand,

@@ -1,5 +1,5 @@
-// Reads pipelines, which is what the command does unless a flag selects something else. It reads the projects and groups that the command names, or
-// else those that the daemon polls.
+// Reads past pipelines, which is what `pipespan backfill` does unless a flag selects something else. It reads the projects and groups that the
+// command names, or else those that the daemon polls.
 import { ConfigError } from '../../lib/fault.ts'
 import { createPollContext } from '../../core/find/poll-context.ts'
 import { ownPipelines } from '../../core/find/poll-own-pipelines.ts'
@@ -26,7 +26,7 @@ export interface Reading {
   readonly run: (asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
 }
 
-/** Creates the reading of pipelines. Throws a ConfigError if neither the command nor the configuration names a project or group. */
+/** Returns a `Reading` that reads pipelines. Throws a ConfigError if neither the command nor the configuration names a project or group. */
 export function pipelineReading(
   { config, name, groups }: CommandPlatform,
   { project, group, mine, words }: NamedPipelines,

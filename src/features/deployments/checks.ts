@@ -60,7 +60,7 @@ async function findDeployments({ store, within, now }: Asked): Promise<Finding> 
 
 async function findChanges({ store, within, now }: Asked): Promise<Finding> {
   const all = (await store?.on(changes).list(within)) ?? []
-  // This list lacks changes that no webhook reported. They are known only from their pipelines.
+  // The store's list of changes lacks those that no webhook reported. They are known only from their pipelines.
   const runs = (await store?.views.lastFinished(lookedAt)) ?? []
   const others = runs.flatMap(({ run }) => changeOfRun(run) ?? [])
   const seen = [

@@ -23,7 +23,7 @@ const idleMs = 1_000
 const retryMs = 90_000
 
 export interface Counting {
-  /** Returns what a chunk adds to the totals. If undefined, no totals are stored. */
+  /** Returns what a chunk adds to the totals of its project. If undefined, no totals are stored. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
   /** Destinations that receive a separate metric point for each counted item. */
   readonly to: readonly Route<'metrics'>[]
@@ -42,9 +42,9 @@ interface CounterOptions<Of, State, Around, Measure extends string> extends Pick
   readonly name: string
   readonly store: Pick<Countable<Of, State, Around>, 'countDue' | 'due' | 'count' | 'defer'>
   readonly decide: Decide<Of, State, Around>
-  /** The counters that a decision may increment. */
+  /** The names of the counters that counting an item may increment. */
   readonly measures: readonly Measure[]
-  /** Called if some items must wait for their commits. */
+  /** Called if some deployments can only be counted after their commits have been requested. */
   readonly onApart?: () => void
 }
 
@@ -55,7 +55,7 @@ export interface Counter<Measure extends string> extends Loop {
   readonly counters: Record<Measure, number>
 }
 
-/** Creates a counter. Its `add` method adds decisions made elsewhere to the counters. */
+/** Creates a counter. Its `add` method also updates the counters for items that were counted by other code. */
 export function createCounter<Of, State, Around, Measure extends string>({
   name,
   store,

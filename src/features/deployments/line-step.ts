@@ -19,7 +19,7 @@ import type { Run } from '../../model/run.ts'
 export interface CountIn {
   readonly afterEvent: number
   readonly afterSnapshot: number
-  /** The delay for a change's first pipeline. If undefined, changes are not counted. */
+  /** The delay before a change is counted for its first pipeline. If undefined, changes are not counted. */
   readonly change?: number | undefined
 }
 
@@ -60,8 +60,8 @@ function changeAfter(run: Run, known: Run | undefined): Change | undefined {
   const change = changeOfRun(run)
   const before = known && changeOfRun(known)
   if (change === undefined || before?.iid !== change.iid) return change
-  // The REST API does not report that a change comes from a fork; it then names the pipeline's own project as the target. So a different target is
-  // used only if it is not that project.
+  // The REST API does not report that a change comes from a fork: it names the pipeline's own project as the target. Therefore a changed target
+  // project is ignored if it is the pipeline's own project.
   const namesTarget = change.project.id !== before.project.id && change.project.id !== run.project.facts.id
   const isSame = change.pipeline?.createdAt === before.pipeline?.createdAt && change.trainAt === before.trainAt
   return namesTarget || !isSame ? change : undefined

@@ -34,10 +34,10 @@ export interface Thing {
   readonly kind: string
   /** The path or ID of the project or group as configured, or another name for the object. */
   readonly of: string
-  /** The project or group to look up. If undefined, the object belongs to the instance. */
+  /** The project or group that the object belongs to, which must be looked up. If undefined, the object belongs to the instance. */
   readonly owner?: NamedOwner | undefined
   readonly every: Millis
-  /** Minimum number of requests in one polling round. */
+  /** Minimum number of requests that polling this object once takes. */
   readonly atLeast: number
   /** True for queries. The platform blocks queries that fail repeatedly, so back-off doubles from the first failure on. */
   readonly isBlockable?: boolean | undefined
@@ -49,7 +49,7 @@ export interface ThingRound {
   readonly ask?: Asking | undefined
   readonly owner: Owner | undefined
   readonly now: Millis
-  /** JSON that the previous round stored. Invalid JSON is ignored. */
+  /** JSON that the object's previous polling round stored. Invalid JSON is ignored. */
   readonly memory: unknown
 }
 

@@ -18,7 +18,7 @@ export type PlatformErrorKind =
   /** The connection could not be opened, or it broke. */
   | 'network'
   | 'timeout'
-  /** The stream exceeded its total timeout. */
+  /** A streamed response took longer than its total timeout. */
   | 'slow'
   /** The platform redirected to another host. Such a redirect is never followed. */
   | 'foreign-host'

@@ -75,7 +75,7 @@ export type ShownLog =
 export interface ShownLine {
   readonly number: number
   readonly runs: readonly StyledText[]
-  /** The ordinal of the innermost listed section that contains the line. */
+  /** The ordinal of the innermost section that contains the line, of those in `sections`. */
   readonly section?: number | undefined
 }
 

@@ -2,7 +2,7 @@
 // report.
 //
 // `JSON.parse` blocks the event loop for about 100 ms on 16 MiB of text. A scanner that yields to the event loop was tried, but its code was five
-// times as long as the rest of these readers.
+// times as long as all the other code that reads JSON reports.
 import PQueue from 'p-queue'
 import { begun, joined, textOf } from './unpack.ts'
 import { ReportFault } from './report-fault.ts'

@@ -15,7 +15,7 @@ const maxOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, event
 const maxChecked = 5_000
 /** Maximum number of non-blank lines read from a file. */
 const maxLines = 20_000
-/** Number of IDs that are looked up in one turn of the event loop. The iterator computes a hash for each ID. */
+/** Number of IDs that are looked up in one turn of the event loop. It is limited because the caller's iterator computes a hash for each ID. */
 const idsPerTurn = 1_000
 /** Maximum clock error assumed for the machine on which a job ran, ms. */
 const tolerance = 3_600_000

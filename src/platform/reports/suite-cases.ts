@@ -102,7 +102,7 @@ export function createSuiteCases(suite: string, onRelease: () => void): SuiteCas
   const first = new Map<string, Known>()
 
   function repeat(known: Known, again: Known): void {
-    // The teardown belongs to the previous run, so that run did not pass.
+    // A teardown error belongs to the run that the previous case reported, so that run did not pass.
     if (again.isTeardown && known.result === 'pass') known.passes -= 1
     known.failures += again.failures
     known.passes += again.passes

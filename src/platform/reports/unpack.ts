@@ -121,7 +121,7 @@ export async function begun(source: Bytes, bytes: number): Promise<{ head: Uint8
   let length = 0
   while (length < bytes) {
     const next = await iterator.next().catch((error: unknown) => {
-      // Bytes that arrived before the error are read first.
+      // If some bytes arrived before the error, they are returned first, and the error is thrown when the rest is read.
       if (length === 0) throw error
       return { failed: error }
     })

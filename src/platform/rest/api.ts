@@ -74,7 +74,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     return url
   }
 
-  /** Returns the URL for a stored `next`, which cannot point to another host. */
+  /** Returns the URL of the page to which a stored `next` points. The URL always has the configured host, whatever `next` contains. */
   function continued(next: string): URL {
     const url = new URL(new URL(base).origin)
     const [pathname = '', ...search] = next.split('?')

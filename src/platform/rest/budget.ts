@@ -58,7 +58,8 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
   const { tokens, pausedUntil, announced } = state
   if (pausedUntil !== undefined) return { state, waitMs: Math.min(maxPause, pausedUntil - now) }
   const needed = 1 + (burstOf(rules) - 1) * reserves[priority]
-  // The request waits for the longer of the two times. Otherwise a lower priority might wait for less time than a higher one.
+  // If both the announced limit and the token bucket make the request wait, it waits for the longer of the two times. Otherwise a lower priority
+  // might wait for less time than a higher one.
   const isReserved = announced !== undefined && announced.remaining < needed
   const untilReset = isReserved ? Math.min(maxPause, announced.until - now) : 0
   // The margin compensates for rounding errors: after the wait there must be enough tokens.

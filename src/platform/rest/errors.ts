@@ -160,7 +160,7 @@ const failures = {
     what: 'The platform did not answer in time',
     remedy: 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan asks again automatically.',
   },
-  // A stream that took too long.
+  // A streamed response that took too long.
   slow: {
     what: 'The platform sends too slowly',
     remedy:

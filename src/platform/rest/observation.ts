@@ -14,7 +14,7 @@ import {
 import { PlatformError, type AskedPipeline, type Pages, type PipelineAnswers } from '../port.ts'
 import type { Observation, ObservedJob, PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
-/** Facts about the pipeline that come from other responses. */
+/** Facts about the pipeline that come from responses other than the pipeline's own. */
 export type ExtraFacts = Pick<
   PipelineFacts,
   'mergeRequest' | 'labels' | 'variables' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'

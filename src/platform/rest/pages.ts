@@ -60,7 +60,7 @@ const minPage = 50
 export type CutBy = 'length' | 'repetition' | 'offset' | 'refusal'
 
 export interface PageEnd {
-  /** The items of the page that are within the limit. */
+  /** The items of the page, without those beyond the maximum number of items in the list. */
   readonly items: readonly unknown[]
   readonly next: string | undefined
   readonly cut?:

@@ -92,7 +92,7 @@ export interface Requester {
 interface Sent {
   readonly call: CallOptions
   readonly change?: Change | undefined
-  /** True if another host may respond, and if the body may take longer than those of other responses. */
+  /** True for a streamed response: it may come from another host, and its body may take longer than that of other responses. */
   readonly isStream: boolean
 }
 

@@ -40,8 +40,8 @@ export interface EventRow {
   /** The fields for the times at which the event's object was created and ended. They are used for counting and are not exported. */
   readonly times?: { readonly createdAt: Path; readonly endedAt: Path }
   /**
-   * The fields that identify the event together with its object and its time. Without them the payload is not enough to identify the event, and the
-   * order of arrival decides.
+   * The fields that identify the event together with its object and its time. If undefined, the payload is not enough to identify the event, and
+   * events of the same object are told apart by the order in which they are taken in.
    */
   readonly version?: readonly Path[]
   readonly attributes: readonly EventAttribute[]
@@ -305,5 +305,5 @@ export const everyFlag: readonly string[] = [...new Set(eventTable.flatMap(({ fl
 
 export const noEvent: EventSelection = selectEvents([])
 
-/** A selection of all events. It is used to read stored deliveries, whatever is selected now. */
+/** A selection of all events. It is used to read stored deliveries, whichever events the configuration selects. */
 export const everyEvent: EventSelection = selectEvents(eventWords)

@@ -171,8 +171,9 @@ export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
 }
 
 /**
- * Returns the pipeline that triggered this one. A platform that reports the bridge or the root, or lists bridges (`isNew`), also lists the parent's
- * bridges. A child pipeline (`isChild`) is always triggered by a bridge. A pipeline in another project may be triggered by a job with its job token.
+ * Returns the pipeline that triggered this one. If the platform reports the bridge or the root pipeline, or lists bridges (`isNew`), it also lists
+ * the bridges of the triggering pipeline. A child pipeline (`isChild`) is always triggered by a bridge. A pipeline in another project may be
+ * triggered by a job with its job token.
  */
 function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): SourcePipeline | undefined {
   const from = readObject(value)

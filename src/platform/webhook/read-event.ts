@@ -148,7 +148,7 @@ export function touchesCi(json: WireObject): boolean {
   const { commits } = json
   const count = readCount(json.total_commits_count) ?? Infinity
   if (!Array.isArray(commits) || commits.length < count) return true
-  // If no path is configured, the CI file is a YAML file.
+  // If the project does not configure the path of its CI file, the file has its default name, which ends in `.yml`.
   const file = readText(project?.ci_config_path)?.split('@', 1)[0]
   return commits.some(commit => {
     const { added, modified, removed } = readObject(commit) ?? {}
