@@ -35,7 +35,7 @@ export function commandSurroundings(
         connect: store => {
           const platform = connectPlatform(view, store, systemClock, commandLog(terminal, config))
           if (platform === undefined) throw noPlatform()
-          // Nothing in this process listens for events. A running daemon polls the store instead.
+          // Nothing in a command's process listens for the daemon's internal events. A running daemon finds the new data by polling the store.
           const taking = takingOf({
             ...{ config: view.config, store, events: createEvents(), clock: systemClock },
             selection: createSelection(view.config, platformNames(view.config)),

@@ -92,7 +92,8 @@ async function play(
   closers.push(() => receiver.close())
   const played = { seed, every: once ? 20 : 35, events: true, scenarios: demoScenarios }
   const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
-  // The live platform starts in the past. Its API reports that past time from the start, so that its clock never goes backwards.
+  // The simulated platform's clock starts in the past. The API reports the past time from its first response on, so that the clock never goes
+  // backwards.
   let platformNow = (): number => Date.now() - past
   const apiToken = randomBytes(24).toString('hex')
   const api = await RestApi.start({

@@ -1,4 +1,5 @@
-// The functions of the platform code that commands need in addition to its port. Other files in this folder import only the port from `src/platform`.
+// The functions of the platform code that commands need in addition to the platform port. Other files in this folder import only the port from
+// `src/platform`.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { clockOffsetOf, connectRules, proxiedDispatcher } from '../platform/rest/http.ts'

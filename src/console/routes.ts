@@ -101,8 +101,8 @@ export function createPages({
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
       await inner.register(async people => {
         const [clicks, openPages] = [createBusyLimit(maxRequests), createBusyLimit(maxOpenPages)]
-        // An open page requests itself again every second and sends this header. A browser that opens a page does not send the header, because
-        // nothing is cached.
+        // An open page requests itself again every second, with an `If-None-Match` header. A browser that opens a page does not send this header,
+        // because it has not cached the page.
         const limitOf = ({ headers }: FastifyRequest): BusyLimit =>
           headers['if-none-match'] === undefined ? clicks : openPages
         limitRoutes(people, limitOf, reply => show(reply, bareDocument(busyPage(), base), 429))
@@ -174,12 +174,15 @@ const securityHeaders = {
   },
   crossOriginEmbedderPolicy: true,
   referrerPolicy: { policy: 'same-origin' as const },
-  // This listener has no TLS. If a proxy adds TLS, the proxy decides on HSTS for its host name.
+  // The admin listener has no TLS. If a proxy adds TLS, the proxy decides on HSTS for its host name.
   strictTransportSecurity: false,
   xFrameOptions: { action: 'deny' as const },
 }
 
-/** Responds to requests for unknown addresses. Browsers accept HTML and get a page without navigation, because they have not passed the guard. */
+/**
+ * Responds to requests for unknown addresses. A browser (a client that accepts HTML) gets a page without navigation, because the request has not
+ * passed the guard.
+ */
 function registerNotFound(app: FastifyInstance, base: string): void {
   app.get('/*', { config: { isForTheRest: true } }, async (request, reply) => {
     const isForPeople = request.headers.accept?.includes('text/html') === true
@@ -245,8 +248,8 @@ function registerSite(app: FastifyInstance, { views, access, base, features }: S
           (await own?.page(context, asked as never)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
         return { page, text: document(page, context) }
       }
-      // The key contains everything that a page knows about a request and its user, except the time. So users with different permissions or projects
-      // share nothing.
+      // The cache key contains everything that affects how a page is rendered for a request and its user, except the time. So users with different
+      // permissions or projects never share a cached page.
       const key = JSON.stringify({ ...context, query: undefined, now: undefined })
       const isOpenPage = request.headers['if-none-match'] !== undefined
       const { page, text } = await (isOpenPage ? ofOpenPages(key, read) : read())

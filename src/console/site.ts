@@ -1,4 +1,4 @@
-// The table of pages by path. It is used for requests and for live updates.
+// The console's pages by path. This table is used both for requests and for live updates.
 import { maxProjects } from './layout/scope-heading.ts'
 import { comparedRuns, comparedWith } from './pipelines/compared-with.ts'
 import { comparePage } from './pipelines/compare.ts'

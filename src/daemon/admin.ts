@@ -17,7 +17,7 @@ import type { Shown } from './pages.ts'
 import type { Started } from './steps.ts'
 import type { FastifyPluginAsync } from 'fastify'
 
-/** Starts the admin listener. The started part is the listener's URL. */
+/** Starts the admin listener. Returns the step that stops it, whose `part` is the listener's URL. */
 export async function startAdmin(
   context: PartContext,
   features: readonly Feature[],

@@ -24,7 +24,7 @@ export interface DaemonOptions {
   readonly clock?: Clock | undefined
   /** Returns the state of the live configuration. Undefined if the configuration is never reloaded. */
   readonly configStatus?: (() => ConfigStatus) | undefined
-  /** Called when the store is damaged and can no longer be read and written reliably. It must end the process. */
+  /** Called when the store is damaged and can no longer be read and written reliably. The callback must end the process. */
   readonly onDamage?: ((fault: Fault) => void) | undefined
 }
 
@@ -59,7 +59,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let isStopping = false
   let reloading: Promise<void> | undefined
   const { url: location, maxSize } = config.store
-  // A reload replaces this encoder while the store stays open.
+  // A reload replaces this encoder, while the store that uses it stays open.
   let encode = encoderOf(config, features)
   const store = await openOwnStore(location, {
     ...{ maxSize, parts: tablesOf(features), log, onDamage, daemon: true, timeoutMs: statementTimeout },

@@ -1,4 +1,4 @@
-// Converts the configured destinations into the exporter's, and starts everything that sends to them.
+// Converts the configured destinations into the form that the exporter needs, and starts everything that sends to them.
 import { defaultPlatform, platformViews } from './configuration/platforms.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from './configuration/destinations.ts'
 import { projectChooser, type PlatformOf } from '../lib/chooser.ts'
@@ -39,7 +39,7 @@ export interface ExportParts extends Outlets {
   readonly whole: readonly Destination[]
   /** The destinations that metrics are sent to. */
   readonly metricDestinations: MetricFlushOptions['destinations']
-  /** Whether a destination accepts a project's totals, which are sent without a queue. */
+  /** Whether a destination accepts a project's metric totals, which are sent without a queue. */
   readonly takesTotals: NonNullable<Route['takes']>
   readonly settings: TelemetrySettings
 }

@@ -29,8 +29,8 @@ export interface AskedBackfill {
   readonly deliver: boolean
   readonly signal: AbortSignal
   /**
-   * Called with the backfill's progress, including before the first request: a stopped command prints the latest call. `share` is undefined while
-   * unknown. `seen` describes in words how many items have been read. `facts` includes `requests`.
+   * Called with the backfill's progress, for the first time before the first request, because a stopped command prints the latest progress. `share`
+   * is undefined while unknown. `seen` describes in words how many items have been read. `facts` includes `requests`.
    */
   readonly onProgress: (share: number | undefined, seen: string, facts: Readonly<Record<string, number>>) => void
 }

@@ -66,7 +66,7 @@ export interface FeatureOf<Slice> {
   readonly perToken?: PerToken<Slice>
   /** The counters of the feature's parts that are exposed among the daemon's own metrics. */
   readonly counts?: readonly CountOf[]
-  /** The metrics that the feature computes from its events with `figures`. */
+  /** The metrics that are computed from the figures of the feature's events. */
   readonly figures?: readonly (FiguresTable & { readonly isOn?: (options: Slice) => boolean })[]
   /** Defines how job internals (such as log sections) are exported. Only one feature may define this. */
   readonly insides?: InsideTelemetry
@@ -131,7 +131,7 @@ export interface Part<Slice> {
 /** The loop that a feature's part runs, with its counters. */
 export interface Running extends Loop {
   readonly counters?: object
-  /** The part's counters as a platform API client, which the pages show. */
+  /** The part's counters if it is a client of the platform's API. The pages show them with those of the other clients. */
   readonly client?: { readonly name: string; readonly counters: object }
 }
 
@@ -170,7 +170,7 @@ export interface PartContext extends RuleContext, Outlets {
   readonly notifier: Notifier
   /** Returns every token of every platform. The list is empty until the parts without `aroundSending` start. */
   readonly tokens: () => readonly TokenContext[]
-  /** Returns the processing line. Like `tokens`, it is empty until the parts without `aroundSending` start. */
+  /** Returns the processing line. The line is empty until the parts without `aroundSending` start. */
   readonly line: () => Line
   /** Returns the standing conditions of all features. */
   readonly standing: () => readonly Standing[]
@@ -218,7 +218,7 @@ export interface CountOf {
   readonly name: string
   readonly unit: string
   readonly description: string
-  /** The counter's name in the parts, or the names of several counters by attribute value. */
+  /** The counter's name in the feature's parts or, if the metric combines several counters, their names by attribute value. */
   readonly counter: string | { readonly attribute: string; readonly values: Readonly<Record<string, string>> }
   /** The attribute names for the counter's keys, if it is broken down by one or two keys. */
   readonly attributes?: readonly string[]
@@ -249,7 +249,7 @@ export interface Gauges {
 
 export interface Standing {
   readonly kind: ConditionKind
-  /** Returns all known conditions of that kind, both ongoing and resolved. `now` is the time on the store's clock. */
+  /** Returns all known conditions of this kind, both ongoing and resolved. `now` is the time on the store's clock. */
   readonly look: (now: Millis) => Promise<readonly Condition[]>
 }
 

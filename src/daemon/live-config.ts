@@ -24,8 +24,8 @@ export interface LiveConfigOptions {
 export interface LiveConfig {
   status(): ConfigStatus
   /**
-   * Reloads the configuration. If the file has faults or the daemon cannot start with it, nothing changes. Rejects only with EndOfProcess, when no
-   * configuration works. `text` is the content of the file, if it has already been read.
+   * Reloads the configuration. If the file has faults or the daemon cannot start with it, nothing changes. Rejects only with EndOfProcess, if the
+   * daemon cannot start with the old configuration either. `text` is the content of the file, if it has already been read.
    */
   reload(daemon: Pick<Daemon, 'reload' | 'refresh'>, text?: string): Promise<void>
 }

@@ -33,8 +33,9 @@ export interface Platform {
 const concurrency = 8
 
 /**
- * Connects with a view's only token. With `store`, the API budget is shared by all processes that use the token; without it, this process has its own
- * budget. `watch` counts requests. Returns undefined if no platform or no token is configured. Throws ConfigError.
+ * Connects to the platform of a configuration view, with the view's only token. With `store`, the API budget is shared by all processes that use the
+ * token; without it, this process has its own budget. `watch` counts requests. Returns undefined if no platform or no token is configured. Throws
+ * ConfigError.
  */
 export function connectPlatform(
   { name, config }: Pick<PlatformView<ProfileName>, 'name' | 'config'>,

@@ -77,7 +77,8 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
   const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme } = config
   const enriched = new Set(connections.map(({ client }) => client.instance))
   const profile = profileBy(config)
-  // If only one platform is configured, its webhooks may contain a different address from the configured one, so the instance is not compared.
+  // If only one platform is configured, a run's instance is not compared with the configured URL, because the platform's webhooks may contain a
+  // different address.
   const isSingle = config.platforms.length === 0
   return createSnapshotter({
     rules: {

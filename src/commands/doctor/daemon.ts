@@ -1,4 +1,4 @@
-// Checks the daemon itself: whether it responds, and whether it accepts the secret in this configuration.
+// Checks the daemon itself: whether it responds, and whether it accepts the webhook secret in this configuration.
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'undici'
 import { Webhook } from 'standardwebhooks'

@@ -26,7 +26,7 @@ export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonl
   ]
 }
 
-/** Sends the same requests as the daemon, because only they show whether the token's scopes are sufficient. */
+/** Sends the requests that the daemon would send, because no other request shows whether the token's scopes are sufficient. */
 export async function checkPlatform(config: Config, client: PlatformClient | undefined): Promise<Finding[]> {
   const report = reportOf('platform')
   if (config.platform.url === undefined) {
@@ -41,13 +41,14 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
       report('skipped', 'Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off, and no projects or groups are named.'),
     )
   }
-  // A job token has no user. Only the lists show what it may read.
+  // A job token has no user. Only the requests for the polled lists show what it may read.
   if (config.platform.tokenType !== 'job') {
     try {
       await client.isAdministrator(call)
       findings.push(report('fine', `${client.instance} answers and accepts the token.`))
     } catch (error) {
-      // The platform does not document this request, and a token may lack permission for it. The lists show what the token may read.
+      // The platform does not document the request for the token's user, and a token may lack permission for it. The requests for the polled lists
+      // show what the token may read.
       const isNoProof = error instanceof PlatformError && (error.kind === 'not-found' || error.kind === 'forbidden')
       if (!isNoProof) return [broken(report, 'failure', error)]
       findings.push(report('fine', `${client.instance} answers.`))

@@ -1,4 +1,4 @@
-// The section of the sources page about the platform's API: its budget, what was found without a webhook, the poller's cursors, and the state of the
+// The section of the sources page about the platform's API: its budget, pipelines found without a webhook, the poller's cursors, and the state of the
 // platform's webhooks.
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
@@ -51,7 +51,7 @@ export async function discoveryView(stored: DiscoveryRepositories): Promise<Disc
 
 /** What a feature adds to the sources page: facts about its requests to the platform, and fields with the same values in the JSON API's response. */
 export interface SourcePart<Read extends object = object> {
-  /** The schema of `Read`. Its fields are added to `discovery` in the JSON API. */
+  /** The schema of the data that the feature reads for the sources page. The JSON API adds these fields to `discovery`. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: Pick<PagesSources, 'repositories'>) => Promise<Read>
   /** Returns the facts to show. `clients` are the counters of the platform API clients, by name. */
@@ -60,7 +60,7 @@ export interface SourcePart<Read extends object = object> {
 
 export const sourceParts = new Slot<SourcePart>()
 
-/** Checks a feature's section at compile time: its facts must use the data that the section reads. */
+/** Checks a feature's section of the sources page at compile time: its facts must be derived from the data that the section reads. */
 export function onSources<Read extends object>(part: SourcePart<Read>) {
   return sourceParts.with(part as unknown as SourcePart)
 }

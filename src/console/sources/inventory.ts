@@ -20,7 +20,7 @@ const badges: Readonly<Record<(typeof states)[number], readonly [status: string,
 const order: readonly string[] = ['refused', 'waiting', 'answered']
 
 interface InventoryContext extends TableReader {
-  /** Whether the table has a reason column, which would be empty if no request was rejected. */
+  /** Whether the inventory table has a column for the reason why a request was rejected. Without rejected requests, the column would be empty. */
   readonly hasReasons: boolean
 }
 

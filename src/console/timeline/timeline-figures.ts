@@ -85,7 +85,7 @@ export async function timelineOf(
   }
 }
 
-/** Returns the kinds that may be shown. Some kinds are shown only if an admin token is set. */
+/** Returns the kinds of timeline items that the user may see. Some kinds are shown only if an admin token is set. */
 export function offered(
   parts: readonly TimelinePart[],
   { adminToken, secretKinds }: TimelineSettings,

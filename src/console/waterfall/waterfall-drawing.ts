@@ -10,7 +10,7 @@ import type { WaterfallRow } from './waterfall-row.ts'
 
 /** The percentage of a track's width used by the time axis. The rest is for the durations shown after the bars. */
 const whole = 91
-/** If a bar ends before this percentage of its track, there is room after it for the usual duration as well. */
+/** If a bar ends before this percentage of its track, there is room after it for both the actual and the usual duration. */
 const roomFor = 75
 /** The maximum indentation level. Deeper levels are not indented further. */
 const maxIndent = 9

@@ -16,7 +16,7 @@ export interface WaterfallRow {
   readonly critical: boolean
   /** Whether there is a newer job with the same name. */
   readonly retried: boolean
-  /** The IDs of the row's project and pipeline. A pipeline row has its own. */
+  /** The IDs of the row's project and pipeline. For a pipeline's row, these are the pipeline's own. */
   readonly projectId: number
   readonly pipelineId: number
 }

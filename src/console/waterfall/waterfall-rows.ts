@@ -187,7 +187,7 @@ export function ranOf(jobs: readonly JobCard[]): Ran[] {
   )
 }
 
-/** Returns the start and end of a run, so that its bar is as long as its elapsed time on other pages. */
+/** Returns the start and end of a run. They are chosen so that the length of its bar matches the elapsed time shown on other pages. */
 function spanOf(card: RunCard): Pick<WaterfallRow, 'start' | 'end'> {
   const start = startOf(card)
   if (start === undefined) return {}

@@ -179,7 +179,9 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   }
 }
 
-/** Returns faults about unreachable rules: the first matching rule wins, and an earlier rule matches every job. */
+/**
+ * Returns a fault for each cost rule that is never used. The first matching rule applies, so a rule that matches every job hides all rules after it.
+ */
 function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf): ConfigFault[] {
   const first = rules.findIndex(({ match: { tags = [], type = '', project = [] } }) =>
     [tags, type, project].every(({ length }) => length === 0),

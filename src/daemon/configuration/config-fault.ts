@@ -6,7 +6,7 @@ export type Source =
   | { readonly from: 'environment'; readonly variable: string }
   | { readonly from: 'file'; readonly file: string; readonly line: number; readonly column: number }
 
-/** One sentence about what is wrong with a value, and one with the remedy. */
+/** What is wrong with a value, and how to fix it, in one sentence each. */
 export interface Wrong {
   readonly what: string
   readonly remedy: string
@@ -46,7 +46,7 @@ export function quoted(text: string): string {
   return JSON.stringify(safe.length > 80 ? `${safe.slice(0, 80)}…` : safe)
 }
 
-/** Returns the candidate with the smallest edit distance; undefined if all need more than `most` edits. */
+/** Returns the known word that is most similar to a mistyped one. Undefined if every candidate needs more than `most` edits. */
 export function nearest(
   word: string,
   candidates: Iterable<string>,

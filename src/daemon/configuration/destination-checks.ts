@@ -70,7 +70,9 @@ function unusedToken(config: Config, sourceOf: SourceOf): string[] {
   ]
 }
 
-/** Warns if nothing is exported. With a forgotten `none`, the daemon looks healthy while the backend stays empty. */
+/**
+ * Warns if nothing is exported. If an operator forgets to remove `none` from the settings, the daemon looks healthy while the backend stays empty.
+ */
 function nothingExported({ observability }: Config, sourceOf: SourceOf): string[] {
   if (observability.export.length > 0) return []
   const what = 'Nothing is exported, pipelines are only shown on the pages. To export, name traces, metrics or logs.'
@@ -81,11 +83,11 @@ interface Endpoint {
   /** The path of the setting that contains the endpoint. */
   readonly setting: string
   readonly url: string
-  /** The only signal sent to exactly this URL. If undefined, it is a base URL. */
+  /** The signal that is sent to exactly this URL. If undefined, the URL is a base URL for all signals. */
   readonly signal?: Signal
 }
 
-/** The end of a signal-specific URL. A base URL should not end like this. */
+/** Matches the end of a signal-specific URL. A base URL should not end like this. */
 const ofSignal = new RegExp(`(?:/+v1(?:/+(?:${signals.join('|')}))?)+/*$`, 'i')
 
 /** Returns warnings about endpoints. The warnings omit query strings, because some backends accept a key there. */
@@ -120,7 +122,7 @@ function whyNoPath(url: string, signal: Signal): string | undefined {
   const { origin, pathname } = new URL(url)
   const [end] = ofSignal.exec(pathname) ?? []
   const own = `/v1/${signal}`
-  // Any other path may be one that the backend defines, so there is no warning.
+  // A backend may define any path other than those of OTLP, so such a path causes no warning.
   if (end === own || (end === undefined && /[^/]/.test(pathname))) return undefined
   const meant = origin + pathname.slice(0, pathname.length - (end ?? pathname).length) + own
   return `It is used unchanged: nothing is appended, and ${signal} usually go to ${own}. Write ${meant}.`

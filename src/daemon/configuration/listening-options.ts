@@ -9,7 +9,7 @@ import { secretOf, certificateFile, keyFile } from './secret-kinds.ts'
 import { basePath, listenAddress } from './address-kinds.ts'
 
 const headerName = kind(
-  // The header must be one that the proxy itself sets: a header that it passes through unchanged proves nothing.
+  // The trusted header must be one that the proxy itself sets. If the proxy merely passes on the client's header, the header proves nothing.
   line
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
     .toLowerCase()

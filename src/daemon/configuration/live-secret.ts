@@ -11,7 +11,10 @@ const maxBytes = 64 * 1024
 
 interface SecretFileOptions<T> {
   readonly path: string
-  /** The secret's setting type, which parses its value. A new value with a different shape is not used while the daemon runs. */
+  /**
+   * The secret's setting type, which parses its value. While the daemon runs, a new value is rejected if `Kind.shape` returns a different text for
+   * it.
+   */
   readonly kind: Kind<T>
   /** Called when the secret's file has been reloaded or can no longer be used. The sentence contains no secret. */
   readonly onNews?: ((sentence: string) => void) | undefined

@@ -23,7 +23,7 @@ interface OptionSpec {
   readonly spellings?: readonly string[]
   /** The default value, as the operator would write it. */
   readonly default?: string
-  /** What happens if the option has no value, unless `none` describes it well enough. */
+  /** A description of what happens if the option is not set. It is omitted if `none` says enough. */
   readonly unset?: string
   /** A sentence about what the setting does. */
   readonly description?: string

@@ -5,7 +5,7 @@ import type { Config } from './options.ts'
 export interface PlatformView<P extends string = string> {
   /** The platform's name; `default` for the one configured by the `platform` setting. */
   readonly platform: string
-  /** The view's unique name: the platform's name, followed by the first group if the token is limited to certain groups. */
+  /** The unique name of a configuration view: the platform's name, followed by the first group if the token is limited to certain groups. */
   readonly name: string
   /** The groups whose projects are read with the token. If empty, the token is used for all projects that no other token of the platform covers. */
   readonly groups: readonly string[]
@@ -16,7 +16,10 @@ type Listed<P extends string> = Config<P>['platforms'][number]
 
 export const defaultPlatform = 'default'
 
-/** The key under which a view's configuration stores its platform. The view's configuration has a single platform, without a name. */
+/**
+ * The key of the property by which a configuration view (one token of one platform) records which platform it is for. The platform has no name in the
+ * view's settings.
+ */
 const viewed = Symbol('view')
 
 interface Viewed {
@@ -29,20 +32,20 @@ function viewOf(config: object): Viewed | undefined {
   return (config as { readonly [viewed]?: Viewed })[viewed]
 }
 
-/** Returns the name of this view's platform; undefined if `config` is the whole configuration. */
+/** Returns the name of the platform that a configuration view is for. Undefined if `config` is the whole configuration. */
 export function viewedPlatform(config: object): string | undefined {
   return viewOf(config)?.platform
 }
 
-/** Whether a list entry applies to this view's token. The entry may name its platform and the path of a project or group. */
+/** Whether a list entry applies to the token of a configuration view. The entry may name its platform and the path of a project or group. */
 export function isOfView(config: object, platform = defaultPlatform, path = ''): boolean {
   const view = viewOf(config)
   return view === undefined || (view.platform === platform && view.isOwn(path))
 }
 
 /**
- * Returns all views, starting with those of the `platform` setting. The first view of each platform is for its token without groups, which may be
- * missing.
+ * Returns all configuration views, one per token, starting with those of the `platform` setting. The first view of each platform is for its token
+ * without groups, which may be missing.
  */
 export function platformViews<P extends string>(config: Config<P>): PlatformView<P>[] {
   const { platforms } = config

@@ -168,7 +168,7 @@ function isLost(before: Setting, after: Setting): boolean {
   return isShorter && (whole.length === 0 || whole.length < is.length || before.option.spec.protects === 'each')
 }
 
-/** Returns the protecting values: the entries of a list, the templates of headers, or the single value of a setting. */
+/** Returns the values of a setting that protect data or people: the entries of a list, the templates in headers, or the setting's only value. */
 function protectionsOf({ option: { kind, spec }, value }: Setting): readonly string[] {
   if (spec.protects === undefined) return []
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
@@ -205,7 +205,9 @@ function itemsOf(settings: readonly Setting[]): (readonly [string, string])[] {
   })
 }
 
-/** Returns a function that completes names: for a name in which the file was truncated, it returns the full name. */
+/**
+ * Returns a function that completes item names. If a name was cut off because the file is truncated, the function returns the full name from before.
+ */
 function uncut(before: readonly Setting[], after: readonly Setting[]): (name: string) => string {
   const now = new Set(itemsOf(after).map(([, name]) => name))
   const names = itemsOf(before).map(([, name]) => name)

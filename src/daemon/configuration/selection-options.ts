@@ -52,7 +52,7 @@ export function eventOptions(profiles: Profiles, own: readonly string[]) {
   }
 }
 
-// The option for what to redact in all texts from outside.
+// The option for the patterns whose matches are redacted in all texts from external sources.
 export const redact = setting(regularExpressions, { protects: 'each', example: 'ACME-[0-9a-f]{32}' }).describe(
   'Regular expressions to redact in job logs, reports, events and the inventory, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
 )

@@ -47,7 +47,7 @@ export const metricOptions = {
   ),
 }
 
-/** The option for job metrics. It belongs to the metrics group, but has its own name. */
+/** The option for job metrics. The reference lists it with the other metrics options, but its name is not below `metrics`. */
 export const jobMetricsOption = setting(oneOf(['default-branch', 'all', 'off']), {
   default: 'default-branch',
 }).describe(

@@ -25,7 +25,10 @@ export function knownVariables(options: Group, profiles: Profiles): Set<string> 
   return new Set(names)
 }
 
-/** The prefixes of which every variable is expected to be a setting, except the variables of the OpenTelemetry specification that match `others`. */
+/**
+ * The variable prefixes that belong to settings. A variable with such a prefix that sets no option is reported, unless it matches `others`, which are
+ * further variables of the OpenTelemetry specification.
+ */
 const families: readonly { readonly prefix: string; readonly otherwise: string; readonly others?: RegExp }[] = [
   { prefix: 'PIPESPAN_', otherwise: 'Remove it; config/REFERENCE.md lists all.' },
   {

@@ -14,7 +14,7 @@ export function answerWholeRequests(app: FastifyInstance): void {
     if (raw.complete || raw.destroyed) {
       done(null, payload)
     } else if (asksFirst(request)) {
-      // The sender may now omit the body, so the connection cannot be reused.
+      // A sender that waits for `100 Continue` may omit the body once it has this response, so the connection cannot be reused.
       void reply.header('connection', 'close')
       done(null, payload)
     } else {
