@@ -50,8 +50,8 @@ export function applyAnswer(
       const searching =
         !family.known && failure === undefined && run.attempts.length === 0 && isStillDelaying(whole, now)
       const waits = searching || failure?.passing === true
-      // The snapshot must record that details are missing. Details that the platform denied are requested again together with the parent. A truncated
-      // list of 50,000 jobs is not, because the number of jobs shows that it was truncated.
+      // The snapshot must record that details are missing. Details that the platform denied are requested again together with the parent. A job list
+      // that was truncated at 50,000 jobs is not requested again, because the number of stored jobs shows that it was truncated.
       const isCut = run.jobs.size >= maxItems
       const detail = missing === undefined || isCut ? 'family' : 'details'
       return {
@@ -88,8 +88,8 @@ export function applyEnd(end: Observation, rules: MergeRules): RunWork {
 export type Unanswered = 'gone' | 'foreign' | 'refused' | 'stopped' | 'failed' | 'away'
 
 /**
- * Applies a failed request for a pipeline. The pipeline is requested again later, unless it is gone or foreign. If no response is expected soon, and
- * the run has ended or is gone, the run is exported with the facts known so far.
+ * Applies the failure of a request for a pipeline to its run. The pipeline is requested again later, unless it is gone or foreign. If no response is
+ * expected soon, and the run has ended or is gone, the run is exported with the facts known so far.
  */
 export function applyFailure(
   { key, detail }: EnrichmentItem,
@@ -106,7 +106,8 @@ export function applyFailure(
       if (run.listed !== undefined) return listedAfter(known, run.listed, priority, why, now, rules)
       const again = later(known, detail, priority, now)
       if (why === 'failed' || why === 'away') return { run, timing, enrichment: again }
-      // Only jobs of this run are known. Either the source that reported them also reports the pipeline, or no source does.
+      // Only jobs of this run are known, and a request will not return its pipeline. Either the source that reported the jobs also reports the
+      // pipeline, or no source does.
       const isUnseen = run.pipeline === undefined && (why === 'gone' || why === 'refused')
       const ended = why === 'gone' || isUnseen ? { endedAt: timing.endedAt ?? now } : {}
       const enrichingUntil = why === 'foreign' ? undefined : timing.enrichingUntil && now
@@ -181,7 +182,7 @@ function isStillDelaying({ timing }: StoredRun, now: Millis): boolean {
 
 /**
  * The settle delay counts from the last observation, not from this response, so a run that has waited for the response settles at once. If the
- * deadline is not removed, the snapshot is marked as incomplete.
+ * enrichment deadline is kept, the snapshot is marked as incomplete.
  */
 function timingOf(
   { run, timing }: StoredRun,

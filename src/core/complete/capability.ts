@@ -1,6 +1,7 @@
 // Records which API requests the platform rejects, by endpoint, for one project or for all projects, so that they are not repeated. Each rejected
 // request is retried once a day.
 //
+//   rejection                            what is no longer requested
 //   404 about a job                      that job alone: its log was erased, or has expired
 //   404 about the project                the project
 //   403, 404 about a JUnit artifact      the project, when three jobs in a row are rejected: a single debug trace may be forbidden

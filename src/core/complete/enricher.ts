@@ -1,7 +1,7 @@
 // Fetches the data that webhooks lack. It requests the runs that are due in the enrichment queue: first those that webhooks reported or that have
-// just ended, then history. No run waits longer than its deadline. Runs that have been silent for too long are also requested (`silence.ts`), because
-// the webhook that reports their end may have been lost. While the API budget is exhausted, only the deadlines of history and of silent runs are
-// extended.
+// just ended, then those that ended long ago. No run waits longer than its deadline. Runs that have been silent for too long are also requested
+// (`silence.ts`), because the webhook that reports their end may have been lost. While the API budget is exhausted, only the deadlines of silent runs
+// and of runs that ended long ago are extended.
 import { fetchRun, type FetchOptions } from './fetch-run.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import { createCapabilities } from './capability.ts'
@@ -34,8 +34,8 @@ export interface EnricherToken {
   /** The key under which facts about this token are stored. */
   readonly scope: string
   /**
-   * Called with the id of a project in which a run triggered pipelines, or in which a run's end was not reported. The ends of other pipelines in the
-   * project may be missing too.
+   * Called with the id of a project that should be polled soon: a run of another project triggered one of its pipelines, or the end of one of its
+   * runs was not reported, so other ends may be missing too.
    */
   readonly onHint: (projectId: number) => void
   /** Called with the id of the project when the end of one of its runs was observed, so that the poller knows about it. */
@@ -193,7 +193,10 @@ export function createEnricher(options: EnricherOptions): Enricher {
     return scope
   }
 
-  /** Extends the deadlines of history and of silent runs by the time during which the API budget was exhausted for their priority class. */
+  /**
+   * Extends the deadlines of silent runs, and of runs that ended long ago, by the time during which the API budget was exhausted for their priority
+   * class.
+   */
   async function extendDeadlines(now: number): Promise<void> {
     const passed = Math.min(extendEvery.max, now - lastTurn)
     if (passed < extendEvery.min) return

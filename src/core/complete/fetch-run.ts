@@ -54,7 +54,7 @@ export async function fetchRun(
   if (detail === 'family' || (detail === 'pipeline' && run.pipeline !== undefined)) return {}
   const { key, project, listedMergeRequest: mergeRequest } = run
   const answers = options.client.about({ pipelineId: key.pipelineId, project: project.facts, mergeRequest })
-  // A list does not prove that the pipeline has ended, and has fewer facts than the pipeline itself.
+  // A list of pipelines does not prove that a pipeline has ended, and contains fewer facts than the pipeline itself.
   const isEndKnown = detail === 'details' && isAtEnd(run) && run.listed === undefined
   let known = run
   if (!isEndKnown) {

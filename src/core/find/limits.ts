@@ -1,5 +1,5 @@
-// Limits how far a list is read before a later round, or the same command, continues it. Also classifies the errors with which the platform rejects a
-// request.
+// Limits how far a list is read before a later round, or a repeated command, continues it. Also classifies the errors with which the platform rejects
+// a request.
 import { PlatformError } from '../../platform/port.ts'
 
 /** The maximum number of pages of one list that are read in a polling round. After that it is another list's turn, and the next round continues. */

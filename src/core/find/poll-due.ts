@@ -4,8 +4,8 @@ import type { PollContext } from './poll-context.ts'
 import type { PlatformProject, ListOptions, Pages, PlatformClient } from '../../platform/port.ts'
 import type { Millis } from '../../model/instant.ts'
 
-// Projects to poll because a webhook, a pipeline of another project or a lost webhook points to them. The platform's last-activity time of these
-// projects may not reflect the change.
+// Projects to poll because a webhook named them, a pipeline of another project triggered one of their pipelines, or one of their webhooks was lost.
+// The platform's last-activity time of these projects may not reflect the change.
 interface PollHints {
   /** Adds a project to the next round, whether it is already known or not. */
   add(projectId: number): void
@@ -94,8 +94,8 @@ export interface DueProject {
 
 export interface Due {
   /**
-   * Returns the projects that the configuration names, that were recently active, that hints name, or that have active pipelines. `limit` is the
-   * number of requests after which no further list of active projects is read in this round.
+   * Returns the urgent projects: those that the configuration names, that were recently active, that a webhook or another project's pipeline pointed
+   * to, or that have active pipelines. `limit` is the number of requests after which no further list of active projects is read in this round.
    */
   urgent(book: PollBook, limit: number): Promise<DueProject[]>
   /** Returns recently active projects that were not read in the last few rounds. */

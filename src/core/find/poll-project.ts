@@ -13,7 +13,7 @@ export interface LookOptions {
   readonly context: PollContext
   /** Stores the project's entry. Called after each page, once the pipelines on the page are in the store. */
   readonly put: (entry: BookEntry) => Promise<void>
-  /** Whether the running and pending pipelines are read first, even if they have not changed since the time in the entry. */
+  /** Whether the running and pending pipelines are read first, even if they have not changed since the project was last read. */
   readonly underWay?: boolean | undefined
   /** Whether child pipelines are read even if nothing else in the project has changed. */
   readonly children: boolean

@@ -149,7 +149,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
         options.onOversize('project' in owner ? String(owner.project) : undefined)
         continue
       }
-      // Yields to the event loop between two bodies, because bodies may be large.
+      // Yields to the event loop before each recorded delivery, because its body may be large.
       await nextTurn()
       const delivery = deliveryOf(record, reads, options.instance)
       if (delivery !== undefined) deliveries.push(delivery)

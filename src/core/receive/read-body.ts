@@ -1,8 +1,8 @@
 // Reads the raw body of a request into one buffer. Each body has a size limit, and all waiting bodies share another one: a body that does not fit is
 // rejected.
 //
-// A signature can only be verified once the whole body has arrived, so the daemon also reads bodies from unauthenticated senders. These bodies share
-// a part of the bytes. The rest is reserved for senders that have shown the token, or whose signature has been verified.
+// A signature can only be verified once the whole body has arrived, so the daemon also reads bodies from unauthenticated senders. These bodies may
+// use only a part of the shared limit. The rest is reserved for senders that have shown the token, or whose signature has been verified.
 import type { IncomingMessage } from 'node:http'
 
 /**

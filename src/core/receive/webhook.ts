@@ -90,8 +90,8 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   }
 
   /**
-   * Changes the response to an unwanted event, because the platform would disable the webhook after repeated error responses. The body is not read
-   * here, so the event is identified by its header.
+   * Responds with 200 instead of a rejection if the event is unwanted, because the platform would disable the webhook after repeated error responses.
+   * The body is not read here, so the event is identified by its header.
    */
   function unlessUnwanted(refused: Answer, headers: Headers, admission: Admission): Answer {
     return ('admitted' in admission ? unwantedOf(headers) : undefined) ?? refused

@@ -20,7 +20,7 @@ export interface MetricSources {
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
   /** Returns the metrics that features measure for projects. `now` is the time of their points. */
   readonly others?: ((now: Millis) => Promise<readonly ProjectMetrics[]>) | undefined
-  /** The profile that names the attributes of metrics that have no snapshot. */
+  /** The profile that names the attributes of metrics that do not come from a snapshot. */
   readonly profile: ByInstance<string>
   readonly settings: TelemetrySettings
 }

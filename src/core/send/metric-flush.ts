@@ -57,7 +57,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
 
   async function flush(): Promise<void> {
     if (!(await hasLease())) return
-    // Active runs are read even if there is no destination to flush to, so that scrapes include the series that have ended since.
+    // Active runs are read even if no destination takes metrics, because this records the series that scrapes show as 0 after they have ended.
     const active = await readActive(options)
     if (targets.length === 0) return
     const now = clock.now()

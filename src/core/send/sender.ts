@@ -15,8 +15,8 @@ export interface Sent extends Answered {
 
 export interface Sender {
   /**
-   * Sends a body. It takes at most twice the endpoint's timeout, because a changed token is tried at once. Never rejects. From then on the sender
-   * owns the body, and releases its memory as soon as it is compressed. `values` are the values for the header templates.
+   * Sends a body. It takes at most twice the endpoint's timeout, because a changed token is tried at once. Never rejects. The sender owns the body
+   * after this call, and releases its memory as soon as it is compressed. `values` are the values for the header templates.
    */
   send(body: Uint8Array, values?: HeaderValues): Promise<Sent>
   /** Aborts the requests in flight. Their outcome is unknown. */

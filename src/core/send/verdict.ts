@@ -66,9 +66,9 @@ export type Unauthorized = Refusal<'unauthorized'>
 export type Unacceptable = Refusal<'unacceptable'>
 
 /**
- * Returns the verdict on a response. A 2xx counts as delivered, unless it comes from a web page or a gRPC server: then the request did not reach an
- * OTLP/HTTP receiver. 401 and 403 concern the credentials, and 400, 413 and 422 the content. After all other responses the request is sent again
- * later, even after redirects and 404, because an operator can fix their cause.
+ * Returns the verdict on a response. A 2xx counts as delivered, unless its body is a web page or it comes from a gRPC server: then the request did
+ * not reach an OTLP/HTTP receiver. 401 and 403 concern the credentials, and 400, 413 and 422 the content. After all other responses the request is
+ * sent again later, even after redirects and 404, because an operator can fix their cause.
  */
 export function verdictOf(answer: Answer, signal: Signal, now: Millis): Verdict {
   if (answer.kind === 'failed') return failedBy(answer, signal)
@@ -146,7 +146,10 @@ function partialSuccess(
   }
 }
 
-/** The fields have type unknown, because a 64-bit number in JSON may be a string, and backends may not respect the types. */
+/**
+ * The fields of a partial success in a response. They have type unknown, because a 64-bit number in JSON may be a string, and backends may not
+ * respect the types.
+ */
 interface PartialSuccess {
   readonly rejected: unknown
   readonly message: unknown

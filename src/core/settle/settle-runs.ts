@@ -1,11 +1,12 @@
-// Settles due runs: writes their snapshots and outbox entries in one transaction, or in a second one for runs that depend on other runs.
+// Settles due runs: writes their snapshots and outbox entries. Small runs share one transaction. Runs that depend on other runs, and runs with very
+// many jobs, follow in further transactions.
 import { maxGenerations, parentOf, type Ancestor } from '../../model/family.ts'
 import type { OtherRuns, Snapshotter, SnapshotStep, ParentKey, Unread } from './take-snapshots.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunChange, Runs, RunWork, StoredRun } from '../store/ports/runs.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-/** Settles either all of the runs or none. It may be called again. */
+/** Settles the runs. If it throws, some of them may have been settled. It may be called again for all of them. */
 export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
   const due = keys.map(key => new DueRun(key, undefined, snapshotter))
   await decideAll(due, runs, snapshotter)

@@ -1,5 +1,5 @@
-// Computes how long an active run may be silent before it is requested from the platform: as long as 95 % of its project's pipelines take. A run that
-// is silent for longer has probably ended, and the webhook that reported its end was lost.
+// Computes how long an active run may be silent before it is requested from the platform: the time within which 95 % of its project's pipelines end.
+// A run that is silent for longer has probably ended, and the webhook that reported its end was lost.
 import { isBlocked } from '../../model/status.ts'
 import { percentileOf } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'

@@ -8,7 +8,7 @@ export const polledProject = z.object({
   /** The id of the project, or its path from the configuration. */
   project: z.union([z.number(), z.string()]),
   path: z.string().optional(),
-  /** The time up to which all changes have been read. */
+  /** The time up to which all changes of the project's pipelines, except child pipelines, have been read. */
   seen: z.number(),
   childrenSeen: z.number(),
   /** The time of the latest change of any pipeline in the project. */
@@ -78,8 +78,8 @@ export const apiBudget = z.object({
 })
 export type ApiBudget = z.infer<typeof apiBudget>
 
-// Requests that the platform rejected because it lacks the feature or the token lacks the permission. They concern jobs, bridges, data about the
-// inside of jobs, or audit events. They are stored for a day, so that they are not repeated in vain, and a page shows them.
+// Requests that the platform rejected because it lacks the feature or the token lacks the permission. They concern jobs, bridges, job internals (such
+// as logs), or audit events. They are stored for a day, so that they are not repeated in vain, and a page shows them.
 
 /** A rejected request. Its times are on the store's clock. */
 export const refusedEndpoint = z.object({

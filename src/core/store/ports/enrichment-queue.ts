@@ -167,7 +167,7 @@ export function enrichmentChange(runId: number, change: EnrichmentChange): StepO
   return [askAgain, [runId, detailLevels.indexOf(detail), at, priority ?? null]]
 }
 
-/** If an item is added twice, the higher level of detail and the earlier due time are kept. An item whose due time moves forward loses its lease. */
+/** If an item is added twice, the higher level of detail and the earlier due time are kept. An item that becomes due earlier loses its lease. */
 const askFor = `
   INSERT INTO enrichment_queue AS known (run_id, priority, detail, due_at, leased) VALUES (?1, ?2, ?3, ?4, 0)
   ON CONFLICT (run_id) DO UPDATE SET

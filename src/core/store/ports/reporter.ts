@@ -33,7 +33,7 @@ export interface LineStep {
   readonly onObserved?: ((run: Run, known: Run | undefined) => readonly Reports[]) | undefined
   /** Called after a snapshot was taken, once for each of its chunks. */
   readonly onSnapshot?: ((chunk: Chunk, of: SnapshotOf) => readonly Reports[]) | undefined
-  /** Called after data about the inside of a job was read. */
+  /** Called after job internals (such as log sections) were read. */
   readonly onInside?: ((chunk: Chunk, of: InsideOf) => readonly Reports[]) | undefined
   /** Called after the arrival of an event that does not belong to a run. */
   readonly onEvent?: ((event: PlatformEvent, receivedAt: Millis) => readonly Reports[]) | undefined
@@ -51,7 +51,7 @@ export interface SnapshotOf {
   readonly isSent: boolean
 }
 
-/** Whether data about the inside of a job is sent. `isSent` is false if no destination takes it. */
+/** Whether the internals of a job (such as log sections) are sent. `isSent` is false if no destination takes them. */
 export type InsideOf = Pick<SnapshotOf, 'isSent'>
 
 /** Accepts reports of conditions about which people may want to be notified. If no feature sends notifications, the reports are dropped. */

@@ -1,6 +1,6 @@
-// The text fields of each run in pipeline lists, with one row for each. A row determines the field in the JSON API and its schema, the filter by it
-// (on the page, in the API and for MCP clients), what the text search finds, and its position in the list. Times, projects and figures are the
-// console's own columns (`console/pipelines/run-card.ts`).
+// The text fields of each run in pipeline lists, with one row for each. A row determines the field in the JSON API and its schema, the filter for the
+// field (on the page, in the API and for MCP clients), what the text search finds, and the field's position in the list. Times, projects and figures
+// are the console's own columns (`console/pipelines/run-card.ts`).
 //
 // Without `isIndexed` a filter reads the runs themselves, newest first, and stops after some thousands of them. With `isIndexed` the text is also a
 // column of the table `listed_runs`, so the filter searches the whole store. A new indexed column also needs a schema migration.
