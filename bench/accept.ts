@@ -9,7 +9,7 @@ export const accept: Question = {
   id: 'accept',
   name: 'durable webhooks accepted per second',
   against: 'bare node:http that only collects the body',
-  // These ratios correspond to 1,500 and 2,500 webhooks per second on the machine where the recorded figures were measured.
+  // The ratios `atLeast` and `aim` correspond to 1,500 and 2,500 webhooks per second on the machine where the recorded figures were measured.
   asked: { atLeast: 0.065, aim: 0.11 },
   unit: 'requests/s',
   times: { full: 9, quick: 2 },

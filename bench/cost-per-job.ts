@@ -14,7 +14,7 @@ export const costPerJob: Question = {
   terms: () =>
     'In one process, from the bytes of the webhook to the bytes of the request: parsed, merged, mapped, encoded.',
   rounds: async function* () {
-    // Both sides of the comparison process the same number of jobs.
+    // Both sides of the comparison, large and small pipelines, process the same number of jobs.
     const large = { jobs: 4_000, bodies: bodiesOf(finishedPipeline(2_000), 2) }
     const small = { jobs: 4_000, bodies: bodiesOf(finishedPipeline(20), 200) }
     const others = {

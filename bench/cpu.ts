@@ -11,7 +11,7 @@ export const cpu: Question = {
   id: 'cpu',
   name: 'processor time of a finished pipeline, from its webhook to the sent request',
   against: 'JSON.parse of its webhook',
-  // The limit corresponds to 0.8 ms, including the time to receive the request.
+  // A ratio of 18 corresponds to 0.8 ms, including the time to receive the request.
   asked: { atMost: 18 },
   unit: 'µs',
   times: { full: 5, quick: 1 },

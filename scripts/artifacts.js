@@ -1,7 +1,7 @@
 // Builds the release files that need no npm on the target machine, in the folder given by --out: for each --arch (x64, arm64), a tarball with
-// Node.js, the package and the systemd unit, and a Debian package of the same files; and one SHA256SUMS. `--package` is the packed file; without it,
-// the script packs the package itself. Builds are reproducible: the same commit produces the same bytes, because names are sorted and all times are
-// the commit's time. The Node.js binaries come from the npm registry, in the version that package.json pins.
+// Node.js, the package and the systemd unit, and a Debian package of the same files; and one SHA256SUMS. `--package` is the packed npm package;
+// without it, the script packs the package itself. Builds are reproducible: the same commit produces the same bytes, because names are sorted and all
+// times are the commit's time. The Node.js binaries come from the npm registry, in the version that package.json pins.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -38,7 +38,7 @@ const committedAt = String(run(root, ['git', 'log', '-1', '--format=%ct'])).trim
 const work = mkdtempSync(path.join(tmpdir(), 'pipespan-artifacts-'))
 process.on('exit', () => rmSync(work, { recursive: true, force: true }))
 mkdirSync(out, { recursive: true })
-// Every architecture gets the same files: the content of the packed file.
+// Every architecture gets the same files: the content of the packed npm package.
 const shipped = path.join(work, 'shipped')
 mkdirSync(shipped)
 const packedFile =

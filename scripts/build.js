@@ -96,7 +96,7 @@ const [lock, manifest] = ['package-lock.json', 'package.json'].map(name =>
 )
 writeFileSync(path.join(dist, 'THIRD-PARTY-LICENCES.txt'), licencesOf(packages))
 writeFileSync(path.join(dist, 'sbom.cdx.json'), `${JSON.stringify(sbomOf(packages, lock, manifest), undefined, 2)}\n`)
-// These files are served to browsers unchanged.
+// Copies the console's assets, which are served to browsers unchanged.
 cpSync(path.join(source, 'console', 'layout', 'assets'), path.join(dist, 'modules', 'assets'), { recursive: true })
 chmodSync(path.join(dist, 'main.js'), 0o755)
 // Creates the command for a clone. npm links the commands of installed packages, but not the package's own command, and `npx` would install the

@@ -48,7 +48,7 @@ const problems = [
   ...writtenVersions().flatMap(one =>
     one.version === version ? [] : [`${one.file} has version ${one.version}, not ${version}: use --prepare.`],
   ),
-  // These conditions apply only to a release: a dry run reports violations and continues.
+  // A release stops if one of these problems is found. A dry run only prints them.
   ...(manifest.repository === undefined
     ? [
         'package.json has no `repository`, which npm needs for provenance: set it to the public repository that you publish from.',

@@ -98,7 +98,7 @@ function watch(name: string, elapsed: number | undefined, asked: number, answere
   longest = Math.max(longest, elapsed)
   if (before === undefined) return
   const grown = elapsed - before.elapsed
-  // The minimum time that has passed between the two readings.
+  // The minimum time that has passed between the two readings of the elapsed time.
   const passed = asked - before.answered
   maxBack = Math.max(maxBack, -grown)
   maxBehind = Math.max(maxBehind, passed - grown)

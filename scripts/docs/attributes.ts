@@ -143,7 +143,7 @@ function wordsOf({ result, domain, component }: FailureMeaning): string[] {
   return [result, domain, component].map(word => (word === undefined ? '' : code(word)))
 }
 
-/** Whether the row belongs to the contract. Rows of `strict` are listed only in a separate table. */
+/** Whether the row applies to `PIPESPAN_CONVENTIONS=contract`, the default. Rows that apply only to `strict` are listed in a separate table. */
 function isContract({ only }: ReferenceRow): boolean {
   return only !== 'strict'
 }

@@ -29,7 +29,10 @@ export interface InventoryKindRow {
   readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
 }
 
-/** Returns the attribute names of the contract. Rows of `strict` are listed in the attribute reference. */
+/**
+ * Returns the attribute names that apply to `PIPESPAN_CONVENTIONS=contract`, the default. Those that apply only to `strict` are listed in the
+ * attribute reference.
+ */
 function contractKeys(
   attributes: readonly { readonly keys: readonly string[]; readonly only?: RowVariant }[],
 ): string[] {

@@ -23,7 +23,7 @@ const sweep = `
 const watch = `while read -r line; do group=$line; done ${sweep}
   rm -rf "$0" || { sleep 1; rm -rf "$0"; }`
 
-/** The tests of this script are excluded, because they would copy the copy again. */
+/** The tests of the mutants script are excluded, because they would copy the copy again. */
 const apart = '--exclude=test/mutants/**'
 /**
  * Tests normally wait minutes for an expected event, because machines may be slow. With a mutant the event often never happens, so the timeouts are

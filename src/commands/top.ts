@@ -185,7 +185,7 @@ export async function overviewAt(
   headers: Record<string, string>,
   dispatcher: Agent,
 ): Promise<LiveState & Pick<Overview, 'flow'>> {
-  // This check comes before the token is sent, because another service must not receive the token.
+  // Whether Pipespan responds is checked before the token is sent, because another service must not receive the token.
   const answerer = await whoAnswers(from, { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
   if (answerer.is === 'nobody') {
     const remedy = 'Start it with `pipespan serve`, or give the address of its pages with --url.'

@@ -44,7 +44,7 @@ export function trySettings(env: NodeJS.ProcessEnv, places: TryPlaces): NodeJS.P
     PIPESPAN_POLL_LOOKBACK: '24h',
     PIPESPAN_POLL_RUNNING: 'true',
     PIPESPAN_POLL_INTERVAL: '10s',
-    // The value is short because no webhook reports the progress of a running pipeline, so the daemon must poll for it.
+    // A running pipeline counts as silent after only 10 s, because no webhook reports its progress and the daemon must poll for it.
     PIPESPAN_SILENT_AFTER: '10s',
     PIPESPAN_LOG_LEVEL: 'warn',
     PIPESPAN_LOG_FORMAT: 'pretty',

@@ -62,7 +62,7 @@ export async function tryPlatform(
       const webhookToken = randomBytes(24).toString('hex')
       const places = { url: target.url, found, folder, port, adminPort, webhookToken }
       daemon = new DaemonProcess({ main: options.main, args: ['serve'], env: trySettings(env, places) })
-      // This listener is added after the listener that kills the daemon, because the daemon must no longer write to the folder when it is removed.
+      // The listener that removes the folder is added after the one that kills the daemon, because a running daemon would still write to the folder.
       process.once('exit', remove)
       const code = await show(daemon, `http://127.0.0.1:${adminPort}/`, { options, env, terminal }, stopping)
       if (code === exitCode.done) {

@@ -3,7 +3,7 @@ import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { Fault } from './fault.ts'
 import { exitCode, type Terminal } from './terminal.ts'
 
-/** The configuration cannot be used. The message lists every fault on its own line. */
+/** Thrown if the configuration cannot be used. The message lists every fault on its own line. */
 export class Misconfigured extends Fault {
   readonly exitCode = exitCode.misused
 }

@@ -12,19 +12,19 @@ export abstract class Fault extends Error {
   }
 }
 
-/** The operator's configuration cannot be used. */
+/** Thrown if the operator's configuration cannot be used. */
 export class ConfigError extends Fault {}
 
-/** The store cannot be opened, written or read. A retry may succeed. */
+/** Thrown if the store cannot be opened, written or read. A retry may succeed. */
 export class StoreError extends Fault {}
 
-/** The database rejects the data itself: a retry would fail in the same way. */
+/** Thrown if the database rejects the data itself: a retry would fail in the same way. */
 export class DataError extends Fault {}
 
-/** The files of the open store were removed or replaced, so new data would be lost. */
+/** Thrown if the files of the open store were removed or replaced, so new data would be lost. */
 export class StoreGone extends StoreError {}
 
-/** The body of a delivery cannot be decoded. */
+/** Thrown if the body of a delivery cannot be decoded. */
 export class PayloadError extends Fault {}
 
 /**

@@ -40,7 +40,7 @@ export function percentileOf(bins: Bins, share: number): number | undefined {
   return lower === undefined || upper === undefined ? undefined : (lower + upper) / 2
 }
 
-/** The steps in ms to which durations are rounded. They resemble the units of clocks. */
+/** The steps in ms to which durations are rounded. Steps of a second and longer are 1, 2, 5, 10, 15 or 30 seconds, minutes or hours, as on clocks. */
 const steps = [1, 2, 5].flatMap(one => [one, one * 10, one * 100])
 const longSteps = [1, 2, 5, 10, 15, 30].flatMap(one => [one * 1_000, one * 60_000, one * 3_600_000])
 const roundSteps = [...steps, ...longSteps].sort((a, b) => b - a)

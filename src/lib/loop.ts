@@ -21,8 +21,8 @@ export interface LoopOptions {
 }
 
 /**
- * Resolves after two turns of the event loop, so that work started in the previous turn of this loop proceeds before the next one. For example, on an
- * idle connection undici writes a request only in the next turn of the event loop.
+ * Resolves after two turns of the event loop. So the requests that a background loop started in one of its own turns are sent before its next turn
+ * begins. For example, on an idle connection undici writes a request only in the next turn of the event loop.
  */
 export async function requestsGoFirst(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await new Promise(resolve => setImmediate(resolve))
@@ -64,7 +64,7 @@ export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
       if (isStopping()) return
       if (wakes !== before && failures === 0) rest = 0
       if (rest <= 0) {
-        // Timers, sockets and signals are handled between two turns of the loop.
+        // Timers, sockets and signals are handled here, between two turns of the background loop.
         await requestsGoFirst()
         continue
       }

@@ -15,7 +15,7 @@ export class Secret {
     keepOut(value)
   }
 
-  /** Returns the value itself, for the one place that sends or compares it. */
+  /** Returns the value itself, for the code that sends or compares it. */
   reveal(): string {
     return this.#value
   }

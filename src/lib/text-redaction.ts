@@ -127,8 +127,8 @@ export function createTextRedaction(more: readonly LinearPattern[]): RedactText 
 }
 
 /**
- * Finds tokens next to removed control sequences. A token that requires a boundary before it may directly follow a letter once the colour code
- * between them is removed. No character is read for two tokens, so the time is linear.
+ * Finds tokens next to removed control sequences. Some tokens are recognised only after a boundary. Once a colour code is removed, such a token may
+ * directly follow a letter. No character is read for two tokens, so the time is linear.
  */
 function* tokensBesideFolds({ text, places }: UnfoldedText): Generator<TextRange> {
   for (let from = 1; from < text.length; from += 1) {

@@ -30,7 +30,7 @@ function isJsonText(text: string): boolean {
   }
 }
 
-/** The end of a sentence that begins with the reason why the service is probably gRPC. */
+/** The end of a message that explains why a service is probably OTLP/gRPC. */
 export const useOtlpHttp = 'OTLP/HTTP usually listens at 4318'
 
 export const isOtlpGrpc = `this is OTLP/gRPC; ${useOtlpHttp}`

@@ -61,7 +61,8 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   for (const url of [platformUrl, publicUrl, otlpEndpoint]) {
     if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw misuse('An address is not an http or https URL.')
   }
-  // These URLs must contain no secret, because the plan prints them and they are written to a file that people share.
+  // The URLs of the platform, the daemon and the observability instance must contain no secret, because the plan prints them and they are written to
+  // a file that people share.
   for (const url of [platformUrl, publicUrl, flags.observabilityUrl ?? publicUrl]) {
     const { username, password } = new URL(url)
     if (username + password !== '') throw misuse('An address must not contain a user or password.')

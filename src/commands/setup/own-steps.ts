@@ -42,8 +42,8 @@ export function ingestToken(answers: SetupAnswers): SetupStep {
           said: `Set PIPESPAN_OBSERVABILITY_API_KEY and run this again, or save an ingest token in ${file}.`,
         }
       }
-      // Only this setup uses the name. So an existing token with that name was left by an interrupted run: its value is lost, and it is revoked. It
-      // is revoked only after another token exists, because the instance may refuse to revoke its last token.
+      // No other setup uses this token name. So an existing token with that name was left by an interrupted run: its value is lost, and it is
+      // revoked. It is revoked only after another token exists, because the instance may refuse to revoke its last token.
       const begun = facts.name
       const lost = typeof begun === 'string' ? (await instance.list()).filter(({ name }) => name === begun) : []
       const name = typeof begun === 'string' ? begun : `pipespan-${randomBytes(4).toString('hex')}`
@@ -112,7 +112,8 @@ async function writeOwnFile(
     }
     return { is: 'done', said: `${what} ${path} was changed since and is kept.` }
   }
-  // The entry contains the digests of the previous version and of this one, because after an interruption the file may be either.
+  // The journal entry contains the digests of the file's previous content and of its new content, because after an interruption the file may have
+  // either.
   await journal.note(step, 'begun', { digests: [...digests.slice(-1), digestOf(content)] })
   await replaceFile(path, content)
   await journal.note(step, 'done')

@@ -48,7 +48,7 @@ export function platformToken(answers: SetupAnswers): SetupStep {
     run: async ({ journal, connect }) => {
       const token = await secretIn(answers, 'platform')
       if (token === undefined) return { is: 'waiting', said: wish }
-      // The file was saved by a person, so it may be readable by other users.
+      // The token file was saved by a person, so other users may be able to read it.
       await chmod(file, 0o600)
       const client = connect(new Secret(token))
       for (const group of answers.groups) await client.ownsGroup(resourceIdOf(group), call)

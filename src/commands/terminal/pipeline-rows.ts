@@ -22,7 +22,7 @@ const marks: Readonly<Record<string, readonly [Paint, string]>> = {
 const maxNames = 3
 /** A pipeline is slow if it takes longer than `slack` times the 95th percentile of at least `minRuns` runs. The web pages use the same rule. */
 const [minRuns, slack] = [20, 1.1]
-/** The number of columns used by the mark and the gaps. */
+/** The number of columns that a line uses for its status mark and for the gaps between columns. */
 const frame = 4 + 4 * 2
 
 /** Formats a line for each pipeline. `width` is the width of the screen; if it is Infinity, columns are as wide as their texts. */

@@ -29,7 +29,7 @@ export interface News {
   readonly job?: SimJob | undefined
 }
 
-/** Failures after which the platform retries a job automatically, if the job is configured to be retried. */
+/** The failure reasons after which the platform retries a job automatically, if the job is configured to be retried. */
 const systemFailures = new Set(['runner_system_failure', 'stuck_or_timeout_failure', 'api_failure'])
 
 export class Lifecycle {

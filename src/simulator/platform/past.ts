@@ -15,15 +15,15 @@ const day = 24 * hour
 
 /**
  * The number of past pipelines is as small as possible, because each one delays the start of the demo. There are two periods of 30 days. The first
- * pipeline is from the day before, because trends count whole days.
+ * pipeline is from the day before these periods, because trends count whole days.
  */
 const past = { days: 61, every: 20 * hour, recent: 30 * day }
 /** The pipelines of the project `figures`: one a day, and `perDay` a day during the last `days`. The last `slow` pipelines are slow. */
 const often = { days: 12, perDay: 3, slow: 8 }
 
 /**
- * How long these jobs took until 30 days ago, relative to today. No job became slow enough for a rule to flag it, because the only regression is in
- * the project `figures`.
+ * How long these jobs took until 30 days ago, relative to today. None of them has become slow enough for a rule to flag it, because the only
+ * regression is in the project `figures`.
  */
 const tookOnce: Readonly<Record<string, number>> = {
   'integration tests': 1.45,
