@@ -85,12 +85,16 @@ const roomOf = (mutant: Mutant): string =>
 
 interface Stage {
   readonly name: string
+  /** Limits the tests to those of `npm test`. By default all tests run. */
+  readonly part?: 'quick'
   readonly args: (mutant: Mutant) => string[]
   readonly minutes: number
+  /** How many mutants are tried together at most. */
+  readonly together: number
 }
 
 /** Returns the tests of the innermost source folder that has tests. */
-function roomTests({ file }: Mutant): string {
+function roomTests(file: string): string {
   let folder = path.dirname(path.relative('src', file))
   while (!existsSync(path.join(root, 'test', folder))) folder = path.dirname(folder)
   return path.join('test', folder, path.sep)
@@ -103,14 +107,58 @@ const without = (folders: readonly string[]): string[] => folders.flatMap(folder
 
 /** The stages, from the quickest tests to all tests. Most mutants are killed in the first stage. */
 const stages: readonly Stage[] = [
-  { name: 'the tests of its room', args: mutant => ['run', roomTests(mutant)], minutes: 4 },
   {
-    name: 'related tests',
-    args: mutant => ['related', mutant.file, '--run', ...without([...whole, roomTests(mutant)])],
-    minutes: 15,
+    name: 'the quick tests of its room',
+    part: 'quick',
+    args: ({ file }) => ['run', roomTests(file)],
+    minutes: 4,
+    together: 1,
   },
-  ...(values.quick ? [] : [{ name: 'all tests', args: () => ['run'], minutes: 30 }]),
+  {
+    name: 'quick related tests',
+    part: 'quick',
+    args: ({ file }) => ['related', file, '--run', ...without([...whole, roomTests(file)])],
+    minutes: 15,
+    together: 1,
+  },
+  ...(values.quick ? [] : [{ name: 'all tests', args: () => ['run'], minutes: 30, together: 4 }]),
 ]
+
+/** Divides mutants into groups of at most `size`, with one mutant of a file in each. */
+function groupsOf(mutants: readonly Mutant[], size: number): Mutant[][] {
+  const groups: Mutant[][] = []
+  for (const mutant of mutants) {
+    const fits = (group: readonly Mutant[]): boolean =>
+      group.length < size && group.every(({ file }) => file !== mutant.file)
+    const group = groups.find(fits)
+    if (group === undefined) groups.push([mutant])
+    else group.push(mutant)
+  }
+  return groups
+}
+
+/**
+ * Tries mutants together, and returns those that survive. If the tests pass, all of them are alive. Otherwise each half of them is tried by itself,
+ * down to single mutants. Most mutants that reach the last stage survive it, so this takes a fraction of the time of single tries.
+ */
+async function survivorsOf(sandbox: Sandbox, stage: Stage, group: readonly Mutant[]): Promise<readonly Mutant[]> {
+  const [first] = group
+  if (first === undefined) return []
+  for (const mutant of group) sandbox.write(mutant.file, mutated(textOf(mutant.file), mutant))
+  const tested = await sandbox.test(stage.args(first), stage.minutes * minute, stage.part)
+  for (const { file } of group) sandbox.write(file, textOf(file))
+  if (tested.kind !== 'passed' && group.length > 1) {
+    const half = Math.ceil(group.length / 2)
+    return [
+      ...(await survivorsOf(sandbox, stage, group.slice(0, half))),
+      ...(await survivorsOf(sandbox, stage, group.slice(half))),
+    ]
+  }
+  const verdict = { passed: 'alive', failed: 'killed', timeout: 'killed: it ran for too long' }[tested.kind]
+  const by = tested.kind === 'failed' ? ` by ${tested.by}` : ''
+  for (const mutant of group) console.log(`${nameOf(mutant)} · ${verdict}${by}`)
+  return tested.kind === 'passed' ? group : []
+}
 
 async function judge(): Promise<void> {
   const mutants = draw()
@@ -118,22 +166,18 @@ async function judge(): Promise<void> {
   const sandbox = new Sandbox(root)
   console.log(`${mutants.length} mutants, seed ${values.seed}, tried in ${sandbox.folder}`)
   try {
-    const clean = await sandbox.test(['run', ...(values.quick ? new Set(mutants.map(roomTests)) : [])], 30 * minute)
+    const clean = await sandbox.test(
+      ['run', ...(values.quick ? new Set(mutants.map(({ file }) => roomTests(file))) : [])],
+      30 * minute,
+      values.quick ? 'quick' : undefined,
+    )
     if (clean.kind !== 'passed') throw new Error(`The tests fail without a mutant: ${JSON.stringify(clean)}.`)
-    let alive = mutants
-    for (const { name, args, minutes } of stages) {
+    let alive: readonly Mutant[] = mutants
+    for (const stage of stages) {
       const survivors: Mutant[] = []
-      for (const [at, mutant] of alive.entries()) {
-        sandbox.write(mutant.file, mutated(textOf(mutant.file), mutant))
-        const tested = await sandbox.test(args(mutant), minutes * minute)
-        sandbox.write(mutant.file, textOf(mutant.file))
-        if (tested.kind === 'passed') survivors.push(mutant)
-        const verdict = { passed: 'alive', failed: 'killed', timeout: 'killed: it ran for too long' }[tested.kind]
-        const by = tested.kind === 'failed' ? ` by ${tested.by}` : ''
-        console.log(`${at + 1}/${alive.length} ${nameOf(mutant)} · ${verdict}${by}`)
-      }
+      for (const group of groupsOf(alive, stage.together)) survivors.push(...(await survivorsOf(sandbox, stage, group)))
       alive = survivors
-      report(name, mutants, alive)
+      report(stage.name, mutants, alive)
     }
     if (mutants.length - alive.length < (minScore / 100) * mutants.length) process.exitCode = 1
   } finally {

@@ -67,22 +67,22 @@ export class Sandbox {
    * Runs tests with these Vitest arguments until the first failure. A failed test file must also fail when it runs alone: a test that fails only
    * alongside other tests fails because of the machine.
    */
-  async test(args: readonly string[], timeout: number): Promise<Verdict> {
+  async test(args: readonly string[], timeout: number, part?: 'quick'): Promise<Verdict> {
     for (let tries = 1; ; tries += 1) {
-      const verdict = await this.#runOnce(args, timeout)
+      const verdict = await this.#runOnce(args, timeout, part)
       const file = verdict.kind === 'failed' ? /^test\/\S+\.test\.ts/.exec(verdict.by)?.[0] : undefined
       if (file === undefined || tries === 3) return verdict
-      if ((await this.#runOnce(['run', file], timeout)).kind !== 'passed') return verdict
+      if ((await this.#runOnce(['run', file], timeout, part)).kind !== 'passed') return verdict
     }
   }
 
-  async #runOnce(args: readonly string[], timeout: number): Promise<Verdict> {
+  async #runOnce(args: readonly string[], timeout: number, part: 'quick' | undefined): Promise<Verdict> {
     rmSync(this.#temporary, { recursive: true, force: true })
     mkdirSync(this.#temporary, { mode: 0o711 })
     const vitest = path.join(this.#checkout, 'node_modules', 'vitest', 'vitest.mjs')
     const child = spawn(process.execPath, [vitest, ...args, ...always], {
       cwd: this.#checkout,
-      env: { ...process.env, TMPDIR: this.#temporary, NO_COLOR: '1', CI: '1' },
+      env: { ...process.env, TMPDIR: this.#temporary, NO_COLOR: '1', CI: '1', PIPESPAN_TEST_PART: part },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
