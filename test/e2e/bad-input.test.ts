@@ -9,7 +9,7 @@ import { Daemon, webhookToken } from './daemon.ts'
 
 const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-/** Returns a finished pipeline with its own ID, as sent by the platform. */
+/** Returns the webhook body of a finished pipeline with this ID, as the platform would send it. */
 function pipelineBody(id: number, change: (payload: Payload) => void = () => undefined): string {
   const { deliveries } = generatePipeline(9, 'small', { firstIds: { pipeline: id, job: id * 100 } })
   const last = deliveries.filter(({ kind }) => kind === 'pipeline').at(-1)

@@ -71,7 +71,7 @@ function unfinished(): readonly Delivery[] {
   return deliveries.slice(0, waits + 1)
 }
 
-/** Returns the queries from the documentation page about numbers. */
+/** Returns the queries in docs/numbers.md. */
 function documented(): string[] {
   const text = readFileSync(new URL('../../docs/numbers.md', import.meta.url), 'utf8')
   return [...text.matchAll(/```promql\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n\n'))

@@ -15,7 +15,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
-/** `stories` is the number of objects whose events have no version. `rounds` is the number of announcements per token. */
+/** `stories` is the number of objects whose events have no version. `rounds` is how many times the coming expiry of each token is announced. */
 const size = isFull
   ? { events: 100_000, stories: 2_000, tokens: 100, rounds: 4, kills: 20 }
   : { events: 150, stories: 15, tokens: 3, rounds: 3, kills: 2 }
@@ -60,7 +60,7 @@ describe('event export', () => {
     async () => {
       const random = new Random(seed)
       const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
-      /** The bodies of the received records by mark and time. */
+      /** The bodies of the received records, by the mark of the event and the time of the record. */
       const arrived = new Map<string, Map<number, string>>()
       const names = new Set<string>()
       let records = 0
@@ -110,7 +110,7 @@ describe('event export', () => {
         for (let hook = 0; hook < 2; hook += 1) await send(daemon, { ...one, key: random.uuid() })
       }
       const stories = Array.from({ length: size.stories }, (_, n) => n)
-      /** Sends the announcements of a round, followed by its stories one after another. */
+      /** Announces once for each token that it will expire, then sends the events of some of the objects (`stories`), one object after another. */
       const tellRound = async (round: number): Promise<void> => {
         for (let n = 0; n < size.tokens; n += 1) await throughBoth(announced(n))
         for (const n of stories.filter(one => one % size.rounds === round)) {
@@ -126,7 +126,8 @@ describe('event export', () => {
         while (sent < due) await sleep(5)
         const at = Math.floor((kill * size.rounds) / (size.kills + 1))
         const isNext = at > Math.floor(((kill - 1) * size.rounds) / (size.kills + 1))
-        // The next announcements must come more than ten minutes later. Within a round, the clock is moved back and forth by less than that.
+        // An announcement counts as a new event only if it comes more than ten minutes after an identical one. So the clock is moved on by more than
+        // that after each round. Within a round, it is moved back and forth by less.
         if (isNext) await round
         peak = Math.max(peak, daemon.memory().peak)
         await daemon.kill()

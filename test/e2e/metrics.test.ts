@@ -23,7 +23,7 @@ describe('metrics of one daemon', () => {
   let receiver: OtlpReceiver
   let daemon: Daemon
   let loaded: LoadedModules
-  /** The number of acme/shop pipelines so far, whose ids start at 1, and the number of all accepted deliveries. */
+  /** `posted`: the number of acme/shop pipelines that the tests have posted, with ids from 1. `accepted`: the number of all accepted deliveries. */
   let [posted, accepted] = [0, 0]
   const postMore = async (count: number): Promise<void> => {
     await post(daemon, posted + 1, posted + count)
@@ -72,7 +72,8 @@ describe('metrics of one daemon', () => {
 
     const spanOf = (name: string) => receiver.spans.find(span => span.name === name)!
     const pipeline = receiver.spans.find(({ parentSpanId }) => parentSpanId === undefined)!
-    // The cost is half a minute at 0.5 with factor 2, and two quarters of a minute at 0.1.
+    // The pipeline's cost is the sum of its jobs' costs: half a minute at 0.5 a minute with factor 2, and twice a quarter of a minute at 0.1 a
+    // minute.
     expect(pipeline.attributes).toMatchObject({
       'platform.cicd.pipeline.run.feedback_time': 119_000,
       'platform.cicd.pipeline.run.compute_time': 60_000,

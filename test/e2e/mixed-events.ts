@@ -48,7 +48,7 @@ export function mixed(n: number): EventBody {
   return payload(name, changes(n, new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString()))
 }
 
-/** Returns the mark of the event that `mixed` creates. */
+/** Returns the mark of the event that `mixed(n)` creates. Only the record of this event contains it. */
 export const markOf = (n: number): string => `u${n}`
 
 /** The events of one object, in the order in which they happen. The platform sends all of them without a time or a version. */
@@ -106,7 +106,7 @@ export function announced(n: number): EventBody {
   return payload('access_token', { [`${own}.id`]: n + 1, [`${own}.name`]: `t${n}` })
 }
 
-/** Returns the mark of a received record. */
+/** Returns the mark in a received record, which shows from which event the record was created. */
 export function markOfRecord({ attributes }: ReceivedLogRecord): string {
   const carried = ['user.name', 'platform.access_token.name', 'platform.vulnerability.id'] as const
   return carried.map(key => attributes[key]).find(value => typeof value === 'string') ?? ''

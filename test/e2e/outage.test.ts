@@ -69,7 +69,7 @@ describe('a backend outage', () => {
     // Memory grows little, because the store's content is not in memory.
     expect(after - before).toBeLessThan(120 * mebibyte)
 
-    // A flood can end before its first batch is rejected, so these values are only awaited after the flood.
+    // A flood can end before its first batch is rejected, so the test waits for these metrics only after the flood.
     await expect.poll(async () => metric(daemon, /^pipespan_store_fullness (\S+)/m)).toBeGreaterThanOrEqual(0.9)
     const full = /^pipespan_webhook_deliveries_total{.*reason="full".*} (\d+)/m
     await expect.poll(async () => metric(daemon, full)).toBe(refused.length)

@@ -76,7 +76,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
         if ((pages += 1) >= after) stopping.abort(new Error('killed'))
       }
       const call = { priority: 'backfill' as const, signal: stopping.signal }
-      // The pages that were read before the crash may be all there are.
+      // If the pages that were read before the crash were all there are, the backfill resolves, so an error is not required.
       await world
         .backfill({ range, call, onProgress })
         .catch((error: unknown) => expect(String(error)).toContain('killed'))
@@ -113,7 +113,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
 })
 
 describe('the audit event reader', () => {
-  it('tolerates repeated and overlapping pages of audit events, and abandons an endless list until it ends', async () => {
+  it('tolerates repeated and overlapping pages of audit events, stops reading a list that repeats itself, and reads its new events once it no longer does', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = Array.from({ length: 12 }, (_one, n) => world.happen(t0 - n * minute))
     const page = async (query: string): Promise<unknown[]> => {
@@ -169,7 +169,7 @@ describe('the audit event reader', () => {
     expect(await world.exported()).toEqual(ids.toSorted((a, b) => a - b))
   })
 
-  it('ignores the time of an audit event from the future, and rereads the period that a clock change may have hidden', async () => {
+  it('exports an audit event dated in the future without missing later ones, and misses none after the clock is set back', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     world.happen(t0 + 3 * day)
     await world.poller().round()
@@ -187,7 +187,7 @@ describe('the audit event reader', () => {
     expect(await world.exported()).toEqual([again])
   })
 
-  it('records that audit events were refused, retries a day later, and does not affect other groups', async () => {
+  it("records that the platform refuses a group's audit events, retries a day later, and does not affect other groups", async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const id = world.happen(t0 - minute)
     const poller = world.poller({ sources: ['brightwater/mobile', 'brightwater'] })

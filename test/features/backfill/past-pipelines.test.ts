@@ -48,7 +48,7 @@ function scopeOf(named: Partial<PollSettings>): PollScope {
 }
 
 async function exported(world: PolledWorld): Promise<number[]> {
-  // More time passes here, because waiting for API budget may take longer than the first step.
+  // Twenty seconds pass twice, because waiting for API budget may take longer than that.
   await world.pass(20 * second)
   await world.pass(20 * second)
   return (await world.sent()).map(({ key }) => key.pipelineId)

@@ -79,7 +79,7 @@ describe('how far an environment is behind', () => {
     },
   )
 
-  it('sends no request for commits behind for hidden projects, unknown environments or unknown branches', async () => {
+  it('sends no request to count commits for hidden projects, unknown environments or unknown branches', async () => {
     const before = requests()
     expect((await ask(projects.infra)).status).toBe(404)
     expect((await ask(projects.storefront, 'nowhere')).status).toBe(404)
@@ -105,7 +105,7 @@ describe('how far an environment is behind', () => {
     expect(await (await ask(projects.storefront)).json()).toMatchObject({ answer: { as: 'refused' } })
   })
 
-  it('limits requests for commits behind per minute, and leaves budget for other requests', async () => {
+  it('limits the number of requests per minute that count commits, and leaves budget for other requests', async () => {
     const commits = async function* () {
       yield { items: [] }
     }

@@ -139,7 +139,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     expect(await counted()).toEqual({ high: [1, 1, 3_660] })
   })
 
-  it('ends an incident while it has another issue type, and ignores other issues', async () => {
+  it('shows no incident while its issue has another type, and ignores issues that are not incidents', async () => {
     const one: Truth = { iid: 7, severity: 'high', openedAt: t0 - hour }
     const shown = async (): Promise<unknown> => [
       (await store.on(storedIncidents).open({ limit: 10 })).map(({ incident }) => incident.iid),
@@ -265,7 +265,7 @@ it('does not end an incident that is reopened within the grace period', () => {
   expect(viewIncident(issue(one, 'opened', t0 + hour)).closedAt).toBeUndefined()
 })
 
-it('ends an incident when an event gives the issue another type, and ignores an issue event without a type', () => {
+it('marks an incident as retyped when an event gives the issue another type, and ignores an issue event without a type', () => {
   const event = (type?: string): PlatformEvent => ({
     ...{ instance, project, kind: 'issue', name: 'platform.issue', at: t0, severity: 'info', body: '' },
     ...{ object: '1', content: '1', key: '1' },

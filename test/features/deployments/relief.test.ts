@@ -110,8 +110,9 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
       await loop.stop()
       await full.close()
     }
-    // Nothing was reported about deployment 1 for 101 days; 2 and 3 were followed by later deployments; 6 never ended. 20 was followed by a later
-    // one, and its pipeline will not report it again, while the pipeline of 7 may. 9 will be compared with 4 and 5.
+    // Five deployments are deleted: 1, about which nothing was reported for 101 days; 2, 3 and 20, which were followed by later ones; and 6, which
+    // never ended. 7 was followed by a later one, too, but is kept, because its pipeline may still report it. 4 and 5 are kept, because 9 will be
+    // compared with them.
     expect(await deployments()).toEqual([4, 5, 7, 8, 9, 21])
   })
 })

@@ -195,7 +195,7 @@ describe.each(bothDatabases())('the repository of deployments on %s', (name, ben
 
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
 
-it('lets a deployment report wait while another replica counts the deployment, without making it due again', async () => {
+it('makes a report of a deployment wait while another replica counts the deployment, and does not make the deployment due again', async () => {
   const url = await newDatabase()
   let now = t0
   const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })

@@ -1,4 +1,4 @@
-// Tests counts of commits behind for callers that do not wait for them.
+// Tests how commits are counted for callers that do not wait for the result.
 import { expect, it } from 'vitest'
 import { createBehindCounts } from '../../../src/features/gcpe/behind-counts.ts'
 import { createCountBehind } from '../../../src/features/deployments/count-behind.ts'
@@ -27,7 +27,7 @@ it('requests the commits between two revisions once, one pair at a time, and ret
   expect([read('a'), asked]).toEqual([1, ['a…main', 'bb…main']])
 })
 
-it('retries a refused request for commits behind after ten minutes', async () => {
+it('retries a request that counts commits ten minutes after the platform refused it', async () => {
   let answer: CountedBehind = refused
   const { read, asked, clock } = counts(() => answer)
   read('a')

@@ -3,13 +3,18 @@
 
 const states = ['created', 'waiting_for_resource', 'preparing', 'pending', 'skipped', 'manual', 'scheduled']
 
-/** Returns a query with a number for each status. The result is the number of the first status that the newest pipeline or job has. */
+/**
+ * Returns a query for the status of the newest pipeline or job as a number, which is different for each status. If several statuses match, the first
+ * one in the order of the numbers is returned.
+ */
 function ofStates(selected: (status: string) => string, by: string): string {
   const numbered = ['running', 'failed', 'canceled', ...states].map((status, at) => [status, at + 2] as const)
   return numbered.map(([status, value]) => `(max(${selected(status)}) by (${by}) * ${value}) > 0`).join(' or\n')
 }
 
-/** Returns a query with a number for each of four colours: success, running, failure and others. */
+/**
+ * Returns a query for a status as a number from 1 to 4, for which the dashboard has a colour each: success, running, failure and all other statuses.
+ */
 function inColours(metric: string, labels: string): string {
   const selected = [
     'status="success"',

@@ -80,7 +80,7 @@ describe('the schedules collector', () => {
     expect(world.events).toEqual([])
   })
 
-  it("reports that a schedule's owner is blocked once per block", async () => {
+  it("reports once that a schedule's owner is blocked, and again after a new block", async () => {
     const one = schedule()
     one.next_run_at = new Date(world.now() + 5 * day).toISOString()
     const inventory = world.inventory({ schedules: [shop] })

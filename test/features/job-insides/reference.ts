@@ -1,4 +1,4 @@
-// Generates the section of docs/ATTRIBUTES.md on job insides from their attribute tables.
+// Generates the section "Inside of a job" of docs/ATTRIBUTES.md from the tables of these attributes.
 import { code } from '../../../scripts/docs/markdown.ts'
 import {
   dotenvAttributes,

@@ -333,7 +333,7 @@ describe('access to the MCP endpoint', () => {
     expect((await post(house.url, elsewhere)).status).toBe(403)
   })
 
-  it('without an admin token, admits only clients on this machine to the MCP endpoint, and only under its own host name', async () => {
+  it('without an admin token, admits only clients on this machine to the MCP endpoint, and only if they use a loopback host name', async () => {
     const open = await openHouse({ PIPESPAN_MCP: 'true' })
     try {
       const { client } = await connectMcp(open.url)

@@ -20,7 +20,7 @@ export function judgeOf(
   return createJudge(options, { store, clock: systemClock, log: silentLog() }, announce)
 }
 
-/** Returns what the default rule would have flagged in a project and its sections. */
+/** Returns the regressions that the default rule would have flagged in a project, including those of the sections of its jobs. */
 export async function previewIn(store: Store, projectId: number, now: Millis, scope: Scope = everything) {
   const { on } = store.reads(scope)
   return previewOf({ on, now: () => now }, projectId, shownRule({}, defaults), {

@@ -26,7 +26,7 @@ it('gives the demo a history with typical durations, an earlier period to compar
     ({ createdAt }) => createdAt >= then && createdAt < then + 3_600_000,
   )
   expect(busy.filter(({ trigger }) => trigger === undefined).length).toBeGreaterThan(100)
-  // The number is limited, because each delivery delays the start of the demo.
+  // The number of deliveries is limited, because each one delays the start of the demo.
   expect(past.length).toBeLessThan(480)
   await house.deliver(past)
   const { repositories, runs } = house.daemon.store

@@ -30,7 +30,7 @@ function waiting(jobId: number, waitMs: number, tags: readonly string[] | undefi
 }
 
 describe('figures for a set of runner tags', () => {
-  it('computes the average number of concurrent jobs in each step and the maximum', () => {
+  it('computes the average number of concurrent jobs in each time step, and the maximum number', () => {
     const jobs = [ran(1, 0, hour), ran(2, hour / 2, hour), ran(3, hour, 2 * hour), ran(4, 23 * hour, undefined)]
     const [gpu] = tagSetFigures(jobs, [], period)
     expect(gpu).toMatchObject({ tagSet: 'gpu', jobs: 4, maxBusy: 2, running: 1, pending: 0 })

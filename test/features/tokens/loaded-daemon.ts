@@ -62,7 +62,8 @@ export class LoadedDaemon {
       ...nowhere,
     })
     expect(first.code, first.stderr).toBe(0)
-    // The long timeout prevents late responses. A request without a response would rightly be retried, but these tests count every export.
+    // The timeout is so long that no response comes too late. The daemon would rightly retry a request without a response, but these tests count
+    // every export.
     const daemon = await Daemon.start({ ...exporting, OTEL_EXPORTER_OTLP_TIMEOUT: '300000' })
     const world = new LoadedDaemon(instance, daemon, file, { ...daemon.env, ...managing })
     world.output += first.stdout + first.stderr
