@@ -24,7 +24,10 @@ export const deploymentOptions = {
 
 export type DeploymentOptions = SliceOf<typeof deploymentOptions>
 
-/** Without deployment events, no deployments are known, so they cost no requests. */
+/**
+ * Describes how many API requests lead times and incidents cost. Each of them costs requests only if the configured events include its kind
+ * (`deployment`, `issue`).
+ */
 export function requestCosts(
   { leadTime }: DeploymentOptions,
   { events, platform, poll }: Surroundings['config'],

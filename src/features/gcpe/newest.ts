@@ -49,7 +49,7 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
   const { read, placeOf, rankOf } = options
   const owners = new Map<string, Map<string, Known<Row>>>()
   let highest = 0
-  /** True during the first refresh. Its rows are not counted, because they existed before. */
+  /** True during the first refresh. The rows that it reads are not counted, because they were added before the counting began. */
   let isFirst = true
   /** Ids of the rows that the next refresh reads again. */
   const taken = new Set<number>()

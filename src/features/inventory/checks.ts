@@ -1,5 +1,5 @@
-// Checks the inventory: the platform's last response for each kind, and the role that each kind requires. The dependency firewall and the policy
-// store are checked with requests, because only the platform knows whether they are on.
+// Checks the inventory: the platform's last response for each kind of data, and the role that each kind requires. The dependency firewall and the
+// policy store are checked with requests, because only the platform knows whether they are on.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { dependencyFirewall, isFirewallOn, whyNoPolicyStore } from '../../platform/inventory/dependency-firewall.ts'
@@ -55,7 +55,7 @@ interface Known {
   readonly state: InventoryState | undefined
 }
 
-/** Yields the findings about what the daemon stored after its last request. */
+/** Yields the findings about one kind of inventory data, from the results that the daemon stored after its last requests. */
 function* stored(kind: string, known: readonly Known[], now: Millis): Generator<Finding> {
   const refused = known.filter(({ state }) => state?.refusal !== undefined)
   const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)

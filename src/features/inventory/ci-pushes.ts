@@ -11,13 +11,13 @@ import { selectValue, valueOf, writeValue } from '../../core/store/sql/repositor
 import type { InventoryOptions } from './options.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 
-/** Returns no step if includes are configured for no project. */
+/** Returns no step if the configuration names no project whose includes are to be read. */
 export function ciPushes(options: InventoryOptions, context: Pick<PartContext, 'config'>): LineStep {
   const named = perToken(context, options).flatMap(({ inventory }) => inventory[includes.kind] ?? [])
   if (named.length === 0) return {}
   return {
     onEvent: ({ touchesCi = false, project }) => {
-      // The comparison is in lower case, because the platform ignores case in paths.
+      // The project is compared with the configured names in lower case, because the platform ignores case in paths.
       const own = [project?.path?.toLowerCase(), project?.id.toString()]
       return reportsBy(nextRound, touchesCi ? named.filter(name => own.includes(name.toLowerCase())) : [])
     },

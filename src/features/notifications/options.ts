@@ -1,5 +1,5 @@
-// The options for notifications: messages to people by webhook. The options are also validated: names must be unique, e-mails need recipients, and
-// the daemon must observe the subjects of the messages.
+// The options for notifications: messages to people by webhook. The options are also validated: names must be unique, e-mails need recipients, and a
+// message can only be about something that the daemon observes.
 import { projectChoice } from '../../daemon/configuration/project-kinds.ts'
 import { destinationName, oneOf, text } from '../../daemon/configuration/plain-kinds.ts'
 import { Each, secretSetting, setting } from '../../daemon/configuration/option.ts'
@@ -78,7 +78,10 @@ export function wrongNotifications({ destinations, notifications }: WithOthers, 
   })
 }
 
-/** Returns a warning for each subject in `of` that cannot occur with this configuration. A notification without `of` causes no warning. */
+/**
+ * Returns a warning for each subject in `of` about which no message can be sent with this configuration. A notification without `of` causes no
+ * warning.
+ */
 export function silentNotifications({ notifications, tests }: WithOthers, unreported: Unreported): string[] {
   const reports = 'Turn on tests (PIPESPAN_TESTS): test reports show which tests are flaky.'
   const all: Unreported = { ...unreported, ...(tests === false && { 'flaky-tests': reports }) }

@@ -14,7 +14,7 @@ import type { Episode, Outcome, RegressionKind, Rule, Series } from './series.ts
 import { maxProbability, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The findings of earlier judgements. They are needed because some of the runs may no longer be stored. */
+/** The findings of earlier judgements of the same series. They are needed because some of its runs may no longer be stored. */
 export interface Past {
   /** An episode that has not ended. The runs since it was flagged decide whether it has ended in the meantime. */
   readonly open?: Episode | undefined
@@ -23,8 +23,8 @@ export interface Past {
 }
 
 /**
- * Returns episodes in chronological order; the last one may not have ended. If a past is given, returns its open episode and the episodes after the
- * past.
+ * Returns episodes in chronological order; the last one may not have ended. If `past` is given, returns its open episode, if any, and the episodes
+ * that began later.
  */
 export function findRegressions(kind: RegressionKind, { days, runs }: Series, rule: Rule, past?: Past): Episode[] {
   const found: Episode[] = []

@@ -32,7 +32,7 @@ export interface Stretch {
   readonly to: Millis
 }
 
-/** Returns a yardstick computed from the days before `before`, or undefined if there are too few. */
+/** Returns a yardstick computed from the days before `before`, or undefined if these contain too few runs or do not reach back far enough. */
 export function yardstickOf(
   kind: RegressionKind,
   days: readonly DayOfRuns[],

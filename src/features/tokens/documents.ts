@@ -83,7 +83,7 @@ const rotationRecord = z.object({
 })
 export type RotationRecord = z.infer<typeof rotationRecord>
 
-/** The documents with the tokens in use. Each daemon writes its own. */
+/** The documents with the tokens that the daemons use. Each daemon writes its own document. */
 export const daemonReports = documentKind('daemon', daemonReport, ['daemon'])
 /** The documents of journals. `pipespan tokens rotate` writes them. */
 export const journals = documentKind('rotation/journal', rotationJournal, ['target'])

@@ -46,7 +46,7 @@ export interface IncidentFigures {
 export interface ReportedIssue extends Pick<Incident, 'instance' | 'project' | 'iid'> {
   readonly state: string | undefined
   readonly severity?: string | undefined
-  /** A time at which the issue was in this state. */
+  /** A time at which the issue was in the reported state. */
   readonly at: Millis
   readonly openedAt?: Millis | undefined
   readonly closedAt?: Millis | undefined

@@ -49,8 +49,9 @@ export interface Decision<State> {
 }
 
 /**
- * Decides what to count for an item. `Around` describes the rows that the item is compared with. `apart` means that its commits must be requested
- * first, so it is counted separately. `skip` means that another replica has already counted it.
+ * Decides what to count for an item. `Around` describes the rows that the item is compared with. `apart` means that the item's commits must be
+ * requested first, so it is counted separately. `skip` means that these rows have changed since the commits were requested, so the item is not
+ * counted yet.
  */
 export type Decide<Of, State, Around = undefined> = (
   due: Due<Of, State>,

@@ -63,7 +63,10 @@ const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> =
   },
 }
 
-/** Joins two rows of one deployment. An event without a job and the job's own report create two rows; they are joined once an event names both. */
+/**
+ * Joins two rows of one deployment. An event without a job and the job's own report create two rows; they are joined once an event names both the
+ * deployment and its job.
+ */
 function* joined(row: Row, twin: Row, { now, damaged }: Within): Steps<Row> {
   yield ['DELETE FROM deployments WHERE id = ?1', [idOf(twin)]]
   const known = damaged.row('deployments', row, deploymentTable.content)

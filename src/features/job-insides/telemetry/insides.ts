@@ -38,7 +38,7 @@ import type { OwnAttributes, OwnSpan, OwnValue } from '../../../model/own-span.t
 
 export const insideTelemetry: InsideTelemetry = { spans: insideSpans, records: insideRecords, metrics: insideMetrics }
 
-/** Returns one kind of spans: those of a job's sections in order, those of its tests, or those that the job created itself. */
+/** Returns the spans of a chunk, all of one kind: the sections of the job's log in order, its tests, or the spans that the job created itself. */
 function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): Span[] {
   const { job, ranOn, sections = [], tests, ownSpans } = inside
   const context = insideContext(chunk, job, settings)
@@ -55,7 +55,7 @@ function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySetting
   )
 }
 
-/** Returns one kind of log records: those of a job's log lines in order, those of its tests, or those of another report. */
+/** Returns the log records of a chunk, all of one kind: the lines of the job's log in order, its tests, or another report. */
 function insideRecords(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): LogRecord[] {
   const { job, ranOn, lines = [], tests, report } = inside
   const context = insideContext(chunk, job, settings)
