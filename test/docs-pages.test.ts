@@ -31,7 +31,7 @@ describe('the README for newcomers', () => {
 
   const daemons = blocks.filter(({ script }) => script.includes('pipespan serve'))
 
-  it('describes three ways to connect: by looking, by polling, by webhooks', () => {
+  it('describes three ways to connect: `pipespan try`, polling and webhooks', () => {
     expect(blocks.some(({ script }) => script.startsWith('npx pipespan try '))).toBe(true)
     expect(daemons.map(({ script }) => /PIPESPAN_(\w+?)=/.exec(script)?.[1])).toEqual(['PLATFORM_URL', 'WEBHOOK_TOKEN'])
   })

@@ -13,7 +13,7 @@ import { isFull } from './full.ts'
 import { OtlpReceiver } from './support/otlp-receiver.ts'
 
 const page = 'docs/getting-started.md'
-/** The steps on the page, except those that need more than this machine. */
+/** The steps of the getting-started page, except those that need more than this machine. */
 const steps = docBlocks().filter(({ page: of, marker }) => of === page && marker?.kind !== 'outside')
 
 /** Runs the steps. Returns the output of each step by its name. */

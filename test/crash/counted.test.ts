@@ -47,7 +47,7 @@ it.each(['sqlite', 'postgres'] as const)(
     const clock = path.join(temporaryFolder(), 'off')
     writeFileSync(clock, '0')
     const killSwitch = engine === 'sqlite' ? 'kill-switch.ts' : 'kill-switch-postgres.ts'
-    // Each point is tested only before or only after it, and on one store only, because both stores write the same.
+    // The short form kills the daemon only before or only after each point, and on one store only, because both stores write the same.
     const some = engine === 'sqlite' ? [1, 2] : [4]
     const moments = momentsOn(engine, countedPoints).filter((_, at) => isFull || some.includes(at))
     let count = 0

@@ -1,4 +1,4 @@
-// Repeatedly kills a daemon that reads the inside of jobs. Every section, every line, all facts about tests, every report and every span that a job
+// Repeatedly kills a daemon that reads job internals. Every section, every line, all facts about tests, every report and every span that a job
 // recorded itself arrives and is counted. None arrives twice, except those whose request to the backend was cut off by a kill. The test also limits
 // the number of requests to the platform.
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,14 +28,15 @@ const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_00
 /** Number of kills at random times rather than at named moments. */
 const anyTime = isFull ? 12 : 1
 const timeoutMs = isFull ? 3_600_000 : 900_000
-/** Number of concurrent requests to the platform, for enrichment and for the inside of jobs. The end of a life can cut off this many. */
+/** Number of concurrent requests to the platform, for enrichment and for job internals. The end of a life can cut off this many. */
 const places = { enrichment: 8, inside: 4 }
 /** How long the leases of a dead process on PostgreSQL last, given the timeout in this test, ms. */
 const maxLease = 1_500_000
 
 /**
- * Returns all moments of the flow. The short form has three of its points, each only before or only after it. Earlier points belong to the snapshot's
- * transaction, in which `points.test.ts` kills the daemon. Moments that occur a limited number of times come first.
+ * Returns the moments at which the daemon is killed: before and after each point in the flow of job internals. The short form uses three of these
+ * points, each only before or only after it. The point before them belongs to the snapshot's transaction, in which `points.test.ts` kills the daemon.
+ * Moments that occur a limited number of times come first.
  */
 function momentsOf(engine: Engine): Moment[] {
   const rank = ({ point }: Moment): number => (point.name.includes('names') ? 0 : 1)
@@ -45,7 +46,7 @@ function momentsOf(engine: Engine): Moment[] {
 }
 
 it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
-  'exports and counts the inside of every selected job once, however often the daemon is killed, on %s',
+  'exports and counts the internals of every selected job once, however often the daemon is killed, on %s',
   async engine => {
     const random = new Random(seed)
     await using platform = await startInsidePlatform()
@@ -103,7 +104,8 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     await daemon.kill()
     for (const moment of moments) {
       const isRare = ['names', 'details'].some(word => moment.point.name.includes(word))
-      // If one transaction takes many pipelines, a life's share of the load takes only a few transactions.
+      // The daemon is killed at the second occurrence at the latest: if one transaction takes many pipelines, a life's share of the load takes only a
+      // few transactions.
       const nth = isFull && !isRare ? random.whole(1, 2) : 1
       await daemon.revive({ ...(await nextLife()), CRASH_AT: nameOf(moment), CRASH_NTH: String(nth) })
       expect(await daemon.process.ended).toMatchObject({ signal: 'SIGKILL' })

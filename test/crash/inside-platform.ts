@@ -113,7 +113,7 @@ function reportOf(asked: Asked): Buffer {
   const pipeline = Math.trunc(jobOf(asked) / 10_000)
   switch (asked.query.get('file_type')) {
     case 'metrics':
-      // There are enough names for a new one to appear now and then, and few enough for all of them to be within the limit.
+      // There are enough metric names for a new one to appear now and then, and few enough for all of them to be within the limit.
       return gzipSync(`size_${pipeline % 40} ${pipeline}\n`)
     case 'dotenv':
       return gzipSync(`VERSION=${pipeline}\nSECRET=x\n`)

@@ -25,7 +25,7 @@ async function database(): Promise<{ storeUrl: string; beforeLast: () => Promise
 }
 
 /**
- * The moments of the short form on each store, in the order of the flow, before or after a point. The other moments are tested by `counted.test.ts`,
+ * The moments at which the short form kills the daemon on each store, in the order of the flow. The other moments are tested by `counted.test.ts`,
  * `inside-jobs.test.ts` and the long form.
  */
 const few: Readonly<Record<Engine, readonly string[]>> = {

@@ -21,9 +21,9 @@ export interface Point {
   readonly name: string
   readonly engines: readonly Engine[]
   readonly isAt: (event: Event) => boolean
-  /** True if the point is reached only at the beginning of a life on an empty store. */
+  /** True if the daemon reaches this point only on an empty store, at the beginning of its life. */
   readonly first?: true
-  /** The condition under which a life reaches the point. */
+  /** The condition under which a daemon reaches this point. */
   readonly needs?: 'a refused pipeline' | 'an overloaded backend' | 'a short retention'
 }
 
@@ -31,7 +31,7 @@ const both: readonly Engine[] = ['sqlite', 'postgres']
 
 type Commit = Extract<Event, { kind: 'commit' }>
 
-/** Returns a point: a transaction that makes all of these changes and for which `holds` is true. */
+/** Returns a point at which the daemon can be killed: a transaction that makes all of these changes and for which `holds` is true. */
 function commit(name: string, changes: readonly string[], holds: (commit: Commit) => boolean = () => true): Point {
   return {
     name: `commit: ${name}`,
@@ -55,9 +55,11 @@ const onlyIn =
     [...changes].every(change => tables.includes(change.split(' ')[1] ?? ''))
 /** True if the transaction is not part of maintenance, which changes other tables together with `tombstones`. */
 const isNotOfMaintenance = ({ changes }: Commit): boolean => !changes.has('update tombstones')
-/** True for a snapshot's transaction. Unlike transactions that store the inside of jobs or events, it inserts nothing into the table `chunks`. */
+/** True for a snapshot's transaction. Unlike transactions that store job internals or events, it inserts nothing into the table `chunks`. */
 const isOfSnapshot = ({ changes }: Commit): boolean => !changes.has('insert chunks')
-/** Returns a point: a transaction that stores the given outcome of exports. The outcome is a word among the transaction's values. */
+/**
+ * Returns a condition that is true for transactions that store the given outcome of exports. The outcome is a word among the transaction's values.
+ */
 const settles =
   (word: string) =>
   (made: Commit): boolean =>
@@ -66,7 +68,7 @@ const settles =
     isNotOfMaintenance(made) &&
     [...made.values].some(value => value.includes(word))
 
-/** The points in the order of the flow. Each one has a moment before it and one after it. */
+/** The points at which the daemon can be killed, in the order of the flow. Each one has a moment before it and one after it. */
 export const points: readonly Point[] = [
   { ...commit('the schema made', ['create runs']), first: true },
   {
@@ -98,7 +100,7 @@ export const points: readonly Point[] = [
   { ...commit('a delivered run pruned', ['delete runs', 'insert tombstones']), needs: 'a short retention' },
 ]
 
-/** The points in the flow of job insides, in order. */
+/** The points in the flow of job internals at which the daemon can be killed, in order. */
 export const insidePoints: readonly Point[] = [
   commit('what is to be read inside of jobs put into its queue, with their snapshot', [
     'insert messages',
@@ -117,7 +119,7 @@ export const insidePoints: readonly Point[] = [
   commit('what was read inside of a job put into the outbox', ['insert chunks', 'insert outbox', 'delete job_reads']),
 ]
 
-/** The points in the flow of deployments and incidents, which are counted separately from pipelines. */
+/** The points at which the daemon can be killed while it counts deployments and incidents, which are counted separately from pipelines. */
 export const countedPoints: readonly Point[] = [
   commit('a deployment written, with the key of its delivery', ['insert deployments', 'insert delivery_keys']),
   commit('a deployment counted, with what it adds to totals', ['update deployments', 'insert totals_added']),
@@ -125,7 +127,7 @@ export const countedPoints: readonly Point[] = [
   commit('what was added to totals folded into them', ['delete totals_added', 'insert totals']),
 ]
 
-/** The points in the flow of a notification to people. */
+/** The points at which the daemon can be killed while it sends a notification to people. */
 export const messagePoints: readonly Point[] = [
   commit('a message put into the outbox, with what it is about and what reported it', [
     ...['update runs', 'insert key_value', 'insert events', 'insert outbox'],
@@ -140,7 +142,7 @@ export interface Moment {
   readonly side: 'before' | 'after'
 }
 
-/** Returns all moments for a database engine, with those of the first life first. */
+/** Returns the moments before and after each point that exists on a database engine, in the order of the points. */
 export function momentsOn(engine: Engine, of: readonly Point[] = points): Moment[] {
   return of
     .filter(({ engines }) => engines.includes(engine))

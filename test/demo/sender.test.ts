@@ -73,7 +73,7 @@ describe('the sender', () => {
     })
   })
 
-  it("uses the other platform's header names", async () => {
+  it("sends headers with another platform's prefix", async () => {
     await sendAll({ headerPrefix: 'X-Gitlab-', token: 't' })
     expect(arrivals[0]?.headers).toHaveProperty('x-gitlab-event')
     expect(arrivals[0]?.headers).toHaveProperty('x-gitlab-token', 't')

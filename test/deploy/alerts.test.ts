@@ -67,7 +67,7 @@ describe('the alert rules', () => {
     for (const { alert, expr } of rules) expect(unknownIn(expr), alert).toEqual([])
   })
 
-  it('gives each alert a unique name, a severity, and a remedy with settings that exist', () => {
+  it('gives each alert a unique name, a severity, and a remedy that mentions only existing settings', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
     for (const { alert, labels, annotations } of rules) {
       expect(alert).toMatch(/^Pipespan[A-Z]\w+$/)

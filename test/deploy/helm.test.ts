@@ -117,7 +117,7 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
     })
   })
 
-  it('exposes the webhook and admin ports to the outside separately, with monitoring', async () => {
+  it('exposes the webhook port and the admin port through separate ingresses, and adds a ServiceMonitor', async () => {
     const manifests = rendered(...outside)
     expect(await schemaFaults(manifests)).toEqual([])
     const paths = ofKind(manifests, 'Ingress').map(({ spec }) => JSON.stringify(spec?.rules))

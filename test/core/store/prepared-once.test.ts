@@ -46,7 +46,7 @@ describe('a statement on SQLite', () => {
       if (verbs.has(code)) prepared += 1
       return SQLITE_OK
     })
-    // After this, every statement must be prepared again.
+    // SQLite prepares every statement again after an authorizer was set.
     await work(store, 2)
     expect(prepared).toBeGreaterThan(10)
     prepared = 0

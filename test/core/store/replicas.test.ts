@@ -199,8 +199,8 @@ describe('replicas on one PostgreSQL database', () => {
       await take(b, all)
       a.pause.at(step)
       a.startDeciding()
-      // If the replica is paused after sending a batch and before settling it, the batch is sent again, as the next test shows. If it is paused
-      // before leasing exports, it sends nothing until then.
+      // A replica that is paused between sending a batch and settling it sends the batch again, which the next test covers. To avoid that here, the
+      // exporter starts only once the replica is paused, unless the replica pauses at one of the exporter's own steps.
       const pausesAtExports = step.includes(' exports.')
       if (pausesAtExports) a.exporter.start()
       await a.pause.begun()
@@ -253,7 +253,8 @@ describe('replicas on one PostgreSQL database', () => {
     await receiver.until(() => arrivals().size === all.length)
     await expect.poll(async () => b.store.outbox.queues()).toEqual([])
     a.pause.resume()
-    // A second batch may have been in flight when the first one was to be settled. The replica had lost the leases of everything that arrived twice.
+    // The number of pipelines whose spans arrived twice. It may include a second batch that was in flight when the first one was to be settled. The
+    // replica counts all of them as lost, because their leases had expired.
     const cameTwice = (): number => receiver.spans.length / 3 - all.length
     await expect.poll(async () => (await a.exporter.status())[0]?.counters.lost).toSatisfy(lost => lost === cameTwice())
     expect(cameTwice()).toBeGreaterThan(0)

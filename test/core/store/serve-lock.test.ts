@@ -95,7 +95,7 @@ describe('a store that is served', () => {
     try {
       execFileSync('mount', ['--bind', file, second], { stdio: 'ignore' })
     } catch {
-      // Only root may mount a file, so other users cannot test the rest.
+      // Only root may mount a single file, so the rest of this test is skipped for other users.
       return
     }
     closing.push(() => void execFileSync('umount', [second]))

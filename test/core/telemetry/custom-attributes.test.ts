@@ -131,7 +131,7 @@ describe('a value from a label', () => {
       const { values, points } = settings.custom!(labelled(labels))
       expect([values, points]).toEqual([{ team: 'nobody' }, { team: 'nobody' }])
     }
-    // Each pipeline has a value of its own.
+    // A pipeline with another label gets another value.
     expect(settings.custom!(labelled(['team::search'])).points).toEqual({ team: 'search' })
   })
 
@@ -233,7 +233,7 @@ describe('metrics', () => {
   })
 })
 
-it('finds a single literal value for a project and a ref class from rules that need nothing else', () => {
+it('finds the literal value of an attribute for a project and a ref class, using only rules that need no other facts', () => {
   const rules = [
     rule({ team: 'nobody' }),
     rule({ team: 'shop' }, { projects: { include: ['shop/**'] } }),

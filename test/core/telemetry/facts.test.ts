@@ -122,7 +122,7 @@ describe('job metrics', () => {
       'instance_type unpriced error failed': 12,
       'instance_type unpriced cancellation useful': 9,
     })
-    // Two minutes at a price of 0.5, counted twice.
+    // The expected cost is two minutes at a price of 0.5 per minute, with a factor of 2.
     const cost = pointsOf(reported, 'platform.cicd.compute.cost')
     expect(cost.reduce((sum, point) => sum + valueOf(point), 0)).toBe(2)
     expect(reported.find(({ name }) => name === 'platform.cicd.compute.cost')!.unit).toBe('EUR')

@@ -2,7 +2,7 @@
 // which no JavaScript number can represent. Tests compare our own messages with the resulting bytes.
 import type { Attributes } from '@opentelemetry/api'
 
-/** In protobuf, the name is followed by field 2 with 9 bytes, which contain field 4 (a double) of AnyValue. */
+/** In protobuf, the attribute's name is followed by field 2 with 9 bytes, which contain field 4 (a double) of AnyValue. */
 const doubles = ['coverage', '.run.cost'].map(tail =>
   Buffer.concat([Buffer.from(tail), Buffer.from([0x12, 0x09, 0x21])]),
 )

@@ -34,7 +34,7 @@ describe('the names of custom attributes', () => {
     const names = [...new Set([...exportedNames(), ...projectLabels, 'otel.scope.name', 'le', 'job'])]
     expect(names.length).toBeGreaterThan(150)
     expect(names.filter(name => wrongAttributeName(name) === undefined)).toEqual([])
-    // The Prometheus labels of both names would collide.
+    // `cicd_pipeline_name` and `cicd.pipeline.name` would have the same Prometheus label.
     expect(wrongAttributeName('cicd_pipeline_name')?.what).toContain('reserved')
   })
 

@@ -124,7 +124,7 @@ describe('faults', () => {
     ])
   })
 
-  it('reports a client certificate without a key as a fault, even across two levels of the configuration', () => {
+  it("reports a fault if a client key has no certificate, except for a signal's key to which the general certificate applies", () => {
     const key = 'test/fixtures/tls/first.key.pem'
     const certificate = 'test/fixtures/tls/first.cert.pem'
     const both = { OTEL_EXPORTER_OTLP_CLIENT_KEY: key, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: certificate }
@@ -143,7 +143,7 @@ describe('secrets', () => {
     expect(config.webhook.token.current()?.map(token => token.reveal())).toEqual(['abc', 'def'])
   })
 
-  it('reports a secret that is set both as a value and as a file as a fault', () => {
+  it('reports a fault if a secret is set both as a value and as a file', () => {
     expect(faults({ SERVICE_OBSERVABILITY_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN_FILE: '/x' })).toEqual([
       faultOf('SERVICE_OBSERVABILITY_TOKEN', 'Keep one of the two.'),
     ])

@@ -35,10 +35,7 @@ const places = [
 ]
 type Place = (typeof places)[number]
 
-/**
- * Returns one function for each decision that a project pattern makes. It reports whether the pattern selects a project. `pattern`: the pattern that
- * is configured in all places.
- */
+/** Returns one function for each place where a project pattern can be configured. The function reports whether the pattern selects a project. */
 function decisionsOf(config: Config<ProfileName>): Record<Place, (path: string, instance: string) => boolean> {
   const platformOf = platformNames(config)
   const [destination] = exportDestinations(config, features).destinations.filter(({ name }) => name === 'one')

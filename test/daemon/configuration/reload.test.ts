@@ -266,7 +266,7 @@ it('keeps every entry of a protective setting if the file is truncated at any ch
   expect(applied).toBeGreaterThan(0)
 })
 
-it('applies a changed list that protects through other or additional entries, or that shows something to fewer people', () => {
+it('applies a changed list with other or additional entries, or with entries that show something to fewer people', () => {
   for (const [before, after] of [
     ['pages: { hide: [secret/a, secret/b] }', 'pages: { hide: [secret/**] }'],
     ['pages: { hide: [secret/a] }', 'pages: { hide: [secret/a, secret/b] }'],
@@ -291,7 +291,7 @@ it('removes one of several destinations or platforms, and a header without templ
   expect(reloadConfig(loaded, options)).toMatchObject({ ok: true, restart: new Map() })
 })
 
-it('reads a secret whose templates have changed from its file only at a reload', () => {
+it('applies a secret file with changed templates only at a reload', () => {
   const secret = fileWith('x-scope-orgid=one', 'headers')
   const { loaded, options } = running(`destinations: [{ name: a, endpoint: 'http://a', headers_file: ${secret} }]`)
   const shown = (): string | undefined =>

@@ -112,7 +112,7 @@ export const companions: Readonly<Record<string, Readonly<Record<string, unknown
   ),
 }
 
-/** A place in the configuration schema, whether or not it is set. Lists have the items of `tree`. */
+/** A group, list, list item or option of the configuration schema, whether or not it is set. The list items are those of a given configuration. */
 export interface Place {
   readonly steps: readonly Step[]
   /** The option at this place; undefined for a group or a list. */
