@@ -1,5 +1,5 @@
-// Events that belong to no run: events that webhooks report, what features derive from them, and events that no delivery reported, such as those from
-// the platform's API.
+// Takes in events that belong to no run, with the reports that features derive from them: events from webhooks, and events that no delivery reported,
+// such as those from the platform's API.
 import { eventChunk, type PlatformEvent } from '../../model/event.ts'
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { routed, subjectOf, type Route } from '../../model/route.ts'

@@ -36,8 +36,8 @@ export interface Delivery {
 
 /**
  * The outcome of a delivery. `accepted`: its changes are on disk, or, if it could not be decoded, its redacted body is. `duplicate`: a delivery with
- * the same key was accepted before. `full`: the store has reached its size limit. `no object`: the body is not a JSON object. `ignored`: its kind of
- * event, which is not exported.
+ * the same key was accepted before. `full`: the store has reached its size limit. `no object`: the body is not a JSON object. `ignored`: deliveries
+ * of this kind are not exported; the value is the kind of event.
  */
 export type TakenIn = 'accepted' | 'duplicate' | 'full' | 'no object' | { readonly ignored: string }
 
@@ -153,7 +153,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     const until = performance.now() + timeout / 2
     const outcomes: (TakenIn | Error)[] = []
     for (const one of group) {
-      // A delivery that was not tried is not to blame, so it is never quarantined.
+      // A delivery that was not attempted cannot be at fault, so it is never quarantined.
       if (group.length > 1 && performance.now() > until) {
         outcomes.push(outOfTime())
         continue
@@ -201,7 +201,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
           fresh.flatMap(({ event, receivedAt }) => (event === undefined ? [] : [{ event, receivedAt }])),
           options,
         )
-        // Reports count as well, because they may cause notifications.
+        // Reports are counted like events, because they may cause notifications, which the exporter must send.
         events.taken = beside.events.length + beside.reports.length
         return {
           work: work.map((one, at) => snapshotter.atOnce(one, did[at] ?? [])),

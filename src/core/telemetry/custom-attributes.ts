@@ -30,7 +30,7 @@ export interface AttributeSetter {
 export interface CustomAttributes {
   /** The attributes of the pipeline or event, before the attribute policy. */
   readonly values: Readonly<Record<string, string>>
-  /** The same attributes, for spans and log records. */
+  /** The attributes in `values`, as they are set on spans and log records. */
   readonly own: readonly AttributeSet[]
   /** The attributes of metric points. Undefined if no rule sets any. */
   readonly points: Readonly<Record<string, string>> | undefined
@@ -158,7 +158,10 @@ export function projectPoints(
   }
 }
 
-/** Returns the value of one attribute in a project, for a ref class. Uses only literals of rules that depend on nothing else. */
+/**
+ * Returns a function that looks up the value that the rules give to one attribute in a project, for a ref class. Only literal values count, and only
+ * rules that do not depend on pipeline sources or jobs.
+ */
 export function literalOf(
   rules: readonly AttributeSetter[],
   name: string,

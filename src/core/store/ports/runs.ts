@@ -21,7 +21,10 @@ export interface RunTiming {
   readonly changedAt: Millis
   /** When the open attempt was first observed as ended. */
   readonly endedAt?: Millis | undefined
-  /** Until when enrichment may delay the export. If that time has passed, details are missing. Undefined if enrichment is done or disabled. */
+  /**
+   * The time until which enrichment may delay the export. If it has passed, the run is exported without the missing details. Undefined if enrichment
+   * is done or disabled.
+   */
   readonly enrichingUntil?: Millis | undefined
   /** When the run is due next. Undefined if only a new observation makes it due. */
   readonly dueAt?: Millis | undefined
@@ -40,8 +43,8 @@ export interface PendingChunk {
   readonly to: readonly { readonly destination: string; readonly signal: Signal }[]
 }
 
-// Features write reports, such as deployments or conditions, within the line's own transactions. The line passes reports on without knowing their
-// content. Their reporter writes them in the transaction that changes the runs or takes in the events that the reports come from.
+// Features write reports, such as deployments or conditions, in the transactions that change runs or take in events. The code that runs these
+// transactions passes the reports on to the features' reporters, which write them, and does not know their content.
 
 /** The path of a project at a given time. Without a project, it is the path of a group, or an empty path for an instance. */
 export interface SeenOwner {
@@ -73,7 +76,7 @@ export interface Reports {
   readonly reports: readonly unknown[]
 }
 
-/** The changes to one run, as a decision made them. */
+/** The changes to one run, as returned by `decide`. */
 export interface RunChange {
   /** The run with the jobs that were loaded for the decision. Only changed jobs are written. */
   readonly run: Run
@@ -89,9 +92,9 @@ export interface RunChange {
 
 export interface RunWork {
   readonly key: RunKey
-  /** The jobs that the decision needs. More jobs may be loaded. */
+  /** The jobs that `decide` needs. More jobs may be loaded. */
   readonly jobs: 'all' | readonly number[]
-  /** The source that observed the run. It is stored with the time at which it first did. */
+  /** The source that observed the run. It is stored with the time of its first observation of the run. */
   readonly source?: SourceName | undefined
   /** A statement that claims the work and returns a row. If it returns no row, another replica has done the work, and `decide` is not called. */
   readonly claim?: StepOf | undefined
@@ -113,7 +116,7 @@ export interface Beside {
 export interface TakingIn {
   /** The idempotency key of each delivery, or undefined if it has none. */
   readonly keys: readonly (string | undefined)[]
-  /** Returns the changes of the new deliveries. Pure and synchronous; it may be called again. */
+  /** Returns the changes that the new deliveries make. Pure and synchronous; it may be called again. */
   readonly plan: (areNew: readonly boolean[]) => {
     readonly work: readonly RunWork[]
     readonly beside?: Beside | undefined
@@ -139,7 +142,7 @@ export interface Runs {
    * parent is unknown or damaged.
    */
   ancestor(key: RunKey, jobId: number | undefined): Promise<{ head: RunHead; trigger?: Job | undefined } | undefined>
-  /** Returns later pipelines of the project, oldest first. Only the next thousand pipelines of the instance are searched. */
+  /** Returns pipelines of the project that are newer than this one, oldest first. Only the next thousand pipelines of the instance are searched. */
   newer(key: RunKey, projectId: number): Promise<readonly RunHead[]>
   count(): Promise<{ runs: number; onlyJobs: number; open: number }>
 }
@@ -155,7 +158,7 @@ export interface JobWait {
 
 export interface ReceivedEvent {
   readonly event: Pick<PlatformEvent, 'object' | 'key' | 'content'>
-  /** The event as it will be sent, except for a time that is derived from the order of events. */
+  /** The event as it will be sent. If the event has no time of its own, its time is set when the event is stored. */
   readonly chunk: EventChunk
   /** The job that the event belongs to. The event waits up to `ms` for the job's span, and is then sent without it. */
   readonly waits?: (JobWait & { readonly ms: number }) | undefined

@@ -1,5 +1,5 @@
 // The tables that a feature adds to the store. The store receives these parts when it is opened, and does not know which features they belong to.
-// `On` makes their repositories from the store's statements.
+// `On` creates a feature's repositories and gives them access to the store's SQL.
 import type { Kept, KeepTimes, Steps } from '../maintenance/steps.ts'
 import type { Reading } from '../sql/reading.ts'
 import type { RunQuery } from './views.ts'
@@ -28,10 +28,10 @@ export interface KnownJob {
   readonly since: number
 }
 
-/** Makes a repository from the statements of the store. */
+/** Calls `make` with access to the store's SQL, and returns the repository that it creates. */
 export type On = <T>(make: (sql: Statements) => T) => T
 
-// How the databases differ in the text of the schema.
+// The parts of the schema that the two databases write differently in SQL.
 
 export interface Dialect {
   /** A primary key that the database assigns in ascending order. */

@@ -1,7 +1,7 @@
 // Running totals of every project's metrics, and the active runs, for both databases. Damaged rows are skipped.
 //
-// 1. A transaction that takes snapshots, or that counts, appends one row with the sum of its increments (`addTotals`). It neither reads nor locks any
-//    total.
+// 1. A transaction that adds to the totals, for example by taking snapshots, appends one row with the sum of its increments (`addTotals`). It neither
+//    reads nor locks any total.
 // 2. Every few seconds, and before totals are read, these rows are folded: one transaction deletes some rows and adds them to the totals. Each row is
 //    deleted exactly once, even if a process is killed and however many replicas fold. So a total is always the sum of the deleted rows, and no
 //    position has to be stored.
@@ -42,7 +42,7 @@ export type Totals = ReturnType<typeof totals>
 /** How many rows one transaction folds. On a busy daemon this takes some tens of milliseconds. */
 const rowsAtOnce = 32
 
-/** Appends the increments to the totals, within the transaction that takes the snapshots or counts. */
+/** Appends increments that are later added to the totals. Runs within the transaction that causes them, such as one that takes snapshots. */
 export function* addTotals(increments: readonly ProjectIncrements[], { now }: Within): Steps<void> {
   if (increments.length > 0)
     yield [
@@ -66,13 +66,13 @@ function* foldSome(within: Within): Steps<number> {
     return { at, increments: storedList(documentOf(content), areIncrements) }
   })
   const increments = rows.flatMap(row => row.increments)
-  // A new series starts before the first of these rows was added.
+  // A new series starts before the first of the folded rows was added.
   const at = Math.min(...rows.map(row => row.at))
   if (increments.length > 0) yield* addToTotals(increments, { ...within, now: at })
   return taken.length
 }
 
-/** Whether every field that the addition reads is present. Throws if the increments are not objects. */
+/** Whether stored increments have every field that is needed to add them to the totals. Throws if they are not objects. */
 function areIncrements({ key, project, profile, maxSeries, increments }: ProjectIncrements): boolean {
   return (
     typeof key.instance === 'string' &&

@@ -43,7 +43,7 @@ export interface ListedKey extends RunKey {
   readonly createdAt: Millis
 }
 
-/** A run to which other runs with a similar duration are to be found. */
+/** A run for which other runs with a similar duration are wanted. */
 export interface LikeRun extends RunKey {
   readonly projectId: number
   /** The full path of the run's project. */
@@ -115,7 +115,7 @@ export interface Views {
     since: Millis,
     limit: number,
   ): Promise<{ readonly runs: readonly StoredRun[]; readonly count: number }>
-  /** Returns how many runs have finished since then. */
+  /** Returns how many runs have finished since the given time. */
   countFinished(since: Millis): Promise<number>
   /** Returns finished runs, the most recently finished first. */
   lastFinished(limit: number): Promise<readonly StoredRun[]>
@@ -138,7 +138,7 @@ export interface Views {
   find(projectId: number, pipelineId: number, instance?: string): Promise<StoredRun | undefined>
   /** Returns the runs that this run triggered. */
   children(key: RunKey): Promise<readonly StoredRun[]>
-  /** Returns the chunks of a run's snapshots in order, without job insides. */
+  /** Returns the chunks of a run's snapshots in order, without job internals (such as log sections and test results). */
   chunks(key: RunKey): Promise<readonly Chunk[]>
   /** Returns the chunks of many runs by run id, in any order. All chunks are in memory at once, so pass a few dozen runs at most. */
   chunksOf(runs: readonly Pick<ListedKey, 'id'>[]): Promise<ReadonlyMap<number, readonly Chunk[]>>

@@ -45,7 +45,7 @@ async function usedBytes(db: Database): Promise<number> {
   })
 }
 
-/** `latest` is read through the index, so that no deleted rows are read. */
+/** The SQL in `latest` makes PostgreSQL read the sampled rows through the index, so that it reads no deleted rows. */
 const table = record({ name: text('name'), rows: number('rows'), latest: text('latest') })
 
 /** The SQL that estimates the mean row size in bytes from a sample of rows. */

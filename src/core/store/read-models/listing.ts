@@ -15,7 +15,7 @@ const searched = eachRunColumn.flatMap(([, column]) => column.searched ?? [])
 const changing = ['project', ...indexedFilters, 'created_at', 'finished_at', 'parent_id', 'text']
 
 const values = (table: string): string => changing.map(name => `${table}.${name}`).join(', ')
-/** Inserts listings. Each input row is the id of a run and its `listingOf`. An unchanged row is not written. */
+/** Inserts listings. Each input row is a run's id followed by the values of `listingOf`. An unchanged row is not written. */
 export const insertListings = forRows(
   [
     ...(['bigint', 'text', 'bigint', 'bigint', 'text'] as const),

@@ -133,7 +133,7 @@ function shownDocumentsOf({ scope, pathOf }: Reading, all: Repositories): Reads[
           return seen
         },
       }
-      // The cast cannot be used for writing through a scope, because the type of the reads has only `all`.
+      // Despite the cast, nothing can be written through a scope, because the type of the reads has only `all`.
       return readable as Repository<Document, Key>
     },
   )

@@ -25,8 +25,8 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
     return ids.flatMap(id => runs.get(id) ?? [])
   }
   /**
-   * Reads the insides of jobs. `LIKE` skips other chunks, such as large chunks of log lines. `part` cannot occur within a JSON string, because its
-   * quotes would be escaped.
+   * Reads the chunks with job internals that contain `part`, the beginning of a JSON field such as `"sections":[`. `LIKE` skips other chunks, such as
+   * large chunks of log lines. It never matches within a JSON string, because quotes are escaped there.
    */
   const insides = async (
     { instance, pipelineId }: RunKey,

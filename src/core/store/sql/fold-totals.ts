@@ -26,7 +26,7 @@ export const addToCounter = `
   INSERT INTO counters (name, value) VALUES (?1, ?2)
   ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`
 
-/** The known values of a project's limited attributes, by metric. */
+/** The values already stored for a project's attributes that may have only a limited number of values, by metric. */
 type Names = Readonly<Record<string, readonly string[]>>
 
 /** The increments of one project, one for each of its series. */
@@ -185,7 +185,7 @@ export function summedByProject(all: readonly ProjectIncrements[]): ProjectIncre
     const newest = ofProject.at(-1)
     if (newest === undefined || ofProject.length === 1) return ofProject
     const increments = ofProject.flatMap(one => one.increments)
-    // A folded increment is counted when it is added to the totals, not here.
+    // Increments whose ref was folded stay separate here, because their number is counted when they are added to the totals.
     const folded = increments.filter(one => one.folded === true)
     return [{ ...newest, increments: [...summed(increments.filter(one => one.folded !== true)), ...folded] }]
   })

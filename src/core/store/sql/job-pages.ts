@@ -19,7 +19,7 @@ export const maxJobs = 50
  */
 export const maxJobsAtOnce = 20_000
 
-/** The row of a run, and the jobs of the run to read. */
+/** A run's row, and the jobs to read from that run. */
 export interface Wanted {
   readonly row: Row
   readonly jobs: RunWork['jobs']
@@ -71,7 +71,7 @@ export function jobsOfPage(page: Row): readonly Job[] {
 export interface Placed {
   /** All jobs that are stored in the run's row. */
   readonly inRow: readonly Job[]
-  /** The values of `writePages`, without the id of the run. */
+  /** The input rows for `writePages`, without the run's id. */
   readonly pages: readonly StepValue[][]
   /** How many jobs the run has. */
   readonly count: number
@@ -105,7 +105,7 @@ function pagesFrom(first: number, jobs: readonly Job[]): StepValue[][] {
   return cut(jobs, () => 1, maxJobs).map((part, at) => [at === 0 ? first : (part[0]?.id ?? 0), documentBytes(part)])
 }
 
-/** Writes pages of jobs. Each input row is the id of a run and one of its pages (`Placed`). */
+/** Writes pages of jobs. Each input row is a run's id followed by the values of one page (`Placed`). */
 export const writePages = forRows(
   ['bigint', 'bigint', 'bytea'],
   ({ rows }) => `

@@ -7,7 +7,7 @@ import type { Run } from '../../../model/run.ts'
 import type { SeenOwner } from '../ports/runs.ts'
 
 export function ownerOfRun({ key, project }: Run): SeenOwner {
-  // The version of the path has two parts: whether a pipeline was reported, and the time.
+  // The version of the path has two parts: whether the path comes from an observation of a pipeline, and the time of the observation.
   const at = newestSecondOf((versionOfField(project, 'path') ?? '').split(':')[1] ?? '') * 1_000
   return { instance: key.instance, project: project.facts, at }
 }
@@ -68,7 +68,7 @@ export interface OwnerRow {
   readonly path: string
 }
 
-/** The sum of all versions. It grows with every change, regardless of the order in which transactions commit. */
+/** The sum of all owners' versions. It grows with every change, regardless of the order in which transactions commit. */
 export const selectOwnersVersion =
   'SELECT count(*) AS owners, CAST(coalesce(sum(version), 0) AS bigint) AS versions FROM owners'
 export const selectOwners = 'SELECT id, instance, project_id, path FROM owners'

@@ -128,8 +128,8 @@ const lockAtRest = forRows(
   WHERE due_at IS NULL AND changed_at < w.before ORDER BY runs.id ${forUpdate && `${forUpdate} OF runs SKIP LOCKED`}`,
 )
 /**
- * Whether a snapshot of the run was taken since then, so that pages still show the run. Pending entries do not need their run. A snapshot time in the
- * future is ignored, because it was stored while a clock was ahead.
+ * Whether a snapshot of the run was taken at `since` or later, so that pages still show the run. Pending entries do not need their run. A snapshot
+ * time in the future is ignored, because it was stored while a clock was ahead.
  */
 function isRecent({ attempts }: Run, since: Millis, now: Millis): boolean {
   return attempts.some(({ exported }) => exported !== undefined && exported.at >= since && exported.at <= now)

@@ -16,7 +16,7 @@ export type ScopedSql = `${string}{visible${string}}${string}`
 export interface Reading {
   readonly scope: Scope
   readonly ask: (sql: ScopedSql, values?: readonly Value[]) => Promise<Row[]>
-  /** Returns the SQL and the values of such a query, for a caller that runs it itself. */
+  /** Returns the SQL and the values of a scoped query, for a caller that runs the query itself. */
   readonly scoped: (sql: ScopedSql, values: readonly Value[]) => Promise<[string, Value[]]>
   /** Reads more data of rows that `ask` has found, by row id. */
   readonly byRow: Ask

@@ -91,7 +91,7 @@ export function* writeRuns(all: readonly Written[]): Steps<number[]> {
   return ids
 }
 
-/** Writes the chunks of snapshots with their messages, and the insides of jobs. `run`: the id of the run's row. */
+/** Writes the chunks of snapshots with their messages, and the chunks with job internals (such as log sections). `run`: the id of the run's row. */
 export function* writeChunks(
   chunks: readonly (PendingChunk & { readonly run: number })[],
   within: Within,

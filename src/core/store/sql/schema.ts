@@ -18,7 +18,7 @@ export function otherSchema(store: string, error: unknown, start: string): Store
   )
 }
 
-/** Throws StoreError if the schema is more than one step ahead. `newest`: the last step of this version. */
+/** Throws StoreError if the schema is more than one step ahead of this version. `newest`: the last step of this version. */
 export function refuseNewer(store: string, number: number, newest: number, of = ''): void {
   if (number <= newest + 1) return
   throw new StoreError(
@@ -27,7 +27,7 @@ export function refuseNewer(store: string, number: number, newest: number, of = 
   )
 }
 
-/** Returns the remedy for a schema that cannot be read. `start`: what to start the new version with. */
+/** Returns the remedy for a schema that this version cannot read. `start`: the new store to start this version with, such as 'a new database'. */
 export function leaveOldSchema(start: string): string {
   return `Let the version that wrote it export its pending data, stop it, then start this version with ${start}.`
 }
@@ -303,12 +303,15 @@ export const selectPartNumbers = 'SELECT name, number FROM schema_parts'
 
 export interface MissingSteps {
   readonly name: string
-  /** How many of the feature's schema steps have run once these are applied. */
+  /** How many of the feature's schema steps have run once the missing ones are applied. */
   readonly number: number
   readonly steps: readonly string[]
 }
 
-/** Returns the missing schema steps, given the rows of `selectPartNumbers`. Throws StoreError if a schema is more than one step ahead. */
+/**
+ * Returns the missing schema steps, given the rows of `selectPartNumbers`. Throws StoreError if a feature's schema is more than one step ahead of
+ * this version.
+ */
 export function missingSteps(rows: readonly Row[], parts: readonly StorePart[], dialect: Dialect): MissingSteps[] {
   const done = new Map(rows.map(partNumber).map(one => [one.name, one.number]))
   return parts.flatMap(({ name, schema }) => {

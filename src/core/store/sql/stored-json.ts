@@ -35,7 +35,7 @@ export function storedAny(text: unknown): AnyChunk {
   return chunk !== null && isEvent(chunk) && chunk.event !== undefined ? chunk : storedChunk(text)
 }
 
-/** Parses a chunk of a snapshot or of a job's inside. Only its essential fields are checked. Throws DataError. */
+/** Parses a chunk of a snapshot, or a chunk with job internals (such as log sections). Only its essential fields are checked. Throws DataError. */
 export function storedChunk(text: unknown): Chunk {
   const chunk = storedJson<Partial<Chunk> | null>(text)
   return isObject(chunk?.inside) && isObject(chunk?.pipeline) ? (chunk as Chunk) : storedJson('')

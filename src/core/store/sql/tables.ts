@@ -1,4 +1,5 @@
-// Reads and writes the store as plain rows, to copy it into another store. The only table names in the code are those of tables that are not copied.
+// Reads and writes the store as plain rows, to copy it into another store. The tables to copy are taken from the database's catalog; only those that
+// are not copied are named here.
 import { cell, number, record, text, type Cell, type Row } from './columns.ts'
 import type { Statements } from './statements.ts'
 

@@ -17,7 +17,7 @@ export const insertTombstones = forRows(
   INSERT INTO tombstones (instance, pipeline_id, project_id, pruned_at, memory) ${rows}
   ON CONFLICT (instance, pipeline_id) DO UPDATE SET pruned_at = excluded.pruned_at, memory = excluded.memory`,
 )
-/** Deletes and returns the tombstones of runs that get rows again. Each input row is the key of a run. */
+/** Deletes and returns the tombstones of pruned runs that are being restored. Each input row is the key of a run. */
 export const takeTombstones = forRows(
   ['text', 'bigint'],
   ({ among }) => `DELETE FROM tombstones WHERE ${among('instance', 'pipeline_id')} RETURNING *`,

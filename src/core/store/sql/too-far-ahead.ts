@@ -82,8 +82,9 @@ export async function bringBack(sql: Statements, parts: readonly StoredTimes[]):
   let latest = -Infinity
   for (const repair of [...allWaits.map(broughtBack), ...allTimes.map(repaired)]) {
     rows += await sql.transaction(function* (within) {
-      // If the clock was set back during the repair, the waits were checked against the wrong time. The times that they were checked against must
-      // then be kept for the next repair.
+      // If the clock is set back during the repair, the earlier statements have checked the waits against the wrong time, and the next repair must
+      // check them again. It needs the original times for this. So all statements compare with the latest time that was read during this repair, and
+      // leave those times unchanged.
       latest = Math.max(latest, within.now)
       return (yield [repair, [latest]]).length
     })

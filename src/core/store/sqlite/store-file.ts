@@ -22,7 +22,7 @@ import { StoreError, reasonOf } from '../../../lib/fault.ts'
 // checks that it could be created, print the same sentence.
 const elsewhere = 'Set PIPESPAN_STORE_URL to a file in a writable folder.'
 
-/** The reasons by error code. `at`: the last part of the path that exists. */
+/** The reasons why no store can be created, by error code. `at`: the last part of the path that exists. */
 const refusals: Readonly<Record<string, (at: string) => readonly [what: string, remedy: string]>> = {
   EACCES: at => [`this user cannot write to ${at}`, elsewhere],
   EPERM: at => [`this user cannot write to ${at}`, elsewhere],

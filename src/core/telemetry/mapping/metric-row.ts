@@ -31,12 +31,12 @@ export interface MetricRow extends MetricHead {
   readonly measured: (chunk: Chunk) => readonly Measured[]
   /**
    * `jobs`: the metric is computed from the jobs of all chunks, including supplements. Undefined: it is computed from the chunk that carries the
-   * pipeline, or, for rows of features, from chunks with job insides.
+   * pipeline, or, for rows of features, from chunks with job internals (such as log sections).
    */
   readonly of?: 'jobs'
   /** The row is exported only with this setting. If undefined, it is always exported. */
   readonly only?: RowVariant
-  /** A lower series limit for this metric, per project. */
+  /** The maximum number of series per project for this metric, if it is lower than the general limit. */
   readonly maxSeries?: number
   /** Orders a gauge's values: the value with the greatest order is the latest. By default, the attempt that ended last has the latest value. */
   readonly order?: (chunk: Chunk) => number
@@ -50,7 +50,7 @@ export interface MetricRow extends MetricHead {
 export interface FiguresSubject<F> {
   readonly figures: F
   readonly chunk: Pick<EventChunk, 'key' | 'project'>
-  /** Folds the ref of a pipeline with this source, the way other metrics fold refs. */
+  /** Returns a ref as metrics report it, for a pipeline with this source: the real ref, or a common name for several refs. */
   readonly foldRef: (ref: string, source: 'push' | 'merge_request_event') => string
 }
 
@@ -89,7 +89,7 @@ interface PointSubject {
   readonly job?: JobSnapshot | undefined
   /** The type of the measured artifacts. */
   readonly artifact?: string | undefined
-  /** The name of a log section, folded for metrics. */
+  /** The name of a log section as metrics report it: its real name, or a common name for several sections. */
   readonly section?: string | undefined
   /** The result of the counted test cases. */
   readonly testResult?: string | undefined
@@ -99,7 +99,7 @@ interface PointSubject {
 /** The subject that a point's attributes are read from. */
 export interface MetricSubject extends PointSubject {
   readonly chunk: Chunk
-  /** The pipeline's ref, folded for metrics. */
+  /** The pipeline's ref as metrics report it: the real ref, or a common name for several refs. */
   readonly ref: string
 }
 
@@ -108,7 +108,7 @@ export interface ReportPoint {
   /** The name and labels of a metric in a metrics report. */
   readonly name?: string | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
-  /** The report type, or the subject of the total. */
+  /** The report type of counted findings, or whether coverage was measured in `lines` or `branches`. */
   readonly kind?: string | undefined
   readonly severity?: string | undefined
 }

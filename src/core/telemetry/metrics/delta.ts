@@ -15,7 +15,7 @@ import { pointsOfStates } from './cumulative.ts'
 const maxRemembered = 200_000
 
 export interface SeriesCap {
-  /** Returns false if this series would exceed the metric's limit. `most`: a lower limit for this metric. */
+  /** Returns false if this series would exceed the metric's limit. `most`: a limit for this metric that is lower than the general one. */
   admits(owner: string, metric: string, series: string, most?: number): boolean
   /** Returns false if this value would exceed the limit of `max` values for an attribute. */
   admitsName(owner: string, metric: string, value: string, max: number): boolean
