@@ -29,7 +29,7 @@ export interface LogReadingFigures {
 const [what = 'lines', megabytes = '100', file = ''] = process.argv.slice(2)
 const megabyte = 1024 * 1024
 const windowBytes = 64 * 1024
-/** Size of a small log, bytes. It has fewer lines than the number that is kept of a large log. */
+/** Size of a small log, bytes. It has fewer lines than are kept from a large log. */
 const smallBytes = 32 * 1024
 const start = Date.parse('2026-01-21T09:47:20Z')
 const log = openSync(file, 'r')
@@ -45,7 +45,7 @@ const client: Pick<PlatformClient, 'jobLog'> = {
     for (const window of windows(whole)) {
       onWindow(window)
       bytes += window.length
-      // A connection delivers its windows one at a time, and other work may run in between.
+      // A connection delivers one window of bytes at a time, and other work may run in between.
       await new Promise(setImmediate)
       if (live.windows++ % 16 === 0) live.most = Math.max(live.most, liveNow())
       highest = Math.max(highest, process.memoryUsage.rss())

@@ -56,19 +56,19 @@ export interface Measured extends Asked {
 }
 
 export interface Failed extends Asked {
-  /** The error that prevented a figure. */
+  /** The error that prevented the measurement. */
   readonly failed: string
 }
 
 export type Answer = Measured | Failed
 
 /**
- * Maximum share of processor time that work outside the measurement may use, including the kernel's own. Above this share, the answer contains a
- * warning.
+ * Maximum share of processor time that work outside the measurement may use, including the kernel's own. Above this share, the answer to the
+ * benchmark question contains a warning.
  */
 const quiet = 0.1
 
-/** Answers a question. Never rejects: if a question cannot be answered, the answer contains the error. */
+/** Answers a question of the benchmark suite by measuring. Never rejects: if a question cannot be answered, the answer contains the error. */
 export async function answer(question: Question, quick: boolean): Promise<Answer> {
   const { id, name, against, asked, unit } = question
   const common = {

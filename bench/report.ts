@@ -6,7 +6,7 @@ import { withSection } from './section.ts'
 
 const page = path.join(import.meta.dirname, '..', 'docs', 'performance.md')
 
-/** Writes the recorded answers to the results section of the page. */
+/** Writes the recorded answers to the results section of docs/performance.md. */
 export function reportResults(): void {
   writeFileSync(page, withSection(readFileSync(page, 'utf8'), markdown(readResults())))
 }

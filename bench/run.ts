@@ -55,7 +55,7 @@ if (values.quick && values.record) {
   process.exit(2)
 }
 
-// Without --record, no file in the checkout is changed, so the page and its test still have the earlier answers.
+// If only some questions are asked, the recorded answers to the others are kept. Without --record, no file in the checkout is changed.
 const earlier = only.length > 0 ? (readResults()?.answers ?? []) : []
 const answers: Answer[] = []
 for (const question of asked) {

@@ -26,7 +26,7 @@ const replicaCount = 3
 const budget = 600
 /** How long the earlier and the new version run side by side after each replica is upgraded, ms. */
 const pauseMs = 30_000
-/** How long after the last event missing exports may still arrive, ms. */
+/** How long missing exports may still arrive after the last event, ms. */
 const timeoutMs = 10 * 60_000
 
 const { values } = parseArgs({

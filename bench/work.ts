@@ -1,4 +1,4 @@
-// Processes one pipeline through all stages within this process. The mapping and encoding questions measure this work.
+// Processes one pipeline through all stages within this process. The benchmark questions about mapping and encoding measure this work.
 import { encodeTraces } from '../src/core/telemetry/encode.ts'
 import { snapshotAttempt } from '../src/model/snapshot.ts'
 import { observedRun } from '../src/model/run.ts'

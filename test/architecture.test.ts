@@ -45,7 +45,10 @@ function roomOf(file: string): string {
   return first === 'core' ? `${first}/${second}` : path.basename(first, '.ts')
 }
 
-/** True for the files from which a feature is built: its shape, the arguments of its parts, and the rows of the options table. */
+/**
+ * True for files in `daemon/` that define what a feature consists of: the feature interface, the context that its parts receive, and the types of
+ * options.
+ */
 function isShape(file: string): boolean {
   return /^daemon\/(feature|feature-commands|context|configuration\/(config-fault|option|kind|choice-options|[\w-]+-kinds))\.ts$/.test(
     file.replaceAll(path.sep, '/'),
@@ -75,7 +78,7 @@ describe('the architecture', () => {
     expect([...new Set(files.map(roomOf))].sort()).toEqual([...mayImport.keys()].sort())
   })
 
-  it('allows every folder only the imports in its row', () => {
+  it('allows every folder only the imports in its row of the table', () => {
     const breaches = imports
       .filter(({ from, to, typeOnly }) => {
         const [room, target] = [roomOf(from), roomOf(to)]
@@ -93,7 +96,7 @@ describe('the architecture', () => {
     expect(breaches).toEqual([])
   })
 
-  it('allows only the features list, and features that declare it in `needs`, to import a feature, and only its port', () => {
+  it('lets a feature be imported only by the features list, and by features that declare it in `needs` and import only its port', () => {
     const breaches = imports.filter(({ from, to }) => {
       const [importing, imported] = [featureOf(from), featureOf(to)]
       if (imported === undefined || importing === imported || from === 'features.ts') return false
@@ -192,7 +195,7 @@ describe('the architecture', () => {
     expect(files.filter(file => buckets.test(file))).toEqual([])
   })
 
-  it('uses vendor names only in one table, and in the table for a program that is named after the vendor', () => {
+  it("uses the vendor's name only in the vendor table, and in the table for an exporter whose name contains it", () => {
     // The demo's simulated platform must use the vendor's names.
     const speaking = new Set(['simulator', path.join('commands', 'demo-settings.ts')])
     const knowing = files.filter(

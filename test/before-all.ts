@@ -1,8 +1,10 @@
 // Runs before and after all test files:
 //
-// - It rebuilds the bundle if it is older than its sources. Tests start the daemon from the bundle, which takes half the processor time.
+// - It rebuilds the bundle if it is older than its sources. Tests start the daemon from the bundle, which takes half the processor time of starting
+//   it from the sources.
 // - It provides one PostgreSQL server for all tests, which is started when the first database is requested.
-// - It creates an in-memory folder for the tests' files, if there is room. On a disk under load, each of a thousand small stores would have to wait.
+// - It creates an in-memory folder for the tests' files, if there is enough memory. On a disk under load, each of a thousand small stores would have
+//   to wait.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -1,4 +1,5 @@
-// Records the spans that arrive at the backend, with only the fields that are compared with the truth, and how long each pipeline end took to arrive.
+// Records the spans that arrive at the backend, with only the fields that are compared with the simulated pipelines, and how long each pipeline end
+// took to arrive.
 import { cut } from '../../test/e2e/truth.ts'
 import { OtlpReceiver } from '../../test/support/otlp-receiver.ts'
 import type { ReceivedSpan } from '../../test/support/otlp-decode.ts'

@@ -465,7 +465,7 @@ it.each([
   [false, false, {}, 'failure', 'no secret token and no signing token: its deliveries are refused'],
   [false, undefined, {}, 'failure', 'no secret token: its deliveries are refused'],
 ])(
-  'reports a hook with token %j and signing token %j, although the daemon has both (%j)',
+  'reports a secret that a hook lacks although the daemon has it (hook has a token: %j, a signing token: %j, other settings: %j)',
   async (token, signing, more, level, what) => {
     Object.assign(env, { PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken, ...more })
     const present = { token_present: token, signing_token_present: signing }

@@ -39,7 +39,7 @@ describe('a list', () => {
     expect(list.shape.safeParse(rows[1]).success).toBe(true)
   })
 
-  it('sorts a list by the columns that have a heading, under their names in the sort parameter', () => {
+  it("sorts a list by any column that has a heading, using the column's name as the sort parameter", () => {
     expect(sortBy(list.keys).unwrap().options).toEqual(['name', '-name', 'nick', '-nick', 'age', '-age'])
     expect(names(list.sorted(rows, 'age'))).toBe('acb')
     expect(names(list.sorted(rows, '-name'))).toBe('cba')

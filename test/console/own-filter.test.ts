@@ -28,7 +28,7 @@ const reason = 'No known project has the team “none”. Choose one of: data, s
 const routes = [...pages, '/tests/costly', '/trends/regressions'] as const
 
 describe("the filter by the operator's own attribute", () => {
-  it('shows the pipelines of all projects that have the attribute value, or of one of them', async () => {
+  it('shows the pipelines of all projects that have the attribute value, or of a single one of these projects', async () => {
     const own = await json<{ pipelines: unknown[] }>(`/pipelines?${team}`)
     expect(own.pipelines.length).toBeGreaterThan(1)
     expect(own).toEqual(await json(`/pipelines?project=${shop}`))
@@ -40,7 +40,7 @@ describe("the filter by the operator's own attribute", () => {
   it.each([
     ...['/cost', '/trends', '/trends?ref=main', '/trends?source=push'].map(path => [path, 'group'] as const),
     ...['/environments', '/tests', '/tests/costly', '/changes', '/timeline'].map(path => [path, 'project'] as const),
-  ])("returns the same response from %s as the filter by the projects' %s", async (path, scope) => {
+  ])('returns the same response from %s as if the same projects were selected by their %s', async (path, scope) => {
     const at = async (filter: string): Promise<Record<string, unknown>> =>
       json(`${path}${path.includes('?') ? '&' : '?'}${filter}`)
     const [answer, grouped] = [await at(team), await at(`${scope}=${shop}`)]

@@ -69,7 +69,7 @@ async function post(who: string, form: Record<string, string>): Promise<Response
 }
 
 describe('access through a proxy that logs people in', () => {
-  it('lets in people who are named in an entry, and shows their role on every page', async () => {
+  it('lets in people who match an entry of `admin.people`, and shows their role on every page', async () => {
     for (const [who, role] of [
       [operator, 'operator'],
       [viewer, 'viewer'],

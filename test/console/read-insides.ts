@@ -32,8 +32,8 @@ export async function withSections(store: Store, plans: readonly SectionPlan[]):
 }
 
 /**
- * Stores a test report for that job in two parts, and the test history of this report and of another one that passed. Returns the path of the job's
- * page.
+ * Stores a test report in two parts for the first failed job that ran, and the test history of this report and of another one that passed. Returns
+ * the path of the job's page.
  */
 export async function withTests(store: Store): Promise<string> {
   let owner: InsideJob | undefined

@@ -1,5 +1,5 @@
-// Tests verdicts over a history of pipelines with random durations: the parts named in each sentence add up to the difference, on every page and in
-// JSON.
+// Tests verdicts over a history of pipelines with random durations: the contributions that each verdict lists add up to the difference from the usual
+// duration, on every page and in JSON.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse, pipelineWebhook, until, type House } from './house.ts'

@@ -70,7 +70,7 @@ describe('a pipeline with an endless list of jobs or bridges', () => {
 })
 
 describe('the poller', () => {
-  it('reads 500 pages of a project with endless changes, then other projects, and resumes it in the next round', async () => {
+  it("reads 500 pages of a project's endless list of changed pipelines, then polls other projects, and resumes the list in the next round", async () => {
     await using world = await openPolledWorld({
       poll: { projects: ['brightwater/data/reports', 'brightwater/shop/storefront'], lookback: hour },
       perMinute: 100_000,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openRaw } from '../../daemon/listeners/raw-exchange.ts'
 import { open, runIngress } from './running-ingress.ts'
 
-test('responds with 408 to a body that is too slow, stores nothing, and frees its share of the budget', async () => {
+test('responds with 408 to a body that is too slow, stores nothing, and frees its share of the byte budget', async () => {
   const { port, ingress, accepted, post } = await runIngress({
     secrets: open,
     maxBody: 1_000,

@@ -35,7 +35,7 @@ describe('an accepted delivery', () => {
     expect(accepted[0]?.event).toBe('')
   })
 
-  test('accepts a delivery of exactly the maximum size, chunked or not, and frees its share of the budget for the next one', async () => {
+  test('accepts a delivery of exactly the maximum size, chunked or not, and frees its share of the byte budget for the next one', async () => {
     const { post, port } = await runIngress({ secrets: open, maxBody: 100_000, waiting: waitingUpTo(100_000) })
     const body = `{${' '.repeat(99_998)}}`
     expect((await post(body)).status).toBe(202)
@@ -182,7 +182,7 @@ describe('a rejected delivery', () => {
     expect(await admitted.closed()).toMatch(/HTTP\/1\.1 202 /)
   })
 
-  test('stores nothing of a delivery whose sender disconnects in the middle of the body, and frees its share of the budget', async () => {
+  test('stores nothing of a delivery whose sender disconnects in the middle of the body, and frees its share of the byte budget', async () => {
     const { port, ingress, accepted, post } = await runIngress({ maxBody: 1_000, waiting: waitingUpTo(1_000) })
     const connection = await openRaw(port)
     connection.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 1000\r\n\r\n{${' '.repeat(998)}`)
@@ -196,7 +196,7 @@ describe('a rejected delivery', () => {
 })
 
 describe('a delivery for which there is no room', () => {
-  test('rejects a delivery beyond the budget with 503 and Retry-After, whether its length is announced or not, until another one ends', async () => {
+  test('rejects a delivery beyond the byte budget with 503 and Retry-After, whether its length is announced or not, until another one ends', async () => {
     const { port, post } = await runIngress({ maxBody: 60_000, waiting: waitingUpTo(100_000) })
     const slow = await openRaw(port)
     slow.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nConnection: close\r\nContent-Length: 60000\r\n\r\n{`)

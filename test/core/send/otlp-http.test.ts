@@ -210,7 +210,7 @@ describe('proxies for OTLP requests', () => {
     expect(proxy.seen).toEqual([`POST ${settings.url}`])
   })
 
-  it('bypasses the proxy for hosts in NO_PROXY and for the other scheme', async () => {
+  it('bypasses the proxy for hosts in NO_PROXY, and if the proxy is configured for the other scheme (HTTP or HTTPS)', async () => {
     const settings = endpoint(`${backend.url}/v1/traces`)
     const address = `http://127.0.0.1:${proxy.port}`
     expect(await post(settings, undefined, { http: address, no: '127.0.0.1' })).toMatchObject({ status: 200 })

@@ -136,7 +136,7 @@ describe('a destination that rejects everything', () => {
     expect(lines.filter(({ message }) => message.includes('circuit breaker closed'))).toHaveLength(1)
   })
 
-  it('turns the rejected export into a dead letter instead as soon as another export is accepted', async () => {
+  it('turns a rejected export into a dead letter as soon as another export is accepted', async () => {
     await bench.enqueue([1])
     backend.behave = request => (request.ids.includes(1) ? refusal : ok)
     const exporter = bench.exporter([destination(backend.url)])

@@ -268,7 +268,7 @@ describe('repairing stored times on PostgreSQL', () => {
     expect(await repaired).toBe(2)
   })
 
-  it('completes a repair of times in the next one if the clock is set back meanwhile', async () => {
+  it('lets the next repair of stored times complete one during which the clock was set back', async () => {
     await observe()
     await repairPast('outbox', async () => {
       now -= day

@@ -129,7 +129,7 @@ describe('the command `pipespan store copy`', () => {
     await copy.close()
   })
 
-  it('copies the store without waiting for a killed daemon', async () => {
+  it('copies the store of a killed daemon without waiting for its leases to expire', async () => {
     const killed = openSqlite(file, options)
     await fill(killed, 3)
     expect(await killed.leases.take('maintenance', 'a daemon', 3_600_000)).toBe(true)
