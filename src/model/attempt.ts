@@ -27,7 +27,10 @@ export function jobsOf({ pipeline, jobs }: Run): Iterable<Job> {
   return pipeline?.record.facts.source === 'external' ? [] : jobs.values()
 }
 
-/** True if the run has an open attempt: its first, or another one because it has new work after F, the finish of the last snapshot. */
+/**
+ * True if the run has an open attempt. The first attempt is open once the pipeline has been observed, and a later one if there is new work after F, the
+ * finish of the last snapshot.
+ */
 export function isOpen(run: Run): boolean {
   if (run.pipeline === undefined) return false
   const last = lastAttempt(run)

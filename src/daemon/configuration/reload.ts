@@ -134,7 +134,7 @@ interface Compared {
   readonly settings: readonly Setting[]
 }
 
-const noDestination = 'A reload does not remove every destination.'
+const noDestination = 'A reload does not remove the last destination.'
 const remedy = 'Restart to apply it, or write it again.'
 
 /**
