@@ -98,7 +98,7 @@ describe('the comparison of a pipeline', () => {
     expect((await fetch(`${house.url}/pipelines/3/999/compare`)).status).toBe(404)
   })
 
-  it('compares a pipeline with its usual figures and those of its jobs', async () => {
+  it('compares a pipeline and its jobs with their usual figures', async () => {
     const { comparison } = await compared(105, 'usual')
     const compile = comparison?.jobs.find(({ name }) => name === 'compile')
     expect(compile?.ranDeltaMs).toBeGreaterThan(50_000)

@@ -23,7 +23,9 @@ export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, st
   return [{ table, values }]
 }
 
-/** Attributes that are not in a table, such as keys chosen by users. The policy applies to them as well. */
+/**
+ * Returns attributes that are not in an attribute table, such as attributes whose names users choose. The attribute policy applies to them as well.
+ */
 export function namedAttributes(
   values: Readonly<Record<string, AttributeValue>>,
   { policy }: Pick<AttributeStyle, 'policy'>,

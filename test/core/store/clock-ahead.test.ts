@@ -46,7 +46,7 @@ for (const [name, bench] of bothDatabases())
     }
     const pendingCount = async (): Promise<number> => (await store.outbox.lease(exportQueue, 100, minute)).items.length
 
-    it('settles runs that ended while the clock was ahead after the settle delay, including those that wait for enrichment', async () => {
+    it('settles runs after the settle delay if they ended while the clock was ahead, including those that wait for enrichment', async () => {
       await observe(1, 'success')
       await observe(2, 'success', rules.deadline)
       await restart()

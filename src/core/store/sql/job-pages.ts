@@ -25,7 +25,7 @@ export interface Wanted {
   readonly jobs: RunWork['jobs']
 }
 
-/** Reads the pages that contain these jobs. Returns the pages by run id. */
+/** Reads the pages that contain the wanted jobs. Returns the pages by run id. */
 export function* readPages(wanted: readonly Wanted[]): Steps<ReadonlyMap<number, readonly Row[]>> {
   const paged = wanted.filter(({ row }) => jobCount(row) > maxJobs)
   const [whole, some] = [paged.filter(readsAll), paged.filter(one => !readsAll(one))]

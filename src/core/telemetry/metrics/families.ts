@@ -18,7 +18,7 @@ export const projectLabels = [
   'platform_url',
   'project_id',
   'project_path',
-  // These labels are named as a Collector names resource attributes, so that dashboards work with both sources.
+  // These labels are named as an OpenTelemetry Collector names resource attributes, so that dashboards work with metrics from either program.
   'vcs_owner_name',
   'vcs_repository_name',
 ] as const
