@@ -1,5 +1,5 @@
-// Tests backends that are unavailable or overloaded, that reject the token or a pipeline, or that are one of several. All pipelines arrive, none
-// twice.
+// Tests exports to backends that are unavailable or overloaded, that reject the token or a pipeline, or that are one of several destinations. All
+// pipelines arrive, none twice.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -37,7 +37,7 @@ export function twice(deliveries: readonly Delivery[], seed: number): Delivery[]
   return random.shuffle([...deliveries, ...copies])
 }
 
-/** Prints the figures of a test in its long form. */
+/** Prints the figures that a test measured. Only the long form of a test calls it. */
 export function report(figures: Readonly<Record<string, number | string | boolean | undefined>>): void {
   process.stdout.write(`${JSON.stringify(figures)}\n`)
 }

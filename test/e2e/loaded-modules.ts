@@ -6,7 +6,7 @@ import { shipped } from '../shipped.ts'
 export interface LoadedModules {
   /** The Node.js arguments that load the recording code into a process. */
   readonly nodeArgs: readonly string[]
-  /** Returns the names of everything loaded so far. */
+  /** Returns the names of all modules (or parts of `Intl`) that the process has loaded so far. */
   names(): readonly string[]
 }
 

@@ -98,7 +98,7 @@ describe('metrics of one daemon', () => {
     expect(newest(receiver, 'platform.cicd.compute.time')).toBe(60)
   })
 
-  it('shows project metrics and its own on loopback without an admin token, each metric family once', async () => {
+  it('shows the metrics of projects and of the daemon on loopback without an admin token, each metric family once', async () => {
     await postMore(3)
     let text = ''
     const scraped = async (): Promise<string> => (text = await (await fetch(`${daemon.adminUrl}/metrics`)).text())
@@ -188,7 +188,7 @@ const pipelines = (all: readonly { attributes: Readonly<Record<string, unknown>>
   new Set(all.map(({ attributes }) => attributes['pipeline.id']).filter(id => id !== undefined)).size
 
 describe('delta metrics', () => {
-  it('counts each pipeline once in delta metrics, with one point per moment, and still sends traces and logs if the backend rejects them', async () => {
+  it('counts each pipeline once in delta metrics, with one point per timestamp, and still sends traces and logs if the backend rejects them', async () => {
     const receiver = await startReceiver()
     const daemon = await Daemon.start({
       ...everything,

@@ -36,7 +36,7 @@ describe('pipespan inbox', () => {
       code: 0,
       stdout: expect.stringMatching(/^1 to be decoded again/) as string,
     })
-    // The retry cannot decode the delivery either, so the delivery is quarantined again.
+    // The operator's retry cannot decode the delivery either, so the delivery is quarantined again.
     const timesNotDecoded = (): number =>
       daemon.process.log.filter(({ msg }) => msg.includes('a delivery is quarantined')).length
     await daemon.process.logged(() => timesNotDecoded() === 2)

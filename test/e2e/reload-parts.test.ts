@@ -1,4 +1,4 @@
-// Tests that a reload reads every option that a start reads from the new configuration, and that no code goes on using the previous configuration.
+// Tests that a reload reads from the new configuration every option that a start reads, and that no code goes on using the previous configuration.
 import { expect, it, vi } from 'vitest'
 import path from 'node:path'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'

@@ -160,7 +160,7 @@ it('keeps its secrets while the file is being rewritten slowly, and when the fil
   expect(await statuses()).toEqual([401, 401])
 })
 
-it('expands header templates that a reload introduced, and uses a platform token from then on', async () => {
+it('expands header templates and uses a platform token once a reload has introduced them', async () => {
   const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const write = (header: string, more = ''): void =>

@@ -121,7 +121,7 @@ enrich_deadline: 2s
     expect(cloud.tokensFor(projects.storefront)).toEqual(new Set(['pat-shop']))
     expect(cloud.tokensFor(projects.infra)).toEqual(new Set(['pat-rest']))
 
-    // A webhook secret is valid only for its own platform.
+    // A delivery is quarantined if it was sent with the webhook secret of another platform.
     expect(await onprem.post(daemon.webhooks, other, 'secret-of-cloud')).toBe(202)
     expect(await onprem.post(daemon.webhooks, other, 'guessed')).toBe(401)
     expect(await onprem.post(daemon.webhooks, other, 'secret-of-onprem')).toBe(202)

@@ -80,7 +80,7 @@ function deploymentsOnTimeline(isProduction: IsProduction): TimelinePart {
 
 function deploymentItem({ deployment, view, at, figures }: ShownDeployment, isProduction: boolean): TimelineItem {
   const { instance, project, jobId, job } = deployment
-  // An environment that is named production needs no mark.
+  // An environment named "production" is obviously a production environment, so the title does not mark it as one.
   const mark = isProduction && view.environment !== 'production' ? ' (production)' : ''
   const to = view.environment === undefined ? '' : ` to ${view.environment}${mark}`
   return {

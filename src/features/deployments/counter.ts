@@ -109,7 +109,7 @@ export function createCounter<Of, State, Around, Measure extends string>({
   }
 }
 
-/** The figures of a counted item. */
+/** The figures of a counted item, with the time and the job of the event that exports them. */
 interface Measured extends Pick<EventChunk, 'at' | 'job'> {
   readonly figures: object
   /** The name of the figures, such as `merge of change 7`. It is not unique, because SQLite may reuse the row number once the row is deleted. */

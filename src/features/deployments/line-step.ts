@@ -15,7 +15,7 @@ import type { Reported } from './sql/counted.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Run } from '../../model/run.ts'
 
-/** Delays between a report and its counting, ms. */
+/** How long after a report the reported item is counted, ms. */
 export interface CountIn {
   readonly afterEvent: number
   readonly afterSnapshot: number

@@ -6,7 +6,7 @@ import type { Millis } from '../../model/instant.ts'
 /** A list that was read to its end or up to the maximum number of items. */
 export interface Listed<T> {
   readonly items: readonly T[]
-  /** Minimum number of items that were left unread; 0 if the list is complete. */
+  /** At least this many items were left unread; 0 if the list is complete. */
   readonly left: number
 }
 
@@ -25,7 +25,7 @@ export interface Asking {
     max?: number,
     wanted?: readonly string[],
   ): Promise<Listed<z.output<S>>>
-  /** Sends a change. If the outcome is unknown, the change is not retried, and the caller must check whether it was made. */
+  /** Sends a write request. If its outcome is unknown, it is not retried, and the caller must check whether the change was made. */
   post<S extends z.ZodType>(path: string, body: Readonly<Record<string, unknown>>, schema: S): Promise<z.output<S>>
 }
 

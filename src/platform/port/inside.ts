@@ -109,9 +109,12 @@ export interface LogRead {
   readonly sections: readonly Section[]
   /** Number of sections omitted because the job has more than the limit. */
   readonly sectionsOmitted: number
-  /** Redacts the first and last lines of the log, and groups them so that each group fits into one request. */
+  /**
+   * Returns the exported lines, which are from the beginning and the end of the log: redacted, and grouped so that each group fits into one export
+   * request.
+   */
   lines(): Promise<LogLine[][]>
-  /** Number of log lines omitted between the first and last lines. */
+  /** Number of log lines omitted between the exported beginning and end of the log. */
   readonly linesOmitted: number
 }
 
@@ -126,7 +129,7 @@ export type ReadReport = (
 export interface ReportRead {
   /** Undefined if the report contains nothing to export. */
   readonly report?: JobReport | undefined
-  /** Number of series or values that were omitted. */
+  /** Number of the report's series or values that were omitted. */
   readonly dropped: number
   /** Why the report could not be read to its end. */
   readonly fault?: InsideFault | undefined

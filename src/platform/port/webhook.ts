@@ -39,7 +39,7 @@ export type Parsed =
   /** The body is not a JSON object. */
   | { readonly outcome: 'no object'; readonly reason: string }
 
-/** The selected events, expressed as webhook flags. */
+/** The webhook flags of the selected events. */
 export interface HookEvents {
   /** Returns the flags that a webhook needs in addition to those for pipelines and jobs. Project webhooks have no flags for group events. */
   flags(owner: 'project' | 'group'): readonly string[]

@@ -15,7 +15,7 @@ const maxDocuments = 1_000
 /** Maximum number of JSON values in a report. Without this limit, 16 MiB of `[],` would take 600 MB of memory. */
 const maxValues = 1_500_000
 
-/** Number of bytes of a report that are downloaded before it is queued. */
+/** Number of bytes of a report that are downloaded before the report is queued for parsing. */
 const bytesBeforeTurn = 1024 * 1024
 
 /**

@@ -16,7 +16,7 @@ interface OpenCase {
   result: TestResult
   /** Number of failures and errors in the case, across all its runs. */
   failures: number
-  /** `type`, `message` and `stack` come from the element that decides the case's result, which is the first element with the highest weight. */
+  /** `type`, `message` and `stack` come from the element that decides the case's result: the first of those with the most severe result. */
   type: string
   message: string
   stack: string
@@ -27,7 +27,7 @@ interface OpenElement {
   readonly kind: 'suites' | 'suite' | 'suiteResult' | 'case' | 'words' | 'other'
 }
 
-/** Elements that can decide a case's result. The element with the highest weight decides, regardless of order. */
+/** Elements that can decide a case's result. If a case has several, the most severe one decides, regardless of order. */
 const results: Readonly<Record<string, TestResult>> = { failure: 'fail', error: 'error', skipped: 'skip' }
 const weights: Readonly<Record<TestResult, number>> = { pass: 0, skip: 1, error: 2, fail: 3 }
 /** Matches the elements for the failed runs of a rerun test case (Maven Surefire). */

@@ -11,7 +11,7 @@ import type { OwnSpan } from '../../model/own-span.ts'
 
 /** Limits for a job's own spans: bytes per file, spans per job, and attributes, events and links per span. */
 const maxOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
-/** Maximum number of items that are validated, whether or not they are valid, because a file may contain millions. */
+/** Maximum number of spans of a job that are validated, including invalid ones. A file may contain millions. */
 const maxChecked = 5_000
 /** Maximum number of non-blank lines read from a file. */
 const maxLines = 20_000
@@ -58,7 +58,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     }
   }
 
-  /** Reads one request, which is a whole file or one line. Each span is validated in its own turn of the event loop. */
+  /** Reads one OTLP export request, which is a whole file or one line. Each span is validated in its own turn of the event loop. */
   async function readRequest(text: string): Promise<void> {
     const requests = documentsOf(text).map(one => objectOf(one).resourceSpans)
     if (!requests.some(Array.isArray)) throw new ReportFault('foreign', 'The file is JSON, but not OTLP with spans.')

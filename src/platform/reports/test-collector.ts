@@ -81,7 +81,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   /** The fault for the first suite that declares more failures than it has. */
   let mismatch: ReportFault | undefined
   let keptCases = 0
-  /** Number of failures with a message in suites that are still open. */
+  /** Number of failures with a message in suites whose end has not been read yet. */
   let pendingWords = 0
 
   /** Returns the time, or undefined if it is implausibly long. */

@@ -34,7 +34,7 @@ export async function readElements(
   sink: ElementSink,
   foreign: () => ReportFault | undefined,
 ): Promise<ReportFault | undefined> {
-  // The `sax` library has only a global limit. No other file uses the library.
+  // The `sax` library has only a global limit for the size of its buffers. It can be changed here, because no other file uses the library.
   Object.assign(sax, { MAX_BUFFER_LENGTH: maxTokenLength })
   const parser = sax.parser(true, { strictEntities: true } as sax.SAXOptions)
   let firstFault: ReportFault | undefined
@@ -54,7 +54,7 @@ export async function readElements(
     firstFault ??= unfinished
       ? new ReportFault('truncated', `The report ends within line ${parser.line + 1}.`)
       : new ReportFault('malformed', `The report is not well-formed XML in line ${parser.line + 1}.`)
-    // Each error takes time, and a report with this many errors is useless.
+    // Handling a parse error takes time, and a report with this many errors is useless.
     if (faults > maxFaults) throw firstFault
   }
   parser.onopentagstart = () => {

@@ -23,7 +23,7 @@ export interface Api {
   one<S extends z.ZodType>(path: string, schema: S, options: CallOptions, query?: Query): Promise<z.output<S>>
   /** Requests a JSON file. The platform may redirect the request to another host. */
   file<S extends z.ZodType>(path: string, schema: S, options: CallOptions): Promise<z.output<S>>
-  /** Sends a change to the platform and reads the response. */
+  /** Sends a write request to the platform and reads the response. */
   change<S extends z.ZodType>(path: string, schema: S, options: CallOptions, change: Change): Promise<z.output<S>>
   /**
    * Yields the pages of a list. Each page is fetched once the caller has finished with the previous one. Invalid items are omitted, and the log names

@@ -82,7 +82,7 @@ function actionOf(json: WireObject): (typeof actions)[number] | undefined {
   return actions.find(action => first(json, `${details}.${action}`, readWordOrFlag) !== undefined)
 }
 
-/** Reads a word, a number or a boolean. */
+/** Reads a word, a number or a boolean as text. */
 const readWordOrFlag: Read<string> = found => (typeof found === 'boolean' ? String(found) : readLongWord(found))
 
 function freeText(key: string, from: Path, note?: string): EventAttribute {

@@ -37,7 +37,7 @@ export interface PlatformClientOptions extends Omit<
   /** Maximum size of a response, bytes. */
   readonly maxBytes?: number | undefined
   readonly onLeftOut?: OnLeftOut | undefined
-  /** How the texts of audit events are read. By default, known secrets are redacted. */
+  /** How the texts of audit events are redacted. By default, known secrets are removed. */
   readonly eventWords?: EventWords | undefined
   /** The facts that the operator's attribute rules need. None by default. */
   readonly wanted?: WantedFacts | undefined

@@ -64,7 +64,7 @@ export interface PageEnd {
   readonly items: readonly unknown[]
   readonly next: string | undefined
   readonly cut?:
-    { readonly by: CutBy; /** Minimum number of items that are left unread. */ readonly left: number } | undefined
+    { readonly by: CutBy; /** At least this many items are left unread. */ readonly left: number } | undefined
 }
 
 export interface ListPage {

@@ -129,7 +129,7 @@ export function createRequester(options: RequesterOptions): Requester {
     // Most responses have no rate limit headers, so the budget need not be written.
     if (Object.keys(facts).length > 0) await budget.observed(facts)
     if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
-      // If one pause closely follows another, it is not logged again.
+      // A pause is not logged if it closely follows another one.
       if (pausedUntil + maxPause <= now) {
         log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
       }

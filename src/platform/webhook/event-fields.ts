@@ -60,7 +60,7 @@ export function value(
   return { key, type, from, note, read }
 }
 
-/** Returns the value of the first field with a valid one. */
+/** Returns the value of the first of the fields in `path` that has a valid value. */
 export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undefined {
   for (const one of path.split('|')) {
     const found = read(at(json, one.split('.')))

@@ -1,5 +1,5 @@
-// Determines the kind of a webhook delivery. The body takes precedence, because platforms and relays use other names in the event header. The header
-// is used if the body names no kind.
+// Determines the kind of a webhook delivery. The body takes precedence, because the names in the event header differ between platforms and relays.
+// The header is used if the body names no kind.
 
 /** Delivery kinds that become pipeline observations. */
 const wanted = ['pipeline', 'job'] as const

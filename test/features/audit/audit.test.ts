@@ -26,7 +26,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(await world.exported()).toEqual([next, late])
     expect(world.stretches().every(ms => ms <= day + 10 * minute)).toBe(true)
 
-    // The keys of the exported events are deleted by then.
+    // By now, the store has deleted the deduplication keys of the exported events.
     world.bench.move(keyMemory + day)
     while ((await world.store.pruning.events(world.bench.now() - keyMemory, 500)) > 0);
     const after = world.happen(world.bench.now() - hour)
@@ -155,7 +155,7 @@ describe('the audit event reader', () => {
     expect(await world.exported()).toEqual([...ids.slice(0, 3), more])
   })
 
-  it('restarts the list of audit events if its cursor is rejected', async () => {
+  it('reads a list of audit events from its beginning again if the platform rejects the page cursor', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = Array.from({ length: 130 }, (_one, n) => world.happen(t0 - n * minute))
     let left = 1

@@ -51,7 +51,7 @@ describe('merging reports of a deployment', () => {
     fc.assert(same, runs(1_000))
   })
 
-  it("takes a deployment's result from its event, and its time from its job if the job agrees", () => {
+  it("takes a deployment's result from its event, and its time from its job if the job has the same result", () => {
     const both = all(observed('success', t0 + 5_000), job('success', t0 + 5_432, { startedAt: t0 + 1_000 }))
     expect(viewDeployment(both)).toMatchObject({ outcome: 'succeeded', startedAt: t0 + 1_000, finishedAt: t0 + 5_432 })
     const apart = all(observed('failed', t0 + 5_000), job('success', t0 + 5_432))

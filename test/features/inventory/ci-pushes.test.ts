@@ -17,7 +17,7 @@ inventory: { includes: [acme/shop, acme/shop/web], dependencies: [acme/shop] }
 `
 
 it.each(bothDatabases())(
-  'makes the includes of the pushed project due, and reads no other state: %s',
+  'makes the CI includes of a pushed project due for polling, and reads no other inventory state: %s',
   async (_, bench) => {
     const here = closeAfterTest(await bench())
     const logged: string[] = []

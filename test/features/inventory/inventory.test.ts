@@ -376,8 +376,8 @@ describe('inventory rounds', () => {
     expect(first.filter(path => /^\/(projects|groups)\/[^/]+$/.test(path))).toHaveLength(many + 1 + 1)
     expect(first.filter(path => path.includes('dependency_list_exports'))).toHaveLength(many * 3)
     await world.pass(inventory, hour)
-    // Agents are read in 12 rounds, each with two requests per agent: one to list its tokens and one for the token itself. The table lists the other
-    // requests. Daily and weekly requests were sent before.
+    // Agents are read in 12 rounds, each with two requests per agent: one to list its tokens and one for the token itself. The table of collectors
+    // lists the other requests. Daily and weekly requests were sent before.
     const rare = (many + 1) / 24 + (many * 3) / 24 + many / (7 * 24)
     const agentRequests = many * 12 * 2
     const hourly = requestsAnHour(things) - rare + agentRequests
