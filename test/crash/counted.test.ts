@@ -77,7 +77,7 @@ it.each(['sqlite', 'postgres'] as const)(
       const [ended] = await Promise.race([life.ended.then(one => [one]), sleep(120_000, [undefined])])
       expect(ended).toMatchObject({ signal: 'SIGKILL' })
       expect(life.stderr).toContain(`killed ${nameOf(moment)}\n`)
-      // The leases of a dead process are released once they have expired.
+      // Sets the clock forward, because the leases of a dead process are released once they have expired.
       if (storeUrl === undefined) writeFileSync(clock, String((at + 1) * leases))
       else await shiftClock(storeUrl, (at + 1) * leases)
     }

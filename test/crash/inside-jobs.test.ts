@@ -82,7 +82,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     const moments = momentsOf(engine)
     const kills = moments.length + anyTime
     const queue = Array.from({ length: size.pipelines }, (_, index) => index + 1)
-    /** Each life gets a share of the pipelines, so that it reaches its moment. */
+    /** Each life gets a share of the pipelines, so that the daemon reaches the moment at which it is to be killed. */
     const share = Math.ceil(size.pipelines / (kills + 1))
     let released = share
     const work = async (): Promise<void> => {

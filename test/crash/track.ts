@@ -105,7 +105,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       Array.from({ length: senders }, async () => {
         while (isUp) {
           await sender.send(draw())
-          // A delivery that is not about a pipeline, which only its body reveals. It may get lost.
+          // A delivery whose body, but not its header, shows that it is not about a pipeline. It may get lost.
           if (random.chance(0.1))
             await daemon?.post('{"object_kind":"note"}', { 'x-service-event': 'System Hook' }).catch(() => undefined)
           await sleep(pause)

@@ -50,7 +50,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
   const compose = parse(text) as { services: Record<string, Service> }
   const services = Object.entries(compose.services)
 
-  it('is valid according to the Compose Specification', () => {
+  it('is a valid Compose file according to the Compose Specification', () => {
     isCompose(compose)
     expect(isCompose.errors ?? []).toEqual([])
   })

@@ -230,7 +230,7 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
     expect(() => rendered(tls[0] ?? '')).toThrow('both cert_file and key_file')
   })
 
-  it('links to the paths at which the daemon is published', () => {
+  it('publishes every route under the configured base path', () => {
     const manifests = rendered(
       ...outside,
       '--set=config.base_path=/ci/pipespan/',

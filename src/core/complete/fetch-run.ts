@@ -135,7 +135,8 @@ async function askDetails(
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       if (error.kind !== 'forbidden' && error.kind !== 'not-found') return error
-      // The platform responds to every request about a deleted pipeline with 404. In that case this request for the pipeline rejects.
+      // The platform responds with 404 to every request about a deleted pipeline. If the pipeline was deleted, this request for the pipeline itself
+      // rejects too.
       if (error.kind === 'not-found') await answers.ask('pipeline', call)
       await capabilities.refused(asked, error)
       errors.failed(subject, error)

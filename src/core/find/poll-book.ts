@@ -70,7 +70,7 @@ interface Turn {
   /** The rounds in which the project and its child pipelines were last requested; -Infinity means never. */
   readonly round: number
   readonly children: number
-  /** The number of failed requests for the project since that round. */
+  /** The number of failed requests for the project since the round in which it was last requested. */
   readonly failures: number
 }
 

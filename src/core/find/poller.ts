@@ -231,7 +231,7 @@ export function createPoller(options: PollerOptions): Poller {
   }
 }
 
-/** Returns the context with its own request counter. */
+/** Returns a copy of the polling context that also counts its own requests, and the function that returns this count. */
 function counted(context: PollContext): [PollContext, () => number] {
   let requests = 0
   const onSend = (): void => {

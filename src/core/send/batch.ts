@@ -137,8 +137,8 @@ export class Batch {
       case 'delivered':
         breaker.accepted()
         address.isProven = true
-        // A single item is itself the body of the request. A socket may still be using it, because a backend may respond before it has read
-        // everything.
+        // If a request contains a single item, the item's buffer is itself the body, and is not released here. A socket may still be using it,
+        // because a backend may respond before it has read everything.
         if (items.length > 1) for (const { bytes } of items) release(bytes)
         await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'delivered' })))
         return true

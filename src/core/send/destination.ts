@@ -51,7 +51,7 @@ export interface TlsFiles {
   readonly keyFile?: string | undefined
 }
 
-/** The proxies from HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Each proxy is used only for URLs with its own scheme. */
+/** The proxies from HTTP_PROXY, HTTPS_PROXY and NO_PROXY. HTTP_PROXY is used only for http URLs, and HTTPS_PROXY only for https URLs. */
 export interface Proxies {
   readonly http?: string | undefined
   readonly https?: string | undefined

@@ -83,7 +83,7 @@ export function createExportStats(
       const message = verdict.message ?? (verdict.rejected > 0 ? 'no reason given' : undefined)
       if (message === undefined) return
       lastError = { message, at }
-      // Backends repeat such a message in every response, so it is logged only once.
+      // Backends repeat a warning in every response, so it is logged only once.
       if (message !== lastWarning) {
         const reason = sentenceOf({ message })
         log.warn({ rejected: verdict.rejected, reason }, 'the backend accepted exports with a message')

@@ -37,7 +37,10 @@ export function requestOf(body: Uint8Array): Uint8Array {
   return zstdDecompressSync(body, unpacking)
 }
 
-/** Releases the memory of a request that is no longer used, like `giveBack`: zlib gives each request its own, larger buffer. */
+/**
+ * Releases the memory of a decompressed request that is no longer used. `giveBack` would not do so, because zlib gives each request a larger buffer
+ * of its own.
+ */
 export function release(request: Uint8Array): void {
   if (request.buffer instanceof ArrayBuffer) request.buffer.transfer(0)
 }

@@ -45,7 +45,7 @@ export class SilentProxy {
     for (const pair of this.#pairs) this.#hold(pair)
   }
 
-  /** `forgetting`: connections from before the silence stay open and silent. Otherwise, the data that was held back is now transmitted. */
+  /** If `forgetting` is true, connections from before the silence stay open and silent. Otherwise, the data that was held back is transmitted. */
   resume({ forgetting }: { forgetting: boolean }): void {
     this.#silent = new Set()
     for (const pair of this.#pairs) {

@@ -56,7 +56,7 @@ function sums(requests: readonly (readonly ReceivedMetric[])[]): Map<string, unk
 }
 
 describe('delta metrics of several pipelines in one request', () => {
-  it('has one data point per series and timestamp, with the same sums, buckets and exemplars', () => {
+  it('has one data point per series and timestamp, with the same sums, buckets and exemplars as separate requests', () => {
     fc.assert(
       fc.property(fc.array(alike, { minLength: 1, maxLength: 6 }), chunks => {
         const cap = createSeriesCap(10)

@@ -98,7 +98,7 @@ it('prints how many requests each switch costs', async () => {
   expect(await printed({})).toContain('nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN')
 })
 
-it('accepts paths of spans that jobs record themselves, and prints their cost', async () => {
+it('accepts paths of files with spans that jobs record themselves, and prints how many requests they cost', async () => {
   const paths = 'a/b.otlp.json,c.otlp.jsonl'
   const url = { PIPESPAN_PLATFORM_URL: 'https://git.example.com', PIPESPAN_PLATFORM_TOKEN: 'a-token' }
   expect((await check([], { ...url, PIPESPAN_JOB_SPANS: paths })).out).toContain(

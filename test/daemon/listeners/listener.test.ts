@@ -120,7 +120,7 @@ describe('responses without a route', () => {
       socket.resetAndDestroy()
     }
     await expect.poll(() => closed).toBe(20)
-    // The effects of a closed connection follow within the same turn of the event loop. A separate request arrives many turns later.
+    // The daemon handles a closed connection within one turn of the event loop. A separate request arrives many turns later, when this is done.
     expect(await exchange(port, get('/healthz'))).toContain('Alive')
     expect(acted).toBe(0)
   })
