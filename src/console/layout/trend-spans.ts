@@ -9,7 +9,7 @@ export const spans = {
   '7d': { step: day, length: 7 * day, name: '7 days' },
   '30d': { step: day, length: 30 * day, name: '30 days' },
   '90d': { step: day, length: 90 * day, name: '90 days' },
-  '1y': { step: day, length: 365 * day, name: 'a year' },
+  '1y': { step: day, length: 365 * day, name: '365 days' },
 } as const satisfies Record<string, { step: typeof hour | typeof day; length: number; name: string }>
 
 export type Span = keyof typeof spans

@@ -101,7 +101,8 @@ export async function trendsOf(
   const { projectId, group, own, job, ref, runner, branch, source, pipelineName } = asked
   const subject: Partial<TrendSubject> =
     projectId === undefined ? {} : { projectId, ...(job === undefined ? {} : { job }) }
-  const span = asked.span ?? openingSpan(await stored.extent(subject), now)
+  const extent = await stored.extent(subject)
+  const span = asked.span ?? openingSpan(extent, now)
   const { step, length } = spans[span]
   const until = now - (now % step) + step
   const query: TrendQuery = { step, since: until - length, until, group, branch, source, pipelineName }
@@ -116,12 +117,13 @@ export async function trendsOf(
   const jobFigures: TrendReads = counted?.figures ?? stored
   const figures = isOfStored || job !== undefined ? jobFigures : stored
   const isWholeBefore = (counted?.backTo ?? 0) <= earlier.since
+  const isStoredBefore = figures === stored ? (extent?.first ?? Infinity) <= earlier.since : isWholeBefore
   const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
   // Sums by project and branch class are not stored by exact branch or by runner.
   const hasPlaces = projectId === undefined && !isOfStored
   const [series, before, names, projects, jobs, added, places] = await Promise.all([
     figures.series(subject, query),
-    isWholeBefore || figures === stored ? figures.series(subject, earlier) : [],
+    isStoredBefore ? figures.series(subject, earlier) : [],
     stored.names({ step, since: query.since, until, group, projectId }, maxNames),
     rankedProjects(figures, sorted.projects, query),
     rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),

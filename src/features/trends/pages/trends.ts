@@ -109,7 +109,7 @@ function totals({ total, before, span, ...trends }: Trends): Html {
       ['Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less', { runs })],
     ])}
     <p class="dim">
-      ${before === undefined ? `No data for the previous ${spans[span].name} to compare with.` : `Arrows compare with the previous ${spans[span].name}.`}
+      ${before === undefined ? `Nothing is compared with the previous ${spans[span].name}, because not all of them are stored.` : `Arrows compare with the previous ${spans[span].name}.`}
     </p>`
 }
 
