@@ -38,7 +38,7 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
   example(
     inbox
       .command('show')
-      .description('show one, and why it could not be decoded')
+      .description('show a delivery and why it could not be decoded')
       .argument('<id>', 'its ID', wholeNumber)
       .action(
         onStore(async ({ store }, id: number) =>
@@ -48,7 +48,7 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
     'pipespan inbox show 17',
   )
   example(
-    withIds(inbox.command('retry').description('have them decoded again')).action(
+    withIds(inbox.command('retry').description('decode deliveries again')).action(
       onStore(async ({ store }, ids: number[], options: { all: boolean }) =>
         (await import('./inbox.ts')).inboxRetry(store.quarantine, terminal, chosen(ids, options)),
       ),
@@ -72,7 +72,7 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
   example(
     dead
       .command('show')
-      .description('show what was refused, as OTLP/JSON; a notification as it is sent')
+      .description('show the refused export as OTLP/JSON, or the refused notification as it is sent')
       .argument('<id>', 'its ID', wholeNumber)
       .action(
         onStore(async ({ store }, id: number) =>
@@ -82,8 +82,8 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
     'pipespan dead-letters show 4',
   )
   for (const [name, description] of [
-    ['retry', 'send them again'],
-    ['drop', 'drop them for good'],
+    ['retry', 'send dead letters again'],
+    ['drop', 'drop dead letters for good'],
   ] as const) {
     example(
       withIds(dead.command(name).description(description)).action(
@@ -97,11 +97,11 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
 
   const held = program
     .command('held')
-    .description('exports that wait, because the endpoint of their destination has changed')
+    .description('exports that are held because the endpoint of their destination has changed')
   example(
     held
       .command('list')
-      .description('list what is held, and for which endpoint it was')
+      .description('list held exports and the endpoint that they were meant for')
       .option('--json', 'print JSON, for scripts', false)
       .action(
         onStore(async ({ store }, options: Json) => (await import('./held.ts')).heldList(store, terminal, options)),
@@ -109,8 +109,8 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
     'pipespan held list',
   )
   for (const [name, description] of [
-    ['confirm', 'send it to the endpoint that the destination has now'],
-    ['drop', 'drop it for good'],
+    ['confirm', 'send held exports to the current endpoint of the destination'],
+    ['drop', 'drop held exports for good'],
   ] as const) {
     example(
       held
@@ -138,7 +138,9 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
   example(
     store
       .command('copy')
-      .description('copy everything into another, empty store; stop the daemon first; run it again to resume')
+      .description(
+        'copy everything into another, empty store; stop the daemon first; if interrupted, run the command again to resume',
+      )
       .argument('<from>', 'source: a store URL (see PIPESPAN_STORE_URL), or `configured`')
       .argument('<to>', 'target: a store URL, or `configured`')
       .option('--json', 'print JSON, for scripts', false)

@@ -117,7 +117,7 @@ function asksPlatform({ platform }: Config): boolean {
 
 function* attributeCosts(config: Config): Generator<string> {
   const { labels, variables } = wishesOf(config)
-  const without = 'only those in webhooks are read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
+  const without = 'without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN, they are only read from webhooks.'
   const words = (cost: string): string => (asksPlatform(config) ? cost : without)
   if (labels) yield `Labels (attributes.rules): ${words('at most 2 requests for each pipeline of a merge request.')}`
   if (variables) yield `Variables (attributes.rules): ${words('1 request for each pipeline that no webhook reported.')}`

@@ -62,9 +62,10 @@ export function watchConfig(
     const change = changeAt(lookAt(file))
     if (change === undefined) return
     if (change.text !== undefined) reload(change.text)
-    else log.warn({ reason: change.key }, 'the configuration file cannot be used: the running configuration stays')
+    else
+      log.warn({ reason: change.key }, 'the configuration file cannot be used; the running configuration stays in use')
   }
   return every(everyMs, look, error =>
-    log.warn({ reason: reasonOf(error) }, 'the configuration file cannot be looked at'),
+    log.warn({ reason: reasonOf(error) }, 'the configuration file cannot be checked for changes'),
   )
 }

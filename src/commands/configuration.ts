@@ -41,7 +41,7 @@ export function chosenPlatform<P extends string>(config: Config<P>, name: string
   const names = views.map(view => view.name).join(', ')
   throw new Misconfigured(
     name === undefined
-      ? 'Several platforms, or several tokens of one, are configured.'
+      ? 'Several platforms, or several tokens of one platform, are configured.'
       : `There is no platform ${name}.`,
     `Name one with --platform: ${names}.`,
   )
@@ -75,7 +75,10 @@ export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log):
   try {
     return await openStore(url, { maxSize, parts: tablesOf(features), encode: sendsNothing })
   } catch (error) {
-    log.warn({ reason: reasonOf(error) }, 'the store cannot be opened: the API budget is not shared with the daemon')
+    log.warn(
+      { reason: reasonOf(error) },
+      'the store cannot be opened; this command does not share its API budget with the daemon',
+    )
     return undefined
   }
 }

@@ -125,7 +125,7 @@ async function play(
     const what =
       readiness === 'died'
         ? 'The daemon exited before it was ready.'
-        : `The daemon is not ready after ${readyWithin / 1_000} s.`
+        : `The daemon was not ready within ${readyWithin / 1_000} s.`
     return fail(what, daemon, terminal)
   }
 
@@ -181,7 +181,7 @@ async function play(
   const { accepted, sent } = platform.counts
   print(
     terminal,
-    `\n${counted(book.statuses.size, 'pipeline')} with ${counted(book.jobs, 'job')} drawn, out of ${counted(accepted, 'webhook')}.`,
+    `\n${counted(book.statuses.size, 'pipeline')} with ${counted(book.jobs, 'job')} drawn from ${counted(accepted, 'webhook')}.`,
   )
   print(terminal, healed(platform, book, reported))
   if (once) print(terminal, tryNext)
@@ -230,8 +230,8 @@ async function allArrived(
 /** Returns a sentence about lost webhooks: how many of them reported the end of a pipeline that the poller then found. */
 function healed(platform: LivePlatform, { statuses }: TraceBook, reported: ReportedEnds): string {
   const found = [...statuses].filter(([id, status]) => !reported.has(id, status)).length
-  const ends = found === 0 ? 'the end of no pipeline among them' : `the end of ${counted(found, 'pipeline')} among them`
-  return `Another ${counted(platform.counts.lost, 'webhook')} were dropped on purpose, ${ends}; the poller found what was missing.`
+  const ends = found === 0 ? '' : `, including those for the end of ${counted(found, 'pipeline')}`
+  return `Another ${counted(platform.counts.lost, 'webhook')} were dropped on purpose${ends}; the poller found what was missing.`
 }
 
 function drawer(
@@ -269,7 +269,7 @@ function introduction(
     token === undefined
       ? 'Log in with your admin token (PIPESPAN_ADMIN_TOKEN).'
       : `Log in with the admin token ${token}`,
-    `Coding assistants ask at ${pages}mcp, with the same token.`,
+    `Coding assistants connect to ${pages}mcp with the same token.`,
     `Metrics, including an inventory of the platform and two queries, are at ${pages}metrics.`,
     `A simulated platform sends webhooks to the daemon at ${webhooks}: ${once ? 'ten pipelines, ' : 'the last hour first, '}one minute every ${Math.round(600 / speed) / 10} s${once ? '' : ', then in real time'}.`,
     `One webhook in four is dropped on purpose; the daemon finds these pipelines by polling the platform's API at ${api}.`,
@@ -283,7 +283,7 @@ function counted(count: number, noun: string): string {
 }
 
 const tryNext =
-  'Try next: PIPESPAN_WEBHOOK_TOKEN=… OTEL_EXPORTER_OTLP_ENDPOINT=… npx pipespan serve, behind a webhook of your own.'
+  'Try next, with your own webhook: PIPESPAN_WEBHOOK_TOKEN=… OTEL_EXPORTER_OTLP_ENDPOINT=… npx pipespan serve'
 
 function fail(what: string, daemon: DaemonProcess, terminal: Terminal): number {
   const lines = daemon.lastLines

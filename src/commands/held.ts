@@ -29,7 +29,10 @@ export async function heldList(store: SharedStore, terminal: Terminal, { json }:
     ...[oldest === undefined ? '-' : new Date(oldest).toISOString(), before],
   ])
   print(terminal, table([['DESTINATION', 'SIGNAL', 'HELD', 'OLDEST', 'WAS FOR'], ...rows]))
-  print(terminal, '\nSend to the present endpoint with `pipespan held confirm DESTINATION`; discard with `drop`.')
+  print(
+    terminal,
+    '\nSend them to the current endpoint with `pipespan held confirm DESTINATION`; discard them with `drop`.',
+  )
   return exitCode.done
 }
 
@@ -58,7 +61,7 @@ export async function heldChange(
   if (!names.includes(name)) {
     complain(
       terminal,
-      `No destination is named ${name}: there is no endpoint to send to. Configure one, or drop what is held.`,
+      `No destination is named ${name}, so there is no endpoint to send to. Configure that destination, or drop its held exports.`,
     )
     return exitCode.failed
   }

@@ -45,7 +45,7 @@ export async function ensureHooks(
     if (token === undefined && signingToken === undefined) {
       throw new Misconfigured(
         'No webhook secret is configured.',
-        "Set PIPESPAN_WEBHOOK_TOKEN and PIPESPAN_WEBHOOK_SIGNING_TOKEN to the daemon's values; of several, the first is written.",
+        "Set PIPESPAN_WEBHOOK_TOKEN and PIPESPAN_WEBHOOK_SIGNING_TOKEN to the daemon's values. If a variable lists several secrets, the first one is written.",
       )
     }
     const { client } = platform

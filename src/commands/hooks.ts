@@ -174,7 +174,7 @@ function complainOfMissing(
   if (missing.length === 0) return
   complain(
     terminal,
-    `${name}: hook ${hook.id} does not send ${missing.join(', ')}: the platform does not have them for it, or only for system hooks.`,
+    `${name}: hook ${hook.id} does not send ${missing.join(', ')}: the platform does not offer these events for this hook, or only for system hooks.`,
   )
 }
 

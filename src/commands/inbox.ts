@@ -56,7 +56,7 @@ export async function inboxRetry(
     for (const id of ids) if ((await quarantine.show(id)) === undefined) return unknown(terminal, id)
   }
   const count = await quarantine.retry(ids)
-  print(terminal, `${count} to be decoded again. A running daemon does it within a second.`)
+  print(terminal, `${count} will be decoded again. A running daemon does this within a second.`)
   return exitCode.done
 }
 

@@ -54,7 +54,7 @@ export async function mapFile(
   } catch (error) {
     complain(
       terminal,
-      `${name} cannot be read: ${reasonOf(error)}. Give a file with one webhook's JSON body, or - to read the standard input.`,
+      `${name} cannot be read: ${reasonOf(error)}. Give a file with one webhook's JSON body, or - for standard input.`,
     )
     return exitCode.failed
   }
@@ -64,7 +64,7 @@ export async function mapFile(
     return exitCode.failed
   }
   if (parsed.outcome === 'ignored') {
-    const said = `${name}: an event of kind "${parsed.kind}": answered with 200 and counted, nothing is exported.`
+    const said = `${name}: The daemon answers an event of kind "${parsed.kind}" with 200 and counts it, but exports nothing.`
     return nothing(terminal, json, said)
   }
   if (parsed.outcome === 'event') {

@@ -66,7 +66,7 @@ export function buildProgram(terminal: Terminal, answer: CommandLine['answer']):
       writeOut: text => terminal.stdout.write(text),
       writeErr: text => terminal.stderr.write(text),
     })
-    .option('-c, --config <file>', 'the YAML file (else PIPESPAN_CONFIG)')
+    .option('-c, --config <file>', 'the YAML file (default: PIPESPAN_CONFIG)')
     .addHelpText(
       'after',
       `
@@ -94,7 +94,7 @@ See what a webhook becomes:
     program
       .command('doctor')
       .description('check everything between the platform and the backend; one line per check, with a remedy')
-      .option('--project <path>', 'only say to which destinations this project goes')
+      .option('--project <path>', 'only show the destinations to which this project is exported')
       .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (options: { json: boolean; project?: string }) =>
@@ -108,9 +108,9 @@ See what a webhook becomes:
     program
       .command('top')
       .description(
-        'live view of a running daemon: what is running, waiting and failing; q ends it; printed once when not in a terminal',
+        'show a live view of a running daemon: what is running, waiting and failing; press q to quit; without a terminal, it is printed once',
       )
-      .option('--url <url>', 'the address of its pages (default: from the configuration)', webAddress)
+      .option('--url <url>', "URL of the daemon's pages (default: from the configuration)", webAddress)
       .addOption(new Option('--every <duration>', 'how often to refresh').argParser(durationMs).default(1_000, '1s'))
       .option('--json', 'print the overview as JSON, once', false)
       .action(
@@ -127,7 +127,7 @@ See what a webhook becomes:
     program
       .command('map')
       .description('show what a webhook payload becomes, without a backend')
-      .argument('<file>', "a file with one webhook's JSON body; - reads the standard input")
+      .argument('<file>', "a file with one webhook's JSON body; - reads standard input")
       .option('--event <kind>', 'the event header it was sent with, such as "Pipeline Hook"')
       .option('--platform <name>', 'the platform, if several are configured')
       .option('--json', 'print OTLP/JSON instead of a tree', false)
@@ -155,7 +155,7 @@ See what a webhook becomes:
     config
       .command('check')
       .description('check the configuration and list every fault, with its line and a remedy')
-      .argument('[file]', 'the YAML file (else --config, else PIPESPAN_CONFIG)')
+      .argument('[file]', 'the YAML file (default: --config or PIPESPAN_CONFIG)')
       .option('--show', 'also print every setting in effect, and where it was set')
       .option('--online', 'also run each configured query once')
       .option('--json', 'print JSON, for scripts', false)
@@ -180,16 +180,16 @@ See what a webhook becomes:
   example(
     program
       .command('try')
-      .description('show the pipelines of your platform on pages of this machine: no webhook, no backend, nothing kept')
-      .argument('<url>', "the platform's address, or the address of the project or group there")
-      .argument('[project-or-group]', 'its ID, its full path, or its address')
+      .description('show the pipelines of your platform on local pages: needs no webhook and no backend, keeps nothing')
+      .argument('<url>', 'URL of the platform, or of a project or group there')
+      .argument('[project-or-group]', 'ID, full path or URL of the project or group')
       .option('--keep <folder>', 'keep the store in this folder, and continue with it the next time')
       .option('--no-open', 'do not open a browser')
       .addHelpText(
         'after',
-        '\nAsks for a token with the scope read_api, or takes it from PIPESPAN_PLATFORM_TOKEN.' +
+        '\nAsks for a token with the scope read_api, or reads it from PIPESPAN_PLATFORM_TOKEN.' +
           '\nExports only if OTEL_EXPORTER_OTLP_ENDPOINT is set. Reads PIPESPAN_PLATFORM_…, OTEL_… and the proxy variables; other settings have their defaults.' +
-          '\nCtrl-C ends it, and prints the configuration for a daemon that stays.',
+          '\nCtrl-C stops it and prints the configuration for a permanent daemon.',
       )
       .action(
         answer(async (url: string, target: string | undefined, options: { keep?: string; open: boolean }) => {
@@ -208,7 +208,7 @@ See what a webhook becomes:
       .option('--once', 'stop after ten pipelines')
       .option(
         '--listen <address>',
-        'host and port of its pages, such as 0.0.0.0:9464 (default: a free port of 127.0.0.1)',
+        'host and port of the pages, such as 0.0.0.0:9464 (default: a free port of 127.0.0.1)',
         listenArgument,
       )
       .option('--seed <number>', 'seed of the simulation; a different number gives different pipelines', wholeNumber)

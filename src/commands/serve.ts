@@ -61,7 +61,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   outliveErrors(log)
   keepHeapsSmall(memoryLimit())
   const collecting = collectAfterStart(error =>
-    log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),
+    log.debug({ reason: reasonOf(error) }, 'the garbage collection after the start failed'),
   )
   onHangup = () => void live.reload(daemon)
   const watching =

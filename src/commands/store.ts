@@ -83,7 +83,7 @@ export async function storeBackup(terminal: Terminal, location: StoreLocation, t
   const beside = `${file}-wal and ${file}-shm`
   print(
     terminal,
-    `Backed up to ${target}. To restore it, stop the daemon, move ${beside} away, and move it to ${file}.`,
+    `Backed up to ${target}. To restore it, stop the daemon, move ${beside} away, and move the backup to ${file}.`,
   )
   return exitCode.done
 }

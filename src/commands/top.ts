@@ -188,7 +188,7 @@ export async function overviewAt(
   // Whether Pipespan responds is checked before the token is sent, because another service must not receive the token.
   const answerer = await whoAnswers(from, { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
   if (answerer.is === 'nobody') {
-    const remedy = 'Start it with `pipespan serve`, or give the address of its pages with --url.'
+    const remedy = 'Start the daemon with `pipespan serve`, or give the address of its pages with --url.'
     throw new Unanswered(`No daemon answers at ${from}: ${answerer.reason}.`, remedy)
   }
   if (answerer.is === 'another') {
@@ -203,7 +203,7 @@ export async function overviewAt(
     throw new Unanswered(`The daemon at ${from} does not accept the admin token configured here.`, remedy)
   }
   if (answer?.status === 429) {
-    throw new Unanswered(`The daemon at ${from} is busy: too many requests wait there.`, 'Ask again in a few seconds.')
+    throw new Unanswered(`The daemon at ${from} is busy: too many requests are waiting.`, 'Try again in a few seconds.')
   }
   if (answer?.text.includes('PIPESPAN_PAGES=false') === true)
     throw new Unanswered(`The pages of the daemon at ${from} are off.`, 'Set PIPESPAN_PAGES=true and restart it.')

@@ -37,7 +37,9 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
   const faults: string[] = []
   const scheme = (options.ids ?? filled(env.PIPESPAN_TRACE_IDS) ?? 'instance') as TraceContext['scheme']
   if (!['instance', 'platform'].includes(scheme)) {
-    faults.push(`The ids cannot be "${scheme}". Use instance or platform, like the daemon's PIPESPAN_TRACE_IDS.`)
+    faults.push(
+      `"${scheme}" is not a trace ID scheme. Use instance or platform, the same as the daemon's PIPESPAN_TRACE_IDS.`,
+    )
   }
   const pipelineId = number(env, 'CI_PIPELINE_ID', faults)
   const jobId = number(env, 'CI_JOB_ID', faults)

@@ -104,8 +104,8 @@ export function configurationToKeep(
       .map(line => `  ${line}`),
     '',
     exports
-      ? 'It exports as this one did, with the same OTEL_EXPORTER_OTLP_… variables.'
-      : 'To export, replace `none` by your signals (traces,metrics,logs) and set OTEL_EXPORTER_OTLP_ENDPOINT.',
+      ? 'The daemon exports to the same backend if you set the same OTEL_EXPORTER_OTLP_… variables.'
+      : 'To export, replace `none` with your signals (traces,metrics,logs) and set OTEL_EXPORTER_OTLP_ENDPOINT.',
   ].join('\n')
 }
 

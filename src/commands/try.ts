@@ -113,7 +113,7 @@ function described(found: FoundTarget): string {
   if (found.is === 'project') return `The project ${name}`
   const { length } = found.projects
   const projects = length === 1 ? 'project' : 'projects'
-  return `The group ${name} with ${found.isWhole ? length : `more than ${length}`} ${projects}, those of its subgroups included,`
+  return `The group ${name} with ${found.isWhole ? length : `more than ${length}`} ${projects}, including those of its subgroups,`
 }
 
 async function storeFolder(keep: string | undefined): Promise<string> {
@@ -125,7 +125,7 @@ async function storeFolder(keep: string | undefined): Promise<string> {
   } catch (cause) {
     const { code = 'unknown error' } = cause as NodeJS.ErrnoException
     throw new ConfigError(
-      `The folder ${folder} cannot be made (${code}).`,
+      `The folder ${folder} cannot be created (${code}).`,
       'Give --keep a folder that you can write to.',
       {
         cause,
@@ -146,15 +146,18 @@ async function show(
   if (readiness !== 'ready') return fail('The daemon did not become ready.', daemon, terminal)
   const isOpened = options.open && openBrowser(pages, terminal)
   print(terminal, `${isOpened ? 'The pages open in your browser' : 'Open the pages in your browser'}: ${pages}`)
-  print(terminal, 'They show the last 24 hours and what runs now, and follow it every 10 seconds.')
+  print(
+    terminal,
+    'They show the pipelines of the last 24 hours and those that run now, and are updated every 10 seconds.',
+  )
   print(
     terminal,
     hasEndpoint(env)
-      ? 'Exports go to the endpoint of OTEL_EXPORTER_OTLP_….'
+      ? 'Exports are sent to the endpoint of OTEL_EXPORTER_OTLP_….'
       : 'Nothing is exported: no endpoint is set.',
   )
-  const kept = options.keep === undefined ? 'Nothing is kept' : `The store stays in ${path.resolve(options.keep)}`
-  print(terminal, `${kept}. Ctrl-C ends it, and prints the configuration for a daemon that stays.`)
+  const kept = options.keep === undefined ? 'No data is kept' : `The store stays in ${path.resolve(options.keep)}`
+  print(terminal, `${kept}. Ctrl-C stops it and prints the configuration for a permanent daemon.`)
   const end = await Promise.race([follow(pages, terminal, stopping), daemon.exited.then(() => 'died' as const)])
   return end === 'died' ? fail('The daemon exited.', daemon, terminal) : exitCode.done
 }

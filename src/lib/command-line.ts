@@ -51,14 +51,14 @@ export const misuseCode = 'pipespan.misuse'
 /** Parses a whole number in an option or argument. */
 export function wholeNumber(text: string): number {
   const number = Number(text)
-  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('It must be a whole number.')
+  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('The value must be a whole number.')
   return number
 }
 
 /** Parses the URL given in an option. */
 export function webAddress(text: string): string {
   if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
-  throw new InvalidArgumentError('It must be an http or https URL.')
+  throw new InvalidArgumentError('The value must be an http or https URL.')
 }
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -204,7 +204,7 @@ const broken: readonly (readonly [what: string, arrange: () => unknown, ...found
     () => (env.PIPESPAN_STORE_MAX_SIZE = '1KiB'),
     warning(
       'store',
-      'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION: when it is full, webhooks are refused.',
+      'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION: when the store is full, webhooks are refused.',
       /nearly full: \d\.\d MiB of 0\.0 MiB\.$/,
     ),
   ],
@@ -225,7 +225,7 @@ const broken: readonly (readonly [what: string, arrange: () => unknown, ...found
   [
     'an insufficient scope of the token',
     () => answering(/\/pipelines$/, restFaults.missingScope),
-    failure('platform', 'Make a token that may read the API, and set PIPESPAN_PLATFORM_TOKEN to it.', /403 at GET/),
+    failure('platform', 'Create a token that may read the API, and set PIPESPAN_PLATFORM_TOKEN to it.', /403 at GET/),
   ],
   [
     'a project without a hook',
@@ -402,7 +402,7 @@ it('reports after five deliveries that the platform sends a different webhook se
   await sendWrong(4)
   expect(await examined()).toEqual({ code: 0, reported: [] })
   await sendWrong(1)
-  await finds(warning('webhooks', expect.stringContaining('the same secret token in the webhook') as string))
+  await finds(warning('webhooks', expect.stringContaining('to the value of PIPESPAN_WEBHOOK_TOKEN') as string))
 })
 
 it('does not send the admin token to another service', async () => {
@@ -430,7 +430,7 @@ it('reports a daemon that verifies signatures but has no token to identify the p
       check: 'daemon',
       level: 'fine',
       what: `The daemon at ${daemon.url} is ready and accepts the webhook secret.`,
-      remedy: expect.stringContaining('Set PIPESPAN_WEBHOOK_TOKEN too, and both in the webhooks') as string,
+      remedy: expect.stringContaining('Set PIPESPAN_WEBHOOK_TOKEN too') as string,
     },
   ])
 })
@@ -460,7 +460,7 @@ it.each([
   ],
   [
     ...([false, true, {}, 'warning'] as const),
-    'no secret token: nothing distinguishes its deliveries from forged ones before they have been read',
+    'no secret token: the daemon cannot reject forged deliveries before it reads their bodies',
   ],
   [false, false, {}, 'failure', 'no secret token and no signing token: its deliveries are refused'],
   [false, undefined, {}, 'failure', 'no secret token: its deliveries are refused'],
@@ -535,7 +535,7 @@ it('reports an API budget that the platform has paused', async () => {
   }))
   const { reported } = await examined()
   const paused = reported.find(({ check }) => check === 'budget')
-  expect(paused?.what).toMatch(/^The platform is rate-limiting for (2\d{3}|3000) s more\.$/)
+  expect(paused?.what).toMatch(/rate limit .* (2\d{3}|3000) s\.$/)
 })
 
 it('reports job logs that the platform refuses to serve', async () => {

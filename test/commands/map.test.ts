@@ -53,7 +53,7 @@ it('prints only JSON for scripts, even if nothing is exported', async () => {
     ['webhooks/pipeline-failed.json', ''],
     ['events/deployment.json', ''],
     ['webhooks/job-failed.json', 'once a pipeline event arrives.\n'],
-    ['webhooks/unknown', 'nothing is exported.\n'],
+    ['webhooks/unknown', 'exports nothing.\n'],
   ] as const) {
     const isUnknown = file === 'webhooks/unknown'
     const { code, out, complaint } = await map(
@@ -72,7 +72,7 @@ it('reports errors when reading standard input', async () => {
     code: 1,
     out: '',
     complaint:
-      'The standard input: The body is not a JSON object. Look for what cuts or rewrites it on its way from the platform.\n',
+      'The standard input: The body is not a JSON object. Check whether a proxy between the platform and the daemon cuts or rewrites it.\n',
   })
 })
 

@@ -49,7 +49,9 @@ it('names the token that is missing', async () => {
 
 it('distinguishes an unreachable daemon from another service, and a web page from other text', async () => {
   const [port = 0] = await freePorts(1)
-  expect((await top(['--url', `http://127.0.0.1:${port}`])).complaint).toMatch(/^No daemon answers at .* Start it with/)
+  expect((await top(['--url', `http://127.0.0.1:${port}`])).complaint).toMatch(
+    /^No daemon answers at .* Start the daemon with/,
+  )
   const foreign = async (answer: RequestListener): Promise<string> =>
     (await top(['--url', `http://127.0.0.1:${await listen(createServer(answer))}`])).complaint
   expect(await foreign((_, answer) => answer.end('<!doctype html><p>Welcome'))).toContain('200 with a web page.')

@@ -138,7 +138,7 @@ describe('the command `pipespan try`', () => {
   it('shows a group including the projects of its subgroups', async () => {
     const { api } = await platform()
     const { printed } = start([`${api.url}/brightwater`])
-    await printed(/^✓ The group brightwater with \d+ projects, those of its subgroups included,/m)
+    await printed(/^✓ The group brightwater with \d+ projects, including those of its subgroups,/m)
     await printed(/^Found 3 pipelines, 1 running\.$/m)
   })
 
@@ -154,7 +154,7 @@ describe('the command `pipespan try`', () => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const { process, printed } = start([api.url, branch.project.path], { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
     await receiver.until(() => receiver.spans.some(({ attributes }) => attributes['pipeline.id'] === branch.id))
-    await printed(/^Exports go to the endpoint of OTEL_EXPORTER_OTLP_/m)
+    await printed(/^Exports are sent to the endpoint of OTEL_EXPORTER_OTLP_/m)
     process.child.kill('SIGINT')
     await process.ended
     expect(process.stdout).not.toContain('OBSERVABILITY_EXPORT')
@@ -228,7 +228,7 @@ describe('`pipespan try` when it cannot show anything', () => {
       'a token without the scope',
       storefront,
       { status: 403, headers: asJson, body: '{"error":"insufficient_scope"}' },
-      /scope does not suffice.*Make a token that may read the API/,
+      /scope is not sufficient.*Create a token that may read the API/,
     ],
     [
       'a web page in place of the API',

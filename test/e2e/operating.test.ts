@@ -34,7 +34,7 @@ describe('pipespan inbox', () => {
 
     expect(await daemon.command('inbox', 'retry', '--all')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^1 to be decoded again/) as string,
+      stdout: expect.stringMatching(/^1 will be decoded again/) as string,
     })
     // The operator's retry cannot decode the delivery either, so the delivery is quarantined again.
     const timesNotDecoded = (): number =>

@@ -64,8 +64,8 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding 
 function tokenToo({ webhook }: Config<ProfileName>): string | undefined {
   if (webhook.signingToken.current() === undefined || webhook.token.current() !== undefined) return undefined
   return (
-    'Set PIPESPAN_WEBHOOK_TOKEN too, and both in the webhooks (`pipespan hooks ensure`): the token distinguishes the platform from ' +
-    'strangers before a body has been read.'
+    'Set PIPESPAN_WEBHOOK_TOKEN too, and set both in the webhooks (`pipespan hooks ensure`): with the token, ' +
+    'the daemon rejects other senders before it reads a body.'
   )
 }
 

@@ -7,8 +7,10 @@ import type { Config } from '../../daemon/configuration/options.ts'
 
 /** The remedies for rejections caused by a wrong or missing secret or by a wrong clock. */
 const ofSecrets: Readonly<Record<string, string>> = {
-  token: 'Enter the same secret token in the webhook as here (`pipespan hooks ensure` does).',
-  signature: 'Enter the same signing token in the webhook as here (`pipespan hooks ensure` does).',
+  token:
+    'Set the secret token of the webhook to the value of PIPESPAN_WEBHOOK_TOKEN: `pipespan hooks ensure` does that.',
+  signature:
+    'Set the signing token of the webhook to the value of PIPESPAN_WEBHOOK_SIGNING_TOKEN: `pipespan hooks ensure` does that.',
   timestamp: "Synchronize the platform's clock and this machine's with NTP.",
 }
 
@@ -36,7 +38,7 @@ export async function checkDeliveries(config: Config): Promise<readonly Finding[
     return refused.map(({ reason, message, count: times }) =>
       report(
         'warning',
-        `Since its start the daemon has refused ${times} of ${flow.received} deliveries: ${message}`,
+        `Since its start, the daemon has refused ${times} of ${flow.received} deliveries: ${message}`,
         ofSecrets[reason],
       ),
     )

@@ -51,7 +51,7 @@ export async function checkRoutes(
   const takes = ({ takes: isTaken }: Destination): boolean => isTaken?.(subject) ?? true
   if (destinations.length > 0 && !destinations.some(takes)) {
     const remedy = 'Add it to `projects.include` of a destination, or list a destination without `projects`.'
-    return [route('warning', `No destination takes ${project}: it is not exported.`, remedy)]
+    return [route('warning', `No destination is configured for ${project}: it is not exported.`, remedy)]
   }
   const routes = destinations.map(one => {
     const signals = Object.keys(one.signals).join(', ')
@@ -59,11 +59,11 @@ export async function checkRoutes(
       ([name, value]) => `{${name}} = ${name === 'project.id' ? 'its ID' : value}`,
     )
     const headers = values.length === 0 ? '' : `, with ${values.join(', ')} in its headers`
-    if (takes(one)) return route('fine', `${project} goes to "${one.name}": ${signals}${headers}.`)
+    if (takes(one)) return route('fine', `${project} is exported to "${one.name}": ${signals}${headers}.`)
     const why = one.headerValues !== undefined && one.headerValues(subject) === undefined
     return route(
       'skipped',
-      `${project} does not go to "${one.name}": ${why ? 'a template of its headers has no value' : 'not among its projects'}.`,
+      `${project} is not exported to "${one.name}": ${why ? 'a template of its headers has no value' : 'its `projects` do not match the project'}.`,
     )
   })
   return [...routes, ...(await checkDestinations(destinations.filter(takes), false, subject))]
@@ -77,7 +77,10 @@ async function checkSignal(
 ): Promise<Finding> {
   const where = `"${name}" for ${signal} (${withoutQuery(endpoint.url)})`
   if (headerValues !== undefined && subject === undefined) {
-    return report('skipped', `${where} has headers that depend on the project: see doctor --project GROUP/PROJECT.`)
+    return report(
+      'skipped',
+      `${where} has headers that depend on the project: check them with pipespan doctor --project GROUP/PROJECT.`,
+    )
   }
   try {
     const http = createOtlpHttp(endpoint, proxy, 1)
@@ -131,7 +134,7 @@ function findingOf(verdict: Verdict, where: string): Finding {
     return report(level, `${where} ${what}: ${sentenceOf(verdict).replace(/\.$/, '')}.`, does)
   }
   if (verdict.message === undefined) return report('fine', `${where} accepts exports.`)
-  const what = `${where} accepts exports, with a message: ${verdict.message}.`
+  const what = `${where} accepts exports, but answers with a message: ${verdict.message}.`
   return report('warning', what, 'Check that the endpoint is an OTLP/HTTP receiver.')
 }
 
@@ -144,8 +147,8 @@ function remedyOf(message: string): string {
   if (message.includes('ECONNREFUSED'))
     return 'Check host and port of the endpoint, and that the backend listens there.'
   if (/closes the connection|is not HTTP/.test(message))
-    return 'Check the port: OTLP/HTTP usually listens at 4318, and OTLP/gRPC at 4317. Check the proxies on the way, too.'
-  return 'Check the endpoint, the firewall and the proxies between here and there.'
+    return 'Check the port: OTLP/HTTP usually listens at 4318, and OTLP/gRPC at 4317. Check the proxies in between, too.'
+  return 'Check the endpoint, and the firewalls and proxies between this machine and the backend.'
 }
 
 /** Removes the query string from a URL before it is shown, because some backends accept a key as a parameter. */
@@ -161,5 +164,5 @@ export function messageRoutes(
 ): Finding[] {
   const report = reportOf('notifications')
   const taken = destinations.filter(({ takes }) => takes?.(project) ?? true)
-  return taken.map(({ name }) => report('fine', `Messages about ${project.path} go to "${name}".`))
+  return taken.map(({ name }) => report('fine', `Messages about ${project.path} are sent to "${name}".`))
 }

@@ -21,7 +21,12 @@ export async function checkHooks(config: Config, client: PlatformClient | undefi
     ]
   }
   if (publicUrl === undefined) {
-    return [report('skipped', 'PIPESPAN_PUBLIC_URL is not set: our webhooks cannot be distinguished from others.')]
+    return [
+      report(
+        'skipped',
+        'PIPESPAN_PUBLIC_URL is not set, so the webhooks of this daemon cannot be distinguished from others.',
+      ),
+    ]
   }
   const url = `${publicUrl.replace(/\/+$/, '')}/webhooks`
   const findings: Finding[] = []
@@ -51,7 +56,10 @@ async function checkOwner(
     ]
   }
   const findings: Finding[] = []
-  if (left > 0) findings.push(report('warning', `The list of hooks of ${name} does not end: the rest was not read.`))
+  if (left > 0)
+    findings.push(
+      report('warning', `The list of hooks of ${name} is longer than what is read: the rest was not checked.`),
+    )
   for (const hook of own) {
     const flags = flagsOf(hookEventsOf(config.events), owner)
     const wrong = [...stateOf(hook, name, flags), ...secretsOf(hook, name, config)]
@@ -103,7 +111,7 @@ function secretsOf(hook: PlatformHook, name: string, { webhook }: Config): Findi
     !isTokenEnough && !isSigned
       ? (['failure', 'its deliveries are refused'] as const)
       : isSigned
-        ? (['warning', 'nothing distinguishes its deliveries from forged ones before they have been read'] as const)
+        ? (['warning', 'the daemon cannot reject forged deliveries before it reads their bodies'] as const)
         : (['warning', 'its deliveries are accepted by their token alone'] as const)
   const remedy = 'Set it with `pipespan hooks ensure`.'
   return [report(level, `Hook ${hook.id} of ${name} has no ${missing}: ${consequence}.`, remedy)]
@@ -120,7 +128,7 @@ function failureOf({ responseStatus }: HookDelivery, hook: PlatformHook, name: s
   const what = `The last delivery of hook ${hook.id} of ${name} was answered with ${status}`
   if (status === '401') {
     const remedy = 'Set the secret again with `pipespan hooks ensure --write-secret`.'
-    return report('failure', `${what}: its secret is not the daemon's.`, remedy)
+    return report('failure', `${what}: its secret differs from the daemon's.`, remedy)
   }
   const remedy = /^\d+$/.test(status)
     ? 'See the log of the daemon, or of the proxy in front of it.'

@@ -38,7 +38,10 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
   const findings: Finding[] = []
   if (pollScopeOf(config.poll).description === undefined) {
     findings.push(
-      report('skipped', 'Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off, and no projects or groups are named.'),
+      report(
+        'skipped',
+        'Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off, and no projects or groups are configured.',
+      ),
     )
   }
   // A job token has no user. Only the requests for the polled lists show what it may read.
@@ -54,7 +57,12 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
       findings.push(report('fine', `${client.instance} answers.`))
     }
   } else if (polledLists(config, client).length === 0) {
-    findings.push(report('skipped', 'What a job token may read shows only once projects are named for polling.'))
+    findings.push(
+      report(
+        'skipped',
+        'What the job token may read can only be checked once projects are configured for polling (PIPESPAN_POLL_PROJECTS).',
+      ),
+    )
   }
   for (const { name, pages } of polledLists(config, client)) {
     try {
@@ -112,7 +120,7 @@ export async function checkBudget(config: Config, store: SharedStore | undefined
   const report = reportOf('budget')
   const token = config.platform.token.current()
   if (store === undefined || token === undefined) {
-    return report('skipped', 'No API budget is in use yet.')
+    return report('skipped', 'The API budget cannot be checked: there is no platform token, or no store yet.')
   }
   const perMinute = config.platform.budget
   const budget = createStoredBudget({
@@ -124,7 +132,11 @@ export async function checkBudget(config: Config, store: SharedStore | undefined
   const { available, pausedFor } = await budget.snapshot()
   if (pausedFor > 0) {
     const remedy = "Lower PIPESPAN_PLATFORM_BUDGET, or raise the platform's rate limit for this user."
-    return report('warning', `The platform is rate-limiting for ${Math.ceil(pausedFor / 1_000)} s more.`, remedy)
+    return report(
+      'warning',
+      `The platform's rate limit blocks requests for another ${Math.ceil(pausedFor / 1_000)} s.`,
+      remedy,
+    )
   }
   if (available > 0) return report('fine', `${available} requests available now, ${perMinute} a minute.`)
   return report(

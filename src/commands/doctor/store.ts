@@ -39,7 +39,8 @@ export async function checkStore(config: Config): Promise<{ findings: Finding[];
 function roomOf(fullness: number, maxSize: number): Finding {
   const size = `${mib(fullness * maxSize)} of ${mib(maxSize)}`
   if (fullness < nearlyFull) return report('fine', `The store accepts writes; used: ${size}.`)
-  const remedy = 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION: when it is full, webhooks are refused.'
+  const remedy =
+    'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION: when the store is full, webhooks are refused.'
   return report('warning', `The store is nearly full: ${size}.`, remedy)
 }
 
@@ -73,7 +74,7 @@ export async function checkInstances(urls: readonly (string | undefined)[], stor
   const named = [...others].map(([instance, count]) => `${instance} (${count})`).join(', ')
   return foreign(
     'warning',
-    `Of the newest ${runs.length} pipelines, some are from another instance than ${own}: ${named}. Their details are not fetched.`,
+    `Some of the newest ${runs.length} pipelines are not from ${own}, but from other instances: ${named}. Their details are not fetched.`,
     "Set PIPESPAN_PLATFORM_URL to the platform's own external URL, or remove these webhooks.",
   )
 }

@@ -54,10 +54,10 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   const otlpEndpoint = await say('--otlp-endpoint', flags.otlpEndpoint, 'OTLP/HTTP endpoint of the backend')
   const groups = [...flags.group]
   if (flags.project.length + groups.length === 0) {
-    const named = await say('--group or --project', undefined, 'Groups whose pipelines are reported (comma-separated)')
+    const named = await say('--group or --project', undefined, 'Groups whose pipelines to export (comma-separated)')
     groups.push(...named.split(',').flatMap(name => (name.trim() === '' ? [] : [name.trim()])))
   }
-  if (missing.length > 0) throw misuse(`There is no terminal to ask in. Give ${missing.join(', ')}.`)
+  if (missing.length > 0) throw misuse(`Setup cannot ask questions without a terminal. Give ${missing.join(', ')}.`)
   for (const url of [platformUrl, publicUrl, otlpEndpoint]) {
     if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw misuse('An address is not an http or https URL.')
   }
@@ -69,7 +69,7 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   }
   const ownerToken =
     terminal.env.PIPESPAN_SETUP_TOKEN ??
-    (await askedInSecret('Token of an owner (empty: you create the webhooks)', terminal))
+    (await askedInSecret('Token of an owner (leave empty to create the webhooks yourself)', terminal))
   const apiKey = terminal.env.PIPESPAN_OBSERVABILITY_API_KEY
   const { observabilityUrl, serviceAccount, kubernetes, folder } = flags
   return {

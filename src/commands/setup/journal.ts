@@ -69,8 +69,8 @@ export async function takeFolder(folder: string): Promise<FileLock> {
     const own = process.getuid?.() ?? uid
     if ((mode & 0o022) !== 0 || (own !== 0 && uid !== own)) {
       throw new ConfigError(
-        `Others can write to ${folder}, and could put a secret there that they know.`,
-        'Remove that right (`chmod go-w`), or use another folder.',
+        `Other users can write to ${folder} and could place a secret there that they know.`,
+        'Remove their write permission (`chmod go-w`), or use another folder.',
       )
     }
     return tryLock(join(folder, 'setup.lock'))

@@ -110,7 +110,7 @@ async function writeOwnFile(
       const said = `${path} was not written by this setup and is kept: move it away, or use another folder.`
       return { is: 'waiting', said }
     }
-    return { is: 'done', said: `${what} ${path} was changed since and is kept.` }
+    return { is: 'done', said: `${what} ${path} was changed after the setup wrote it, and is kept.` }
   }
   // The journal entry contains the digests of the file's previous content and of its new content, because after an interruption the file may have
   // either.

@@ -37,10 +37,10 @@ export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers)
 
 /** A person must create the account's token, because the platform's API documents no request for that. */
 export function platformToken(answers: SetupAnswers): SetupStep {
-  const whose = answers.serviceAccount === undefined ? 'of a user who may read' : `of ${username}`
+  const whose = answers.serviceAccount === undefined ? 'of a user who may read the projects' : `of ${username}`
   const where = [...answers.groups, ...answers.projects].join(', ')
   const file = pathIn(answers, 'platform')
-  const wish = `Make ${whose === `of ${username}` ? `${username} a member of ${where} (Reporter), and ` : ''}a personal access token ${whose} with the scope read_api, and save it in ${file}.`
+  const wish = `${whose === `of ${username}` ? `Make ${username} a member of ${where} (Reporter). ` : ''}Create a personal access token ${whose} with the scope read_api, and save it in ${file}.`
   return {
     name: 'platform-token',
     does: `Needs a token ${whose}, with the scope read_api, in ${fileNames.platform}.`,
@@ -68,7 +68,7 @@ export function hooks(answers: SetupAnswers): SetupStep {
     does: `Creates or repairs the webhook of ${where} for ${url}, with the secret from ${fileNames.webhook}.`,
     undo: 'Remove the webhook on the platform.',
     warns:
-      'A webhook that already leads there gets this secret too: another daemon that uses it then refuses its deliveries.',
+      'An existing webhook with this URL gets this secret too: another daemon that uses it then refuses its deliveries.',
     byPerson: ownerToken === undefined,
     run: async (context: StepContext) => {
       const secret = await secretIn(answers, 'webhook')

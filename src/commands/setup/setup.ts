@@ -62,7 +62,9 @@ function planText(steps: readonly SetupStep[], { folder }: SetupAnswers): string
     `The plan, in ${folder}:`,
     ...lines,
     ...steps.flatMap(({ warns, byPerson }) => (warns === undefined || byPerson === true ? [] : [warns])),
-    ...final.map(({ name }) => `What ${name} creates cannot be undone from here: remove it on the platform.`),
+    ...final.map(
+      ({ name }) => `The step ${name} cannot be undone with this command: remove what it creates on the platform.`,
+    ),
   ].join('\n')
 }
 
