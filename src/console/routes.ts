@@ -198,7 +198,7 @@ function registerNotFound(app: FastifyInstance, base: string): void {
   })
 }
 
-const notBound = 'This shows all projects, and your entry of admin.people names some. Use the admin token.'
+const notBound = 'This page shows all projects, but your entry of admin.people allows only some. Use the admin token.'
 
 /**
  * How long the rendered content of open pages is shared between requests, ms. Content this old does no harm, because open pages are only updated

@@ -42,7 +42,7 @@ export function siteOf(
       const wanted = comparedWith(text)
       const misread =
         wanted === undefined
-          ? `“${text}” is nothing to compare with: write before, green, usual or the number of a pipeline.`
+          ? `“${text}” is not a valid comparison. Use before, green, usual or the ID of a pipeline.`
           : undefined
       const found = await comparedRuns(parts, { ...asked, with: wanted ?? 'before' })
       return found && comparePage(found, misread, context)

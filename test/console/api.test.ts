@@ -248,10 +248,7 @@ it.each([
   ['/pipelines?limit=many', 'query.limit: Write a whole number.'],
   ['/pipelines/x/1', 'params.project'],
   ['/trends?span=year', 'query.span: '],
-  [
-    '/trends?project=brightwater/',
-    'query.project: Write the ID of a project; the path of a group belongs into `group`.',
-  ],
+  ['/trends?project=brightwater/', 'query.project: Write the ID of a project; the path of a group belongs in `group`.'],
   ['/pipelines?since=2026-13-01', 'query.since: Write '],
   ['/pipelines?until=yesterday', 'query.until: Write '],
   ['/pipelines?after=7', 'query.after: Pass '],

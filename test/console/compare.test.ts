@@ -92,9 +92,9 @@ describe('the comparison of a pipeline', () => {
   it('compares a pipeline with one given by its number, if it exists', async () => {
     expect((await compared(105, '104')).other?.pipelineId).toBe(104)
     expect((await compared(105, '999')).comparison).toBeUndefined()
-    expect(await read('/pipelines/3/105/compare?with=999')).toContain('Its project has no pipeline #999')
+    expect(await read('/pipelines/3/105/compare?with=999')).toContain('No pipeline #999')
     expect((await fetch(`${house.url}/api/pipelines/3/105/compare?with=best`)).status).toBe(400)
-    expect(await read('/pipelines/3/105/compare?with=best')).toContain('“best” is nothing to compare with')
+    expect(await read('/pipelines/3/105/compare?with=best')).toContain('“best” is not a valid comparison')
     expect((await fetch(`${house.url}/pipelines/3/999/compare`)).status).toBe(404)
   })
 

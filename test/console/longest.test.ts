@@ -55,7 +55,7 @@ describe('the sorted list of pipelines', () => {
 
   it('reports that an unknown sort order was ignored', async () => {
     expect(await (await fetch(`${house.url}/pipelines?sort=age`)).text()).toContain(
-      '“age” is no order and was ignored.',
+      '“age” is not a sort order and was ignored.',
     )
     expect((await fetch(`${house.url}/api/pipelines?sort=age`)).status).toBe(400)
   })

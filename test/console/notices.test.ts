@@ -51,13 +51,13 @@ it.each<[name: string, health: Partial<Health>, ...what: string[]]>([
   [
     'a backend that is away',
     { queues: [{ ...queue, state: 'open', cause: 'unavailable', pending: 1 }] },
-    ...['does not accept traces at the moment.', 'Next try soon; 1 export is pending', 'the oldest from 5 min ago'],
+    ...['does not accept traces at the moment.', 'soon; 1 export is pending', 'the oldest from 5 min ago'],
   ],
   ['exports for a destination that is gone', { queues: [{ ...queue, state: 'unserved' }] }, 'Configure a destination'],
   [
     'exports for an endpoint that a destination no longer has',
     { queues: [{ ...queue, destination: 'tempo@1f3c9a2b', state: 'held' }] },
-    ...['"tempo" had before', 'pipespan held confirm tempo', 'pipespan held drop tempo'],
+    ...['previous endpoint of "tempo"', 'pipespan held confirm tempo', 'pipespan held drop tempo'],
   ],
   [
     'dead letters',

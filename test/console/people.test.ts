@@ -229,7 +229,7 @@ describe('a person who may see only some projects', () => {
   it('shows neither the state of destinations nor backend errors to a person who may see only some projects', async () => {
     for (const address of ['/', '/exports', '/tokens']) {
       const page = await text(shopViewer, address)
-      expect(page).toContain('The state of destinations is shown to people who may see all projects.')
+      expect(page).toContain('Only people who may see all projects see the state of destinations.')
       expect(page).not.toContain('too much of')
     }
     expect(await json<object>(shopViewer, '/exports')).toMatchObject({ queues: [] })

@@ -35,15 +35,15 @@ const notAdmitted = {
   nobody: [
     'No access',
     html`<p>
-      You have logged in, but no entry of <code>admin.people</code> names you, or the request did not come through the
-      proxy that says who you are. Ask whoever operates Pipespan.
+      You have logged in, but no entry of <code>admin.people</code> matches you, or the request did not come through the
+      proxy that identifies you. Ask the operator of Pipespan.
     </p>`,
   ],
   'other host': [
     'Host name not allowed',
     html`<p>
-      The proxy has logged you in, but the name in the address is not one of this daemon’s. Ask whoever operates
-      Pipespan to name it in <code>admin.hosts</code> (<code>PIPESPAN_ADMIN_HOSTS</code>).
+      The proxy has logged you in, but the host name in the address is not allowed. Ask the operator of Pipespan to add
+      it to <code>admin.hosts</code> (<code>PIPESPAN_ADMIN_HOSTS</code>).
     </p>`,
   ],
 } as const
@@ -70,7 +70,7 @@ export function notAllowedPage(): Page {
   return saying(403, 'Not allowed', html`<p>${notAllowed}</p>`)
 }
 
-export const busy = 'Too many requests wait for their answers. Ask again in a few seconds.'
+export const busy = 'Too many requests are waiting. Try again in a few seconds.'
 
 export function busyPage(): Page {
   return saying(429, 'Too busy', html`<p>${busy}</p>`)

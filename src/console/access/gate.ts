@@ -96,10 +96,10 @@ const refusals = {
   ],
   nobody: [
     403,
-    'No entry of admin.people names who sends this, or it did not come through a trusted proxy. Send it through the proxy, or use the admin token.',
+    'No entry of admin.people matches the sender of this request, or the request did not come through a trusted proxy. Send it through the proxy, or use the admin token.',
     {},
   ],
-  'other host': [403, 'This host name is not one of the daemon’s. Name it in admin.hosts (PIPESPAN_ADMIN_HOSTS).', {}],
+  'other host': [403, 'This host name is not allowed. Add it to admin.hosts (PIPESPAN_ADMIN_HOSTS).', {}],
 } as const satisfies Record<
   Refused | 'nobody' | 'other host',
   readonly [status: number, message: string, headers: object]

@@ -64,7 +64,7 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
         .redirect(`${base}${next}`, 303)
     }
     const isWrong = outcome === 'wrong token'
-    const more = isWrong ? '' : ' After several wrong tokens answers are delayed for a while.'
+    const more = isWrong ? '' : ' After several wrong tokens, answers are delayed for a while.'
     const page = bareDocument(loginPage(base, next, `This is not the admin token.${more}`), base)
     return show(isWrong ? reply : reply.header('retry-after', '1'), page, isWrong ? 401 : 429)
   })

@@ -10,9 +10,9 @@ const name = 'pipespan.operator.action'
 const attributes: Readonly<Record<string, readonly ['string' | 'int', string, keyof OperatorAction]>> = {
   'user.name': ['string', 'the value of the trusted header; `admin token` or `this machine` without one', 'user'],
   'pipespan.operator.role': ['string', '`operator`', 'role'],
-  'pipespan.operator.action': ['string', '`retry` or `drop` (dead letters), `try_now` (exports that wait)', 'action'],
-  'pipespan.operator.target': ['string', 'numbers of dead letters, the name of a destination, or `all`', 'target'],
-  'pipespan.operator.count': ['int', 'exports that it changed', 'count'],
+  'pipespan.operator.action': ['string', '`retry` or `drop` (dead letters), `try_now` (postponed exports)', 'action'],
+  'pipespan.operator.target': ['string', 'IDs of dead letters, the name of a destination, or `all`', 'target'],
+  'pipespan.operator.count': ['int', 'number of exports that the action changed', 'count'],
 }
 
 /** Returns the section of docs/EVENTS.md about operator events. */
@@ -20,7 +20,7 @@ export function operatorReference(): string {
   const rows = Object.entries(attributes).map(([key, [type, note]]) => `| \`${key}\` | ${type} | ${note} |`)
   return [
     "## Operators' actions",
-    `With \`operator\` in \`PIPESPAN_EVENTS\`: \`${name}\` (INFO) after somebody has retried or dropped dead letters, or retried exports now, on the pages or through their API. The log has the same. Commands of the command line are not recorded.`,
+    `With \`operator\` in \`PIPESPAN_EVENTS\`: \`${name}\` (INFO) after somebody has retried or dropped dead letters, or has retried postponed exports, on the pages or through their API. The log also records these actions. Commands of the command line are not recorded.`,
     ['| attribute | type | note |', '| --- | --- | --- |', ...rows].join('\n'),
   ].join('\n\n')
 }

@@ -61,7 +61,7 @@ export async function answerOf<T>(
 
 function unknownText({ name, value, values }: Omit<OwnFilter, 'unknown'>): string {
   if (name === undefined)
-    return 'There is no attribute to filter by. Set PIPESPAN_PAGES_GROUP_BY to one of your own, or leave out “own”.'
+    return 'There is no attribute to filter by. Set PIPESPAN_PAGES_GROUP_BY to one of your own attributes, or leave out the parameter “own”.'
   if (values.length === 0) return `No known project has a value of ${name}. Check the rules in attributes.rules.`
   const more = values.length > maxNamed ? ' …' : '.'
   return `No known project has the ${name} “${value}”. Choose one of: ${values.slice(0, maxNamed).join(', ')}${more}`

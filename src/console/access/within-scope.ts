@@ -6,7 +6,7 @@ import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { Flow } from '../overview/flow.ts'
 
 /** The sentence shown instead of the state of destinations. */
-export const destinationsWithheld = 'The state of destinations is shown to people who may see all projects.'
+export const destinationsWithheld = 'Only people who may see all projects see the state of destinations.'
 
 export function flowWithin(flow: Flow, scope: Scope): Flow {
   const { platformError, platformErrors } = flow

@@ -16,7 +16,7 @@ export const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) =>
 }
 export const wholeNumber = z.coerce.number('Write a whole number').int().positive()
 export const projectId = z.coerce
-  .number('Write the ID of a project; the path of a group belongs into `group`')
+  .number('Write the ID of a project; the path of a group belongs in `group`')
   .int()
   .positive()
   .optional()
@@ -36,7 +36,7 @@ export const ownValue = text('A value of the attribute that PIPESPAN_PAGES_GROUP
 export const overviewQuery = z.object({
   limit: atMost(100)
     .optional()
-    .describe('Of the running and of the finished pipelines; by default as many as the page shows.'),
+    .describe('Maximum number of running and of finished pipelines; by default as many as the page shows.'),
 })
 export const instanceQuery = z.object({
   instance: text('Base URL of the platform; needed if several platforms have a project with this ID.'),
@@ -46,7 +46,7 @@ export const compareQuery = instanceQuery.extend({
     .union([z.enum(comparedNames), wholeNumber])
     .default('before')
     .describe(
-      'The previous one of the same branch or tag, the last one before it that passed, the usual durations, or the ID of a pipeline of the project.',
+      'What to compare with: the previous pipeline of the same branch or tag, the last pipeline before it that passed, the usual durations, or the ID of a pipeline of the project.',
     ),
 })
 const ownScope = z.string().min(1).optional().describe('Full path; a group with a slash at its end.')
@@ -65,10 +65,12 @@ export const timelineQuery = (kinds: readonly string[]) =>
     kind: z
       .union([z.enum(kinds), z.array(z.enum(kinds))])
       .optional()
-      .describe('May be repeated; default: all.'),
+      .describe('Kind of items; may be repeated. Default: all kinds.'),
     limit: atMost(200).default(100),
     pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines.'),
     sort: sortBy(timelineItems.keys),
   })
-export const tried = z.object({ destination: z.string().optional().describe('Absent: all of them.') })
+export const tried = z.object({
+  destination: z.string().optional().describe('Name of a destination; absent for all destinations.'),
+})
 export const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })

@@ -21,7 +21,7 @@ export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], v
       handler: async (request, reply) => {
         if (route.method === 'POST' && !isOurs(request, admissionOf(request))) {
           return reply.code(403).send({
-            message: 'A page of another site sent this. Send it from a script, or from a page of this daemon.',
+            message: 'A page of another site sent this request. Send it from a script, or from a page of this daemon.',
           })
         }
         const may = mayChange(admissionOf(request))

@@ -55,7 +55,9 @@ function operation(route: ApiRoute, shared: Json): Json {
       400: refusal('A parameter does not match the schema.'),
       401: refusal('The admin token is missing or wrong.'),
       403: refusal('The host name is not allowed, or the request came from another site.'),
-      404: refusal('Not found, or not shown because the daemon’s configuration lacks something: the message names it.'),
+      404: refusal(
+        'Not found, or not shown because the daemon’s configuration lacks a setting, which the message names.',
+      ),
       429: refusal('Too many wrong tokens from this address.'),
     },
   }

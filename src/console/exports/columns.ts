@@ -18,7 +18,7 @@ export const queueList = listOf()({
     json: z
       .enum(breakerStates)
       .describe(
-        'State of the circuit breaker: healthy, tripped, probing; `unserved`: the destination is no longer configured; `held`: its endpoint has changed, and what was pending for the one before waits for `pipespan held`.',
+        'State of the circuit breaker: healthy, tripped, probing; `unserved`: the destination is no longer configured; `held`: its endpoint has changed, and exports that were pending for the previous endpoint wait for `pipespan held`.',
       ),
     title: 'Circuit breaker',
     as: 'breaker',
@@ -39,7 +39,9 @@ export const queueList = listOf()({
     cell: ({ oldest }, { now }) => (oldest === undefined ? '–' : isWhole(duration(now - oldest))),
   },
   dead: { json: z.number() },
-  putOff: { json: z.number().describe('Pending ones whose last try failed, and that wait for the next.') },
+  putOff: {
+    json: z.number().describe('Pending exports whose last attempt failed and that wait for the next attempt.'),
+  },
   counters: {
     json: z.record(z.string<'delivered' | 'repeated' | 'partiallyRejected'>(), z.number()),
     title: 'Delivered',
@@ -134,7 +136,7 @@ export const deadLetterList = listOf()({
 })
 
 export const triedNowShape = z.object({
-  due: z.number().describe('Number of exports that waited for their next try.'),
+  due: z.number().describe('Number of exports that waited for their next attempt.'),
   probes: z.number().describe('Number of queues whose circuit breaker was open.'),
 })
 

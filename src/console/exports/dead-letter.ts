@@ -14,7 +14,7 @@ export const deadLetterDetailShape = z.object({
   contents: z
     .array(z.object({ name: z.string(), attributes: z.record(z.string(), z.unknown()) }))
     .optional()
-    .describe('Its spans, log records or metrics, or the message. Absent: the stored data is damaged.'),
+    .describe('The refused spans, log records, metrics or message. Absent if the stored data is damaged.'),
 })
 type DeadLetterDetail = Shaped<typeof deadLetterDetailShape>
 

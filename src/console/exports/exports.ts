@@ -13,7 +13,7 @@ import type { PagesSources } from '../ports.ts'
 export const exportsShape = z.object({
   queues: z.array(queueList.shape),
   deadLetters: z.array(deadLetterList.shape),
-  unrouted: z.number().describe("Snapshots since the daemon's start that no destination takes."),
+  unrouted: z.number().describe("Number of snapshots since the daemon's start that no destination is configured for."),
 })
 
 type ExportsView = Shaped<typeof exportsShape>
@@ -50,8 +50,9 @@ export function exportsPage({ queues, deadLetters, unrouted }: ExportsView, cont
         'unrouted',
         unrouted > 0 &&
           html`<p>
-            ${counted(unrouted, 'snapshot')} since the start went nowhere: no destination takes their projects. The log
-            names the projects, and <code>pipespan doctor --project GROUP/PROJECT</code> says where one goes.
+            ${counted(unrouted, 'snapshot')} since the start ${unrouted === 1 ? 'was' : 'were'} not exported: no
+            destination is configured for their projects. The log names the projects, and
+            <code>pipespan doctor --project GROUP/PROJECT</code> shows the destinations of a project.
           </p>`,
       )}
       ${region(
@@ -156,11 +157,11 @@ const outcomes = {
   drop: (count: number) => `${counted(count, 'dead letter')} dropped.`,
   now: (due: number, probes: number) => {
     const said = [
-      due > 0 && `${counted(due, 'export')} that had been put off ${due === 1 ? 'is' : 'are'} sent now`,
+      due > 0 && `${counted(due, 'postponed export')} ${due === 1 ? 'is' : 'are'} sent now`,
       probes > 0 && `${counted(probes, 'open circuit breaker')} let${probes === 1 ? 's' : ''} a probe through`,
     ].filter(one => one !== false)
-    if (said.length === 0) return 'Nothing waited: there was nothing to try.'
-    return `${said.join('; ')}. The backlog shows what becomes of it.`
+    if (said.length === 0) return 'No exports were postponed: there was nothing to retry.'
+    return `${said.join('; ')}. The backlog shows the result.`
   },
 }
 

@@ -15,8 +15,8 @@ export const sectionShape = z.object({
   clock: z.enum(['line', 'marker']),
   start: millis,
   end: millis,
-  clockShift: ms.optional().describe("How far its times were shifted into its job's, in ms."),
-  failed: z.literal(true).optional().describe('The job failed in it.'),
+  clockShift: ms.optional().describe('How far its times were shifted to fit into those of its job, in ms.'),
+  failed: z.literal(true).optional().describe('The job failed in this section.'),
 }) satisfies z.ZodType<Section>
 
 export const jobSectionsShape = z.object({
@@ -80,9 +80,11 @@ export function aboutSections({ sections, left }: JobSections): string[] {
   const isCoarse = sections.some(({ clock }) => clock === 'marker')
   return [
     left > 0
-      ? `At least ${number(left)} more sections are left out: at most 200 are kept for a job, and 170 of its scripts.`
+      ? `At least ${number(left)} more sections are left out: at most 200 sections are stored for a job, and at most 170 of these are of its scripts.`
       : '',
-    shift > 0 ? `Times were moved by up to ${duration(shift)} to fit the job’s: the runner’s clock differs.` : '',
+    shift > 0
+      ? `Times were moved by up to ${duration(shift)} to fit those of the job, because the runner’s clock differs.`
+      : '',
     isCoarse ? 'Times are whole seconds: the runner does not write timestamps into its log.' : '',
   ].filter(Boolean)
 }

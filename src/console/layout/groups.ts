@@ -14,12 +14,14 @@ export function groupsShape<Line extends z.ZodObject>(line: Line) {
     subgroups: z
       .array(line)
       .describe(
-        'By the next level of groups, whose path is the `name`; empty for one project, and if there is only one.',
+        'Figures by group of the next level; `name` is the path of the group. Empty for a single project, and if there is only one group.',
       ),
     groups: z
-      .object({ by: z.string().describe('The attribute of PIPESPAN_PAGES_GROUP_BY.'), lines: z.array(line) })
+      .object({ by: z.string().describe('Name of the attribute in PIPESPAN_PAGES_GROUP_BY.'), lines: z.array(line) })
       .optional()
-      .describe('By one of your attributes; its value is the `name`, empty for what has none. Absent for one project.'),
+      .describe(
+        'Figures by value of one of your attributes; `name` is the value, empty for projects without one. Absent for a single project.',
+      ),
   }
 }
 

@@ -20,12 +20,12 @@ export const flowShape = z.object({
   excluded: z.number(),
   attempts: z.number(),
   supplements: z.number(),
-  unrouted: z.number().describe('Snapshots that no destination takes.'),
+  unrouted: z.number().describe('Number of snapshots that no destination is configured for.'),
   apiClients: z.record(z.string(), counts),
   platformError: z.object({ what: z.string(), remedy: z.string() }).optional(),
   platformErrors: z
     .array(z.object({ name: z.string(), what: z.string(), remedy: z.string() }))
-    .describe('Of each token that gets no answers, by the name of its platform.'),
+    .describe('The error of each token whose requests fail, with the name of its platform.'),
   platformAnswered: z.boolean().describe("Whether the platform's API has answered since the start."),
 })
 export type Flow = Shaped<typeof flowShape>

@@ -44,11 +44,11 @@ function configNotices({ config }: Health, now: Millis): Notice[] {
   const notices: Notice[] = []
   if (refused !== undefined) {
     const what = `The changed configuration was not applied ${ago(refused.at, now)}: ${refused.faults.join(' ')}`
-    notices.push(problem(what, 'Correct it and send SIGHUP; until then the one before stays in use.'))
+    notices.push(problem(what, 'Correct it and send SIGHUP; until then, the previous configuration stays in use.'))
   }
   if (restart.length > 0) {
     const what = `Changed in the configuration, but not in use: ${restart.join(', ')}.`
-    notices.push(hint(what, 'Restart the daemon to apply.'))
+    notices.push(hint(what, 'Restart the daemon to apply these settings.'))
   }
   return notices
 }
@@ -113,7 +113,7 @@ function queueNotice(
     case 'unauthorized':
       return problem(
         `"${destination}" does not accept the credentials for ${signals}.${said}`,
-        `Give it a valid token; it is used at once. Nothing is lost: ${waiting}.`,
+        `Configure a valid token; it is used at once. Nothing is lost: ${waiting}.`,
         '/tokens',
       )
     case 'unacceptable':
@@ -131,7 +131,7 @@ function queueNotice(
     case 'held': {
       const name = heldFor(destination) ?? destination
       return problem(
-        `${counted(pending, 'export is', 'exports are')} held for the endpoint that "${name}" had before (${signals}).`,
+        `${counted(pending, 'export is', 'exports are')} held for the previous endpoint of "${name}" (${signals}).`,
         `Send them to the new endpoint with \`pipespan held confirm ${name}\`, or drop them with \`pipespan held drop ${name}\`.`,
         '/exports',
       )
@@ -139,7 +139,7 @@ function queueNotice(
     case 'unavailable':
       return problem(
         `"${destination}" does not accept ${signals} at the moment.${said}`,
-        `Next try ${again}; ${waiting}, the oldest from ${ago(oldest, now)}. If this persists, check the backend.`,
+        `Next attempt ${again}; ${waiting}, the oldest from ${ago(oldest, now)}. If this persists, check the backend.`,
         '/exports',
       )
     default:
@@ -158,7 +158,7 @@ function sourceNotices({ flow, setup, hasRuns, hooksOff, quarantined }: Health, 
   }
   for (const { reason, message, count } of flow.refused) {
     const what = `${counted(count, 'delivery was', 'deliveries were')} refused since the start: ${message}`
-    if (count > 0) found(what, refusalRemedies[reason] ?? 'The log has the sender of each.')
+    if (count > 0) found(what, refusalRemedies[reason] ?? 'The log names the sender of each.')
   }
   if (hooksOff.length > 0) {
     found(

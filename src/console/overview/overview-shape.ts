@@ -17,18 +17,18 @@ export const overviewShape = z.object({
   config: configStatusShape.optional(),
   notices: z.array(noticeShape),
   flow: flowShape,
-  quarantined: z.number().describe('Deliveries that could not be decoded.'),
+  quarantined: z.number().describe('Number of deliveries that could not be decoded.'),
   queues: z.array(queueList.shape),
   setup: setupShape,
   hasRuns: z.boolean(),
   hooksOff: z.array(z.string()),
   running: z.array(runList.shape),
   active: z.number(),
-  silent: z.array(runList.shape).describe('Running, but without an event for an hour.'),
+  silent: z.array(runList.shape).describe('Running pipelines that had no event for an hour.'),
   silentCount: z.number(),
   lastHour: lastHourShape,
   finished: z.array(runList.shape),
-  finishedCount: z.number().describe('How many pipelines finished in the last hour.'),
+  finishedCount: z.number().describe('Number of pipelines that finished in the last hour.'),
 })
 
 /** Returns the shape of the overview, including the fields that features add. */

@@ -96,8 +96,8 @@ export function overviewPage(
               card(
                 'No recent events',
                 html`<p class="dim">
-                    Running as far as is known, but without an event for an hour or more. They may have ended: with a
-                    platform token, Pipespan looks them up.
+                    These pipelines are running as far as is known, but had no event for an hour or more. They may have
+                    ended: with a platform token, Pipespan looks them up.
                   </p>
                   ${activityOf(silent, context)}`,
                 { aside: activeWords(silent.length, silentCount, 'longest without events') },

@@ -56,10 +56,10 @@ export function compareChoice(pipeline: RunCard, chosen: ComparedWith | undefine
 
 function whyNone({ with: wanted, pipeline }: ComparedRuns): string {
   const of = pipeline.ref === undefined ? '' : ` of ${pipeline.ref}`
-  if (wanted === 'usual') return 'Too few of its runs have been counted to say what is usual.'
+  if (wanted === 'usual') return 'Too few runs of this pipeline have been counted to say what is usual.'
   if (wanted === 'before') return `No pipeline${of} from before this one is stored.`
   if (wanted === 'green') return `No pipeline${of} that passed before this one is stored.`
-  return `Its project has no pipeline #${wanted}, as far as is stored.`
+  return `No pipeline #${wanted} of this project is stored.`
 }
 
 function found(compared: ComparedRuns, comparison: Comparison, context: RequestContext): Html {
@@ -75,7 +75,7 @@ function bothWaterfalls(pipeline: RunCard, other: RunCard, context: RequestConte
   const { jobs, ofJobs } = waterfall.left
   return html`${waterfallDrawing(waterfall, {
     asked: pipeline.pipelineId,
-    description: 'The jobs of both runs over time, from the beginning of each; the table of jobs says the same',
+    description: 'The jobs of both runs over time, from the beginning of each; the table of jobs has the same data',
     href: row =>
       row.kind === 'job' ? jobAddress(context.base, row, row.id, context) : pipelineAddress(context.base, row, context),
   })}${
@@ -173,7 +173,7 @@ function explanation({ parts, deltaMs = 0 }: Comparison, { pipeline, other }: Co
       The critical path is the chain of jobs that decided how long the pipeline took.
       ${
         isUsual
-          ? 'Usual are the medians of these jobs. What the usual pipeline takes besides is one row, so that the rows add up to the difference.'
+          ? '“Usual” is the median of each of these jobs. The rest of the usual pipeline is one row, so that the rows add up to the difference.'
           : 'A step listed for one run only was not critical in the other.'
       }
     </p>`

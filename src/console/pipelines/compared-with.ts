@@ -20,9 +20,11 @@ export function comparedWith(text: string): ComparedWith | undefined {
 export const comparedRunsShape = z.object({
   with: z.union([z.enum(comparedNames), z.number()]),
   pipeline: runCardShape,
-  other: runCardShape.optional().describe('Absent: there is none, or it is compared with what is usual.'),
+  other: runCardShape
+    .optional()
+    .describe('Absent if there is no such pipeline, or if the comparison is with the usual durations.'),
   usual: usualShape.optional(),
-  comparison: comparisonShape.optional().describe('Absent: there is nothing to compare with.'),
+  comparison: comparisonShape.optional().describe('Absent if there is nothing to compare with.'),
 })
 export type ComparedRuns = Shaped<typeof comparedRunsShape>
 

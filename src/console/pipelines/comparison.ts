@@ -12,8 +12,8 @@ import type { Usual } from './usual.ts'
 const sideShape = z.object({
   id: z.number().optional(),
   status: z.string().optional(),
-  tries: z.number().describe('How often it ran; above 1 it was retried.'),
-  runs: z.number().optional().describe('Of the usual: how many runs it is the median of.'),
+  tries: z.number().describe('How often the job ran; above 1, it was retried.'),
+  runs: z.number().optional().describe('For a usual run: the number of runs whose median it is.'),
   ranMs: ms.optional(),
   queuedMs: ms.optional(),
   critical: z.boolean(),
@@ -57,7 +57,7 @@ export const comparisonShape = z.object({
   jobs: z.array(jobShape),
   parts: z
     .array(partShape)
-    .describe('How the parts of their critical paths differ. The differences add up to `deltaMs`.'),
+    .describe('How the parts of the two critical paths differ. The differences add up to `deltaMs`.'),
 })
 /** The comparison of two runs. Its parts are sorted by difference, largest first. There are no parts if either run has no critical path. */
 export type Comparison = Shaped<typeof comparisonShape>

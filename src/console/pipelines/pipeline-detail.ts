@@ -93,7 +93,7 @@ export const pipelineDetailShape = z.object({
   verdict: verdictShape.optional(),
   family: familyMemberShape,
   usual: usualShape.optional(),
-  jobUsuals: z.record(z.string(), usualShape).describe('Usual durations of its jobs, by job name.'),
+  jobUsuals: z.record(z.string(), usualShape).describe('Usual durations of the jobs of the pipeline, by job name.'),
   firstSeenBy: z.array(z.object({ source: z.string(), at: millis })),
   attempts: z.array(z.object({ attempt: z.number(), status: z.string(), finish: millis, incomplete: z.boolean() })),
   exports: z.array(
@@ -111,7 +111,7 @@ export const pipelineDetailShape = z.object({
     }) satisfies z.ZodType<ExportState>,
   ),
   spans: z.array(exportedSpanShape),
-  inside: z.array(jobSectionsShape).describe('Sections of its jobs whose log was read.'),
+  inside: z.array(jobSectionsShape).describe('Sections of the jobs of the pipeline whose logs were read.'),
   traceId: z.string().optional(),
   traceUrl: z.string().optional(),
 })

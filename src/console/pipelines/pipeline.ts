@@ -46,7 +46,7 @@ export function pipelinePage(
                 asked: pipeline.pipelineId,
                 inside: row => sectionsIn(detail, row),
                 usual: row => usualOf(detail, row),
-                description: 'Pipelines, stages and jobs over time; the table of jobs says the same',
+                description: 'Pipelines, stages and jobs over time; the table of jobs has the same data',
                 href: row =>
                   row.kind === 'job' ? jobAddress(base, row, row.id, context) : pipelineAddress(base, row, context),
               })}${legend}`,
@@ -186,11 +186,11 @@ function exportSummary({ exports }: PipelineDetail): Content {
 function exportsTable({ exports, attempts, pipeline }: PipelineDetail, now: number): Content {
   if (exports.length > 0) return exportRows(exports, now)
   const until = pipeline.waitsUntil
-  if (attempts.length > 0) return empty('Nothing of it is pending.')
+  if (attempts.length > 0) return empty('No export of this pipeline is pending.')
   return empty(
     until === undefined
       ? 'Nothing to export yet: a pipeline is exported when it has ended and settled.'
-      : html`The pipeline has ended; missing details are awaited until ${second(until)} at the latest.`,
+      : html`The pipeline has ended; Pipespan waits for missing details until ${second(until)} at the latest.`,
   )
 }
 

@@ -33,7 +33,9 @@ export const pipelineListShape = z.object({
   searchedBackTo: millis.optional(),
   sortedBackTo: millis
     .optional()
-    .describe(`Set if there are more than ${maxSorted} matches to sort: only those created since then were sorted.`),
+    .describe(
+      `Set if there are more than ${maxSorted} matches to sort: only pipelines created since this time were sorted.`,
+    ),
 })
 type PipelineList = Shaped<typeof pipelineListShape>
 
@@ -116,8 +118,8 @@ export async function pipelinesPage(parts: Parts, context: RequestContext): Prom
         ${
           sortedBackTo !== undefined &&
           html`<p class="dim">
-            Sorted among the newest ${maxSorted} that match, back to ${second(sortedBackTo)}: narrow the filters to sort
-            others.
+            Only the newest ${maxSorted} matches are sorted, back to ${second(sortedBackTo)}. Narrow the filters to sort
+            older ones.
           </p>`
         }
         ${
@@ -149,7 +151,7 @@ function sortChoice({ after: _, sort, ...filters }: Filters, base: string): Html
 /** Explains which kinds of spans a search by span ID does not cover. */
 function spansMeant({ text }: Filters): Content {
   if (!isSpanId(text)) return ''
-  return 'Of span ids, those of pipelines and jobs are searched; those of sections, tests and a job’s own spans are not, as they are many and are not stored. Search for the trace id instead.'
+  return 'Only span ids of pipelines and jobs can be found. Span ids of sections, tests and a job’s own spans are not stored. Search for the trace id instead.'
 }
 
 /** Offers to search by job instead, because the search text may be a job name. */

@@ -79,7 +79,7 @@ export const jobList = listOf<ViewedJob, JobsContext>()({
     cell: ({ queuedMs }) => figure(duration(queuedMs)),
   },
   ranMs: {
-    json: ms.optional().describe('From its start to its end, or to now while it runs.'),
+    json: ms.optional().describe('Time from the start of the job to its end, or to now while it runs.'),
     of: ({ job, platformNow }) => ranMs(job, platformNow),
     title: 'Ran',
     as: 'ran',
@@ -159,7 +159,7 @@ export const runList = listOf<ViewedRun>()({
   },
   branchClass: { json: z.enum(branchClasses), of: ({ facts, run }) => branchClassOf(facts, run.project.facts) },
   countedAs: {
-    json: z.string().describe('Name without the parts that change from run to run.'),
+    json: z.string().describe('Pipeline name without the parts that change from run to run.'),
     of: ({ facts }) => foldedName(facts),
   },
   mergeRequest: {
@@ -174,7 +174,7 @@ export const runList = listOf<ViewedRun>()({
     of: ({ platformNow }) => platformNow,
   },
   spentMs: {
-    json: ms.optional().describe('From its creation to its end, or to now while it runs.'),
+    json: ms.optional().describe('Time from the creation of the pipeline to its end, or to now while it runs.'),
     of: spentMs,
     as: 'duration',
     title: 'Longest first',
@@ -188,7 +188,7 @@ export const runList = listOf<ViewedRun>()({
   waitsUntil: { json: millis.optional(), of: waitsUntil },
   usual: {
     json: usualShape.optional(),
-    title: 'Slowest against usual first',
+    title: 'Slowest compared with usual first',
     by: ({ spentMs: took, usual }) =>
       took === undefined || usual?.p50 === undefined || usual.p50 === 0 ? undefined : took / usual.p50,
   },

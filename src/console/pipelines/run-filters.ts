@@ -46,7 +46,7 @@ export const pipelinesQuery = z.object({
     .enum(runSorts.map(({ as }) => as))
     .optional()
     .describe(
-      `By duration, or by how many times its usual duration a pipeline took: the first of the newest ${maxSorted} matches.`,
+      `Sorts the newest ${maxSorted} matches by duration, or by duration relative to the usual one; the largest come first.`,
     ),
   after: nextPage(cursorPattern),
   limit: atMost(200).default(50),
@@ -121,7 +121,7 @@ export function misread(filters: Filters, projects: readonly string[]): Content 
       `“${after}” is not a page of this list; this is the first page.`,
     sort !== undefined &&
       runSorts.every(({ as }) => as !== sort) &&
-      `“${sort}” is no order and was ignored. Sort by ${runSorts.map(({ as }) => as).join(' or ')}.`,
+      `“${sort}” is not a sort order and was ignored. Sort by ${runSorts.map(({ as }) => as).join(' or ')}.`,
     status !== undefined && !isKnownStatus(status) && `“${status}” is not a status of the platform.`,
   ].filter(one => one !== false)
   return [wrong.map(text => html`<p class="notice hint" role="status">${text}</p>`), unknownScope(project, projects)]

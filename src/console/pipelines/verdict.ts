@@ -23,24 +23,26 @@ import type { RunKey } from '../../model/observation.ts'
 export const verdictShape = z
   .object({
     sentence: z.string(),
-    outcome: z.enum(verdictOutcomes).describe('`took`: it passed, and its usual duration is not known.'),
+    outcome: z
+      .enum(verdictOutcomes)
+      .describe('`took`: the pipeline or job passed, and its usual duration is not known.'),
     ms: ms.describe('Difference from the usual duration for `slower`, `faster` and `usual`, else the duration, in ms.'),
     parts: z
       .array(
         z.object({
           kind: z.enum(verdictPartKinds),
-          name: z.string().optional().describe('Of the job or section.'),
-          times: z.number().describe('How many steps of the critical path it sums.'),
+          name: z.string().optional().describe('Name of the job or section.'),
+          times: z.number().describe('Number of steps of the critical path that this part sums.'),
           ms,
         }) satisfies z.ZodType<VerdictPart>,
       )
-      .describe('The longest first. They add up to `ms`.'),
+      .describe('Parts of the time, the longest first. They add up to `ms`.'),
     comparedWith: z
       .number()
       .optional()
-      .describe('ID of the pipeline with which it is compared: the usual one, whose duration is the median.'),
+      .describe('ID of the pipeline with which this one is compared: the usual one, whose duration is the median.'),
   })
-  .describe('Why it took as long as it did, or where it failed. Absent while it has not ended.')
+  .describe('Why the pipeline or job took as long as it did, or where it failed. Absent until it has ended.')
 type ShownVerdict = Shaped<typeof verdictShape>
 
 type FailedTestsById = ReadonlyMap<number, FailedTests>

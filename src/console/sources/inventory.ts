@@ -69,7 +69,7 @@ export async function inventoryLines({ repositories }: Pick<PagesSources, 'repos
 }
 
 function omittedIn({ omitted = 0 }: InventoryState): string | undefined {
-  return omitted === 0 ? undefined : `${omitted} more than are exported were left out.`
+  return omitted === 0 ? undefined : `${omitted} points beyond the export limit were left out.`
 }
 
 function stateOf({ refusal, answeredAt }: InventoryState): InventoryLine['state'] {

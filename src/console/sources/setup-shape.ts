@@ -11,9 +11,11 @@ export const setupShape = z.object({
     z.object({
       name: z.string(),
       url: z.string().optional(),
-      groups: z.array(z.string()).describe('Those that the token is for; empty: all others of the platform.'),
+      groups: z
+        .array(z.string())
+        .describe('Groups that the token is for; empty if it is for all other projects of the platform.'),
       fingerprint: z.string().optional(),
-      perMinute: z.number().describe('Requests.'),
+      perMinute: z.number().describe('Requests per minute.'),
       hasWebhookSecret: z.boolean(),
     }),
   ),
@@ -35,14 +37,16 @@ export type Setup = Shaped<typeof setupShape>
 
 export const configStatusShape = z
   .object({
-    digest: z.string().describe('The same for the same settings; secrets do not count.'),
+    digest: z.string().describe('Digest of the settings without secrets: equal settings have equal digests.'),
     since: millis,
     restart: z.array(z.string()).describe('Settings that differ in the file and need a restart to apply.'),
     refused: z
       .object({ at: millis, faults: z.array(z.string()) })
       .optional()
-      .describe('The last reload, if it changed nothing because of these faults.'),
-    reloads: z.object({ applied: z.number(), refused: z.number() }).describe('Since the start of the process.'),
+      .describe('The last reload, if it was refused because of these faults.'),
+    reloads: z
+      .object({ applied: z.number(), refused: z.number() })
+      .describe('Number of reloads since the start of the process.'),
   })
   .describe('Which configuration is live.')
 export type ConfigStatus = Shaped<typeof configStatusShape>

@@ -54,7 +54,7 @@ const sourcesShape = z.object({
   quarantined: z.array(quarantineList.shape),
   projects: z.array(projectList.shape),
   discovery: discoveryShape,
-  inventory: z.array(inventoryList.shape).describe('Inventory that is polled from the platform.'),
+  inventory: z.array(inventoryList.shape).describe('Inventory items that are polled from the platform.'),
   counters: counts,
 })
 /** Returns the schema of the sources page, including the fields that features add. */
@@ -215,7 +215,7 @@ function counterWords(name: string): string {
 function quarantinedTable({ quarantined, quarantinedCount }: SourcesView, context: RequestContext): Content {
   if (quarantinedCount === 0) return empty('All deliveries were processed.')
   if (quarantined.length === 0)
-    return empty('They are not listed, because nobody knows their projects: see `pipespan inbox list`.')
+    return empty('They are not listed, because their projects are unknown: see `pipespan inbox list`.')
   return html`${quarantineList.draw('Quarantined deliveries', quarantined, context)}
     ${quarantinedCount > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(quarantinedCount)}.</p>`}
     <p class="dim">

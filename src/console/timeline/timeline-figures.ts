@@ -38,13 +38,13 @@ const pipelineShape = z.object({
 export const timelineShape = z.object({
   span: spanShape,
   since: millis,
-  until: millis.describe('A little later than now, because it is rounded up.'),
+  until: millis.describe('End of the period: a little later than now, because it is rounded up.'),
   project: z.string().optional(),
   own: ownShape,
   kinds: z.array(z.string()).describe('The requested kinds that may be shown.'),
   items: z.array(timelineItems.shape).describe('Newest first.'),
-  isCut: z.boolean().describe('True if older ones of the period are left out.'),
-  pipelines: z.array(pipelineShape).describe('The newest that were created in this period.'),
+  isCut: z.boolean().describe('True if older items of the period are left out.'),
+  pipelines: z.array(pipelineShape).describe('The newest pipelines that were created in this period.'),
 })
 export type Timeline = Shaped<typeof timelineShape>
 

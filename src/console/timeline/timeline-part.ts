@@ -24,9 +24,13 @@ export const timelineItems = listOf()({
     cell: ({ project = '' }) => (project === '' ? '–' : pathText(project)),
   },
   user: { json: z.string().optional(), title: 'By', as: 'by' },
-  isBad: { json: z.boolean().describe('Something failed, or an incident began.') },
-  isProduction: { json: z.boolean().optional().describe('For deployments: as PIPESPAN_PRODUCTION says.') },
-  projectId: { json: z.number().optional().describe('For deployments; also `pipelineId` and `jobId`.') },
+  isBad: { json: z.boolean().describe('Whether something failed or an incident began.') },
+  isProduction: {
+    json: z.boolean().optional().describe('Only for deployments: whether PIPESPAN_PRODUCTION matches the environment.'),
+  },
+  projectId: {
+    json: z.number().optional().describe('ID of the project. Only deployments have it, `pipelineId` and `jobId`.'),
+  },
   jobId: {
     json: z.number().optional(),
     title: 'Job',

@@ -55,11 +55,11 @@ export function timelineCard(timeline: Timeline, context: RequestContext): Html 
 }
 
 const whatIsKept = howCounted(
-  html`Deployments are known from events and from jobs, and are kept as long as figures over time
-    (<code>PIPESPAN_TRENDS_KEEP</code>). Everything else is an event that <code>PIPESPAN_EVENTS</code> or
-    <code>PIPESPAN_AUDIT</code> selects and that a destination takes as a log record: it is kept as long as what was
-    exported of it (<code>PIPESPAN_RETENTION</code>), and erased sooner if the store is full. Shown: incidents opened,
-    closed, reopened; merge requests merged.`,
+  html`Deployments are known from events and from jobs, and are stored as long as trends
+    (<code>PIPESPAN_TRENDS_KEEP</code>). All other items are events that <code>PIPESPAN_EVENTS</code> or
+    <code>PIPESPAN_AUDIT</code> selects and that a destination receives as log records. They are stored as long as their
+    exports (<code>PIPESPAN_RETENTION</code>), or shorter if the store is full. Incidents are shown when they are
+    opened, closed or reopened, and merge requests when they are merged.`,
 )
 
 function filters(
