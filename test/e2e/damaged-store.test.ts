@@ -10,7 +10,7 @@ import { Daemon } from './daemon.ts'
 
 const pageSize = 16_384
 const sentence =
-  /The store .*pipespan\.db is damaged: .*\. Restore a backup; or move the file away, .* `pipespan backfill --since`/
+  /The store .*pipespan\.db is damaged: .*\. Restore a backup. Or move the file away, .* `pipespan backfill --since`/
 
 describe('a damaged SQLite file', () => {
   let daemon: Daemon

@@ -69,7 +69,7 @@ describe.each(['sqlite', 'postgres'] as const)('held data in %s', engine => {
       await b.until(() => pipelinesAt(b).includes(3))
       // The operator confirms the data by mistake. It is still not sent, because the destination does not take that tenant's project.
       expect((await daemon.command('held', 'confirm', 'two')).stdout).toMatch(/^1 pending again/)
-      await daemon.process.logged(({ reason }) => String(reason).includes('no longer takes this project'))
+      await daemon.process.logged(({ reason }) => String(reason).includes('no longer configured for this project'))
       expect([pipelinesAt(a), pipelinesAt(b)]).toEqual([[2], [3]])
       // The dead letter is sent to the right tenant once the tenant's destination takes the project again.
       write(entry('one', a, 'alpha'), entry('two', b, 'beta'))

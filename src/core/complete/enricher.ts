@@ -114,8 +114,8 @@ export function createEnricher(options: EnricherOptions): Enricher {
     if (token === undefined) {
       const isKnown = tokens.some(({ client }) => client.instance === key.instance)
       const what = isKnown
-        ? `No token of ${key.instance} is for the groups of some projects: their details are not fetched. ${groupToken}`
-        : `Webhooks come from ${key.instance}, whose API is not configured: their details are not fetched. ${sameUrl}`
+        ? `No token of ${key.instance} covers the groups of some projects, so their details are not fetched. ${groupToken}`
+        : `Webhooks come from ${key.instance}, whose API is not configured, so pipeline details are not fetched. ${sameUrl}`
       warn(isKnown ? 'token' : 'instance', what)
       await runs.transact([applyFailure(asked, priority, 'foreign', rules)])
       return
@@ -173,13 +173,16 @@ export function createEnricher(options: EnricherOptions): Enricher {
   function whyOf(error: PlatformError, subject: string, { key, listed }: Run, lane: Lane): Unanswered {
     if (error.kind === 'not-found' && listed === undefined) {
       counters.gone += 1
-      warn('gone', 'a pipeline was deleted from the platform; it is exported as known so far', { ...key, subject })
+      warn('gone', 'a pipeline was deleted from the platform; it is exported with the data received so far', {
+        ...key,
+        subject,
+      })
       return 'gone'
     }
     const scope = failed(error, subject, lane)
     if (listed !== undefined && !error.passing) {
       const what =
-        'the platform lists a pipeline and does not show it: it is asked for again, and exported by its deadline'
+        'the platform lists a pipeline but does not return it; it is requested again, and exported at its deadline at the latest'
       warn('listed', what, { ...key, subject, status: error.status })
     }
     if (error.passing) return scope === 'stop' || lane.token?.errors.ofPlatform() !== undefined ? 'away' : 'failed'

@@ -13,7 +13,7 @@ export const hookMetrics = [
     unit: '{hook}',
     number: 'int',
     attributes: [id, state],
-    description: '1 for the current state of our webhook on the platform, 0 for all other states.',
+    description: "1 for the current state of the daemon's webhook on the platform, 0 for all other states.",
   },
   {
     name: 'platform.webhook.delivery.duration',
@@ -21,7 +21,7 @@ export const hookMetrics = [
     unit: 's',
     number: 'double',
     attributes: [id],
-    description: "How long deliveries of our webhook took, from the platform's delivery log.",
+    description: "How long deliveries of the daemon's webhook took, from the platform's delivery log.",
   },
 ] as const
 

@@ -10,7 +10,7 @@ export const maxBackfillPages = 100_000
 export function errorOfEndless(list: string, pages: number): PlatformError {
   return new PlatformError({
     kind: 'refused',
-    what: `The list of ${list} has more than ${pages} pages, which were read.`,
+    what: `The list of ${list} has more than ${pages} pages; only these were read.`,
     remedy: 'Backfill a shorter range.',
   })
 }

@@ -151,7 +151,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
     const points = allPoints.slice(0, maxPoints)
     const omitted = unread + allPoints.length - points.length
     if (omitted > 0 && (before?.omitted ?? 0) === 0)
-      log.warn({ kind, of, omitted }, 'the inventory has more points than are exported: the rest is omitted')
+      log.warn({ kind, of, omitted }, 'the inventory has more points than the export limit; the rest is omitted')
     if (problem !== undefined && problem !== before?.refusal?.message) log.warn({ kind, of }, problem)
     // Events are exported before the state is saved. If the process dies in between, they are exported again with the same keys.
     for (const event of events) await options.onEvent(event, owner, JSON.stringify([instance, kind, of, event.key]))

@@ -71,9 +71,9 @@ interface Refused {
 const halvedFrom = 5
 const maxHalved = 8
 /** The reasons for dead letters that were never sent to a backend. */
-const damage = 'the stored data is damaged: nothing can be sent'
+const damage = 'not sent: the stored data is damaged'
 const valueless = 'a template of the destination’s headers has no value for its project'
-const foreign = 'not sent: the destination no longer takes this project (`projects`)'
+const foreign = 'not sent: the destination is no longer configured for this project (`projects`)'
 
 /** The minimum number of attempts to settle entries, even if the lease expires in the meantime. */
 const minTries = 3

@@ -40,7 +40,7 @@ export async function holdForeignBacklogs({ destinations, outbox, endpoints, log
         if (exports > 0)
           log.warn(
             { ...queue, exports, before: known.shown, now: now.shown },
-            `the endpoint of this destination has changed: what was pending for the one before is held. ${remedyOf(name)}`,
+            `the endpoint of this destination has changed; exports that were pending for the previous endpoint are held. ${remedyOf(name)}`,
           )
       }
       if (known?.mark !== now.mark) {
@@ -49,13 +49,16 @@ export async function holdForeignBacklogs({ destinations, outbox, endpoints, log
       }
       const again = await moveAll(outbox, { ...queue, destination: heldName(name, now.mark) }, name)
       if (again > 0)
-        log.info({ ...queue, exports: again }, 'this destination has its former endpoint again: what was held is sent')
+        log.info(
+          { ...queue, exports: again },
+          'this destination has its previous endpoint again; held exports are sent',
+        )
     }
   }
 }
 
 export function remedyOf(name: string): string {
-  return `Send it to the new one with \`pipespan held confirm ${name}\`, or drop it with \`pipespan held drop ${name}\`.`
+  return `Send them to the new endpoint with \`pipespan held confirm ${name}\`, or drop them with \`pipespan held drop ${name}\`.`
 }
 
 export interface HeldBacklog extends ExportQueueState {

@@ -112,6 +112,6 @@ export class MetricDelivery {
         { ...facts, project, cause, reason },
         'metrics could not be sent; the totals stay in the store until the next flush',
       )
-    } else this.#log.info(facts, 'metrics are sent again')
+    } else this.#log.info(facts, 'metrics can be sent again')
   }
 }

@@ -105,7 +105,7 @@ function failedBy({ reason, outcomeUnknown, grpcBy }: Extract<Answer, { kind: 'f
   if (grpcBy === undefined || signal === 'notifications')
     return { as: 'later', kind: 'unreachable', message: why, outcomeUnknown }
   if (grpcBy === 'port') {
-    const message = `${why}; it has the port of OTLP/gRPC, and ${useOtlpHttp}`
+    const message = `${why}; the port is that of OTLP/gRPC, and ${useOtlpHttp}`
     return { as: 'later', kind: 'other', message, outcomeUnknown }
   }
   return { as: 'later', kind: 'other', message: isOtlpGrpc, outcomeUnknown: false }
@@ -118,14 +118,14 @@ function anotherBy({ status, body, contentType }: Answered): string | undefined 
   if (isGrpc(contentType) || (status >= 400 && isRefusedByGrpc(messageOf(body, contentType)))) return isOtlpGrpc
   if (status < 200 || status >= 300 || !isWebPage(body, contentType)) return undefined
   const title = messageOf(body, 'text/html')
-  return `a web page answered, and no OTLP receiver${title === undefined ? '' : `: ${title}`}`
+  return `a web page answered instead of an OTLP receiver${title === undefined ? '' : `: ${title}`}`
 }
 
 function deliveredBy(answer: Answered, signal: Signal): Extract<Verdict, { as: 'delivered' }> {
   // The receiver of a notification may confirm it with a web page. Such a response counts as success, because people must not get the notification
   // again and again.
   if (signal === 'notifications' && isWebPage(answer.body, answer.contentType))
-    return { as: 'delivered', rejected: 0, message: 'a web page answered: check that the address is the receiver’s' }
+    return { as: 'delivered', rejected: 0, message: 'a web page answered; check that the URL is that of the receiver' }
   const { rejected, text } = partialSuccess(answer, signal)
   const message = shorten(text)
   return { as: 'delivered', rejected, ...(message === undefined ? {} : { message }) }

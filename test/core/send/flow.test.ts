@@ -95,7 +95,7 @@ describe('pending exports', () => {
     await backend.until(allArrived(8))
     await exporter.flush(maxWaitMs)
     const dead = await outbox.deadLetters(10)
-    expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'the stored data is damaged: nothing can be sent' }])
+    expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'not sent: the stored data is damaged' }])
   })
 
   const passing: [string, Behaviour][] = [

@@ -63,7 +63,7 @@ it('suspects gRPC because of the port if the endpoint does not use HTTP, and kee
   const answer = { kind: 'failed', reason, outcomeUnknown: true, grpcBy: 'port' } as const
   expect(verdictOf(answer, 'traces', 0)).toEqual({
     ...{ as: 'later', kind: 'other', outcomeUnknown: true },
-    message: `${reason}; it has the port of OTLP/gRPC, and OTLP/HTTP usually listens at 4318`,
+    message: `${reason}; the port is that of OTLP/gRPC, and OTLP/HTTP usually listens at 4318`,
   })
   expect(verdictOf(answer, 'notifications', 0)).toMatchObject({ kind: 'unreachable', message: reason })
 })

@@ -174,7 +174,7 @@ describe('a 2xx response that is not from an OTLP receiver', () => {
     for (const status of [200, 201, 202, 203]) {
       const verdict = judge(status, { body: Buffer.from(body as string), contentType })
       expect(verdict).toMatchObject({ as: 'later', kind: 'other', status, outcomeUnknown: false })
-      expect('message' in verdict && verdict.message).toMatch(/^a web page answered, and no OTLP receiver/)
+      expect('message' in verdict && verdict.message).toMatch(/^a web page answered instead of an OTLP receiver/)
     }
   })
 

@@ -62,7 +62,7 @@ it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folde
   [
     'symbolic links in a circle',
     ['one/p.db', 'one'],
-    RegExp(`lead in a circle. ${elsewhere}`),
+    RegExp(`loop of symbolic links. ${elsewhere}`),
     folder => {
       symlinkSync('two', path.join(folder, 'one'))
       symlinkSync('one', path.join(folder, 'two'))

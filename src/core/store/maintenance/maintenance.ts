@@ -161,7 +161,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     }
     if (unreported.size > 0 && elapsed(clock) - reportedAt >= betweenMessages) {
       const facts = { ...Object.fromEntries(unreported), full: await fullness() }
-      log.warn(facts, 'the store is nearly full: this was pruned before the end of its time')
+      log.warn(facts, 'the store is nearly full; data was pruned before its retention ended')
       unreported.clear()
       reportedAt = elapsed(clock)
     }

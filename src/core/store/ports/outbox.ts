@@ -31,7 +31,7 @@ export type EncodeMessages = (chunk: AnyChunk, to: readonly ExportQueue[]) => re
 
 /** Encodes no messages. Used by commands that export nothing. */
 export const sendsNothing: EncodeMessages = (_, to) => {
-  if (to.length > 0) throw new Error('the store was opened without an encoder of what is sent')
+  if (to.length > 0) throw new Error('the store was opened without an encoder for exports')
   return []
 }
 

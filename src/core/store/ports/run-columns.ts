@@ -44,7 +44,7 @@ export const runColumns = {
     of: ({ source }) => source,
     filter: {
       label: 'Started by',
-      description: 'What started it, such as `push`.',
+      description: 'What started the pipeline, such as `push`.',
       // The common sources come first.
       options: ['push', 'merge_request_event', 'schedule', 'web', 'api', 'trigger', 'pipeline', 'parent_pipeline'],
       isIndexed: true,
@@ -55,7 +55,7 @@ export const runColumns = {
   sha: { of: ({ sha }) => sha, searched: ({ sha }) => sha?.slice(0, 12) },
   user: {
     of: ({ user }) => user?.username,
-    filter: { label: 'User', description: 'Exact name of the user who started it.' },
+    filter: { label: 'User', description: 'Exact name of the user who started the pipeline.' },
     searched: ({ user }) => user?.username,
   },
   url: { of: ({ url }) => url },

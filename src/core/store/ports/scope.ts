@@ -20,7 +20,7 @@ export interface Scope {
 }
 
 /** Replaces a text that may name any project, for people who may not see all projects. */
-const untold = 'Not shown, because it may name projects that you do not see: the log has it.'
+const untold = 'Not shown, because the text may name projects that you may not see. The log has the text.'
 
 /**
  * Returns a text that belongs to no project, such as a backend's error message, as this scope may show it: unchanged, or replaced by a notice. For

@@ -119,7 +119,7 @@ function* lockedBatches(all: readonly ProjectIncrements[], { damaged, log }: Wit
 }
 
 const id = number('id')
-const tooManyNames = 'the project has more names than this metric takes: further ones are counted together as *'
+const tooManyNames = 'the project has more names than this metric allows; further names are counted together as *'
 const namesInRow = json<Names>('names')
 
 const insertProjects = forRows(

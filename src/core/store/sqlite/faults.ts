@@ -36,7 +36,7 @@ export function damageFault(file: string, error: unknown): StoreError | undefine
   if (!damaged.includes(codeOf(error) ?? 0)) return undefined
   return new StoreError(
     `The store ${file} is damaged: ${reasonOf(error)}.`,
-    'Restore a backup; or move the file away, with its -wal and -shm, and let `pipespan backfill --since` read again what the platform still knows.',
+    'Restore a backup. Or move the file away, with its -wal and -shm files, and run `pipespan backfill --since` to read again what the platform still has.',
     { cause: error },
   )
 }

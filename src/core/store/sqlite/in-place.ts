@@ -51,8 +51,8 @@ export const alwaysInPlace: FilesInPlace = { isInPlace: () => true, proveInPlace
 
 function goneFault(file: string, name: string): StoreGone {
   return new StoreGone(
-    `${name} was removed, replaced or emptied while the store is open: webhooks are refused, because what is written now would be lost.`,
-    `Put the same file back, or restart the daemon: it begins with what is at ${file} then. Until then it still exports what is pending.`,
+    `${name} was removed, replaced or emptied while the store was open: webhooks are refused, because new data would be lost.`,
+    `Put the same file back, or restart the daemon, which then uses whatever is at ${file}. Until then, it still exports pending data.`,
   )
 }
 

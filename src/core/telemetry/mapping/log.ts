@@ -17,7 +17,7 @@ export const logAttributes: readonly AttributeRow<LogSubject>[] = [
     keys: ['platform.cicd.pipeline.run.verdict'],
     type: 'string',
     when: 'source `pipeline`, once it ended',
-    note: 'one sentence: where it failed, or where its time went along the critical path; at most 500 characters. Usual durations and test reports are not known at that time: the verdict of the pages has them',
+    note: 'one sentence: where it failed, or where its time went along the critical path; at most 500 characters. Usual durations and test reports are not known at that time; the verdict on the pages includes them',
     value: ({ verdict }) => verdict,
   },
 ]
@@ -36,7 +36,7 @@ export const eventAttributes: readonly AttributeRow<NamedEvent>[] = [
     recurs: true,
     type: 'string',
     when: '`PIPESPAN_EVENTS_NAME_ATTRIBUTE`',
-    note: "the event's name, as the field `event_name` has it",
+    note: "the event's name, the same as in the field `event_name`",
     value: ({ name, settings }) => (settings.eventNameAttribute ? name : undefined),
   },
 ]

@@ -82,7 +82,7 @@ const legacyStageAttributes: readonly Row[] = [textRow('job.stage', 'always', ({
 const conventionStageAttributes: readonly Row[] = [
   { ...textRow<MetricSubject>(ATTR_CICD_PIPELINE_TASK_TYPE, 'always', ({ stage }) => stage), only: 'contract' },
   {
-    ...textRow<MetricSubject>(ATTR_CICD_PIPELINE_TASK_TYPE, 'the stage has such a name', ({ stage }) =>
+    ...textRow<MetricSubject>(ATTR_CICD_PIPELINE_TASK_TYPE, 'the name of the stage names a type', ({ stage }) =>
       taskTypeOf(stage),
     ),
     only: 'strict',
