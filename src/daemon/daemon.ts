@@ -116,11 +116,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       } catch (error) {
         log.error(
           { reason: reasonOf(error) },
-          'the new configuration cannot be used: the daemon goes on with the one before',
+          'the new configuration cannot be used; the daemon continues with the previous one',
         )
         forgetListeners(events)
         parts = running = await start(config, adminPort).catch((cause: unknown) => {
-          throw new EndOfProcess(`The daemon cannot go on with the configuration before either: ${reasonOf(cause)}`)
+          throw new EndOfProcess(
+            `The daemon cannot continue with the previous configuration either: ${reasonOf(cause)}`,
+          )
         })
         throw error
       }

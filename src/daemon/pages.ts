@@ -109,7 +109,7 @@ export function pagesOf(
       tryNow: async destination => {
         const { due, probes } = await exporter.tryNow(destination)
         const tried = { due, probes: probes + flush.tryNow(destination) }
-        log.info({ destination, ...tried }, 'exports that wait are sent now, as somebody asked for on the pages')
+        log.info({ destination, ...tried }, 'postponed exports are sent now, as requested on the pages')
         return tried
       },
       onAction,
@@ -157,7 +157,7 @@ function recorderOf(context: Context, queues: Shown['queues']): (action: Operato
   }
   const instance = normalizeInstance(platformViews(config)[0]?.config.platform.url) ?? 'https://platform.invalid'
   return async action => {
-    log.info(action, 'an operator has acted')
+    log.info(action, 'an operator retried or dropped exports')
     if (!config.events.includes(operatorWord)) return
     await takeEvents([operatorEvent(action, instance, clock.now())], taking).catch((error: unknown) =>
       log.error({ reason: reasonOf(error) }, 'the event of an operator’s action could not be stored'),
@@ -244,7 +244,7 @@ function tokenFrom(config: Config, name: string): string | undefined {
   const own = config.destinations.find(one => one.name === name)
   const secret = own === undefined ? config.observability.token : own.token
   if (secret.current() === undefined) return undefined
-  return secret.path ?? 'a fixed value: a new one needs a restart'
+  return secret.path ?? 'a fixed value; a new value needs a restart'
 }
 
 /** Removes the query string from a URL before it is shown, because some backends accept a key as a parameter. */

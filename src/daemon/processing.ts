@@ -67,7 +67,7 @@ function unroutedIn(log: Log): (project: string) => void {
     named.add(project)
     log.warn(
       { project },
-      'no destination takes this project: its pipelines are not exported; see destinations[].projects',
+      'no destination is configured for this project, so its pipelines are not exported; see destinations[].projects',
     )
   }
 }
@@ -193,8 +193,8 @@ function parserOf(
     const options = byInstance.get(normalizeInstance(delivery.instance) ?? '')
     if (options !== undefined) return parseDelivery(delivery, options)
     const { message } = new PayloadError(
-      'The delivery is of no configured platform.',
-      'List the platform in `platforms`, with the URL that its webhooks have.',
+      'The delivery does not belong to any configured platform.',
+      'List the platform in `platforms`, with the URL that its webhooks report.',
     )
     return { outcome: 'unparseable', reason: message }
   }

@@ -122,7 +122,10 @@ export function createReceiving({ config: first, store, isStopping, clock, log }
 }
 
 function tooLate(): never {
-  throw new StoreError('The daemon has been reloading for 5 s.', 'Send it again; see the log if it goes on.')
+  throw new StoreError(
+    'The daemon has been reloading for 5 s.',
+    'Send the request again; if this persists, see the log.',
+  )
 }
 
 /** Returns one sender per platform, with its current secrets. With several platforms, a platform without a secret cannot send deliveries. */

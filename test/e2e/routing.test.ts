@@ -39,7 +39,7 @@ ${others}`
   await post(3, 'secret/keys', 3)
   await payments.until(() => pipelinesAt(payments).includes(1))
   await rest.until(() => pipelinesAt(rest).includes(2))
-  await daemon.process.logged('no destination takes this project')
+  await daemon.process.logged('no destination is configured for this project')
   await post(4, 'payments/api', 1)
   await payments.until(() => pipelinesAt(payments).includes(4))
   expect([pipelinesAt(payments), pipelinesAt(rest)]).toEqual([[1, 4], [2]])
@@ -52,8 +52,8 @@ ${others}`
   const metrics = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
   expect(metrics).toMatch(/^pipespan_runs_settled_total{kind="unrouted"} 1$/m)
   for (const [project, code, text] of [
-    ['payments/api', 0, /✓ routes: payments\/api goes to "payments": /],
-    ['secret/keys', 1, /! routes: No destination takes secret\/keys/],
+    ['payments/api', 0, /✓ routes: payments\/api is exported to "payments": /],
+    ['secret/keys', 1, /! routes: No destination is configured for secret\/keys/],
   ] as const) {
     const { stdout, code: exit } = await daemon.command('doctor', '--project', project)
     expect([exit, stdout]).toEqual([code, expect.stringMatching(text)])
@@ -68,8 +68,10 @@ ${others}`
   const unserved = /pipespan_export_circuit_breaker_state{destination="rest",signal="traces",state="unserved"} 1/
   await expect.poll(async () => (await fetch(`${daemon.adminUrl}/metrics`)).text()).toMatch(unserved)
   await post(6, 'web/shop', 2)
-  await daemon.process.logged('no destination takes this project')
-  expect(await (await fetch(`${daemon.adminUrl}/exports`)).text()).toContain('1 snapshot since the start went nowhere')
+  await daemon.process.logged('no destination is configured for this project')
+  expect(await (await fetch(`${daemon.adminUrl}/exports`)).text()).toContain(
+    '1 snapshot since the start was not exported',
+  )
   await daemon.stop()
   rest.behave()
   writeFileSync(file, destinations(restOf(rest.url)))
@@ -106,7 +108,7 @@ destinations:
     const headers = { 'x-service-event': 'Pipeline Hook' }
     expect((await daemon.post(ofProject(index + 1, project, projectId), headers)).status).toBe(202)
   }
-  await daemon.process.logged('no destination takes this project')
+  await daemon.process.logged('no destination is configured for this project')
   backend.behave()
   await backend.until(() => pipelinesAt(backend).length === 5)
   await backend.until(() => new Set(backend.logs.map(one => one.resource.attributes['vcs.owner.name'])).size === 2)
@@ -129,7 +131,7 @@ destinations:
   const { stdout } = await daemon.command('doctor', '--project', 'web/shop')
   expect(stdout).toContain('{group} = web, {own.team} = shop, {project.id} = its ID in its headers')
   expect((await daemon.command('doctor', '--project', 'other/tool')).stdout).toContain(
-    'No destination takes other/tool',
+    'No destination is configured for other/tool',
   )
   expect((await daemon.command('doctor')).stdout).toContain('has headers that depend on the project')
 })

@@ -33,7 +33,7 @@ export function wrongAttributeName(name: string): { what: string; remedy: string
 /** Returns the fault for a reserved attribute name. `word` is its first segment, which is reserved. */
 export function reservedName(name: string, word: string): { what: string; remedy: string } {
   return {
-    what: `The name ${name} is reserved: names that begin with "${word}" are Pipespan's own or the conventions'.`,
+    what: `The name ${name} is reserved: names that begin with "${word}" belong to Pipespan or to the semantic conventions.`,
     remedy: 'Use another name, such as team, or a namespace of your own, such as acme.team.',
   }
 }
@@ -132,7 +132,7 @@ export const attributeRules = new Each(
   {
     projects: projectChoice(),
     branches: setting(someOf(['default', 'merge_request', 'tag', 'other']), { unset: 'all' }).describe(
-      'What the pipeline ran for.',
+      'What the pipeline ran for: the default branch, a merge request, a tag, or another ref.',
     ),
     sources: choiceOf('pipeline sources'),
     jobs: choiceOf('job names', ' The rule then only applies to spans and log records of these jobs.'),
@@ -140,8 +140,8 @@ export const attributeRules = new Each(
       `The attributes: strings of up to ${maxValueLength} characters, or \`{label: "team::"}\` for the rest of the merge request's label with this prefix, or \`{variable: TEAM}\` for the pipeline's variable of this name; at most ${maxCustomAttributes} names in all rules.`,
     ),
     metrics: setting(boolean, { default: 'false' }).describe(
-      'Also set them on the points of metrics; not with `jobs`.',
+      'Also set the attributes on the points of metrics; cannot be combined with `jobs`.',
     ),
   },
-  'Attributes of your own: see docs/own-attributes.md. All rules that match apply; of several that set a name, the last one wins.',
+  'Attributes of your own: see docs/own-attributes.md. All matching rules apply; if several set the same name, the last one wins.',
 )

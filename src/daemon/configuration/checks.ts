@@ -187,7 +187,7 @@ function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf): Confi
     [tags, type, project].every(({ length }) => length === 0),
   )
   const what = `This rule is never used: costs.rules[${first}] before it matches every job.`
-  const remedy = 'Move it before that rule, or add a match to that rule.'
+  const remedy = 'Move this rule before that rule, or add a match to that rule.'
   return rules.flatMap((_, index) =>
     first === -1 || index <= first ? [] : [faultOf(`costs.rules[${index}].name`, what, remedy)],
   )
@@ -215,7 +215,9 @@ function exceeding({ self: { sdk } }: Config): string[] {
   ] as const
   return pairs
     .filter(([, value, , max]) => value !== undefined && max !== undefined && value > max)
-    .map(([name, , other]) => `${name}: It is above ${other}, which applies to both. Lower it, or raise the other.`)
+    .map(
+      ([name, , other]) => `${name}: It exceeds ${other}, whose value is used for both. Lower it, or raise ${other}.`,
+    )
 }
 
 type Rule = Config['attributes']['rules'][number]
@@ -225,7 +227,7 @@ interface Choice {
   readonly exclude?: readonly string[] | undefined
 }
 
-const removal = 'Remove those that nobody asks for.'
+const removal = 'Remove those that you do not need.'
 
 type SourceOf = (setting: string) => Source
 
@@ -258,7 +260,7 @@ function* wrongAttributeRules(
     }
     for (const name of twins) {
       const what = `${name} and ${names.get(labelOf(name)) ?? ''} are the same label in Prometheus.`
-      yield fault('set', what, 'Use one of the two everywhere.')
+      yield fault('set', what, 'Use one of the two names everywhere.')
     }
     if (hadNames <= maxCustomAttributes && names.size > maxCustomAttributes)
       yield fault('set', `The rules set more than ${maxCustomAttributes} different attributes.`, removal)

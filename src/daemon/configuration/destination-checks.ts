@@ -42,7 +42,7 @@ function wrongTemplate(name: string, rules: readonly Rule[]): Wrong | undefined 
   if (setters.every(isOfProject(own))) return undefined
   return {
     what: `{${name}} depends on more than the project.`,
-    remedy: `Set ${own} by rules without branches, sources and jobs, and to a text, not from a label or a variable.`,
+    remedy: `Set ${own} to a text, not from a label or a variable, in rules without branches, sources and jobs.`,
   }
 }
 
@@ -75,7 +75,7 @@ function unusedToken(config: Config, sourceOf: SourceOf): string[] {
  */
 function nothingExported({ observability }: Config, sourceOf: SourceOf): string[] {
   if (observability.export.length > 0) return []
-  const what = 'Nothing is exported, pipelines are only shown on the pages. To export, name traces, metrics or logs.'
+  const what = 'Nothing is exported; pipelines are only shown on the pages. To export, name traces, metrics or logs.'
   return [`${describeSource(sourceOf('observability.export'))}: ${what}`]
 }
 
@@ -115,7 +115,7 @@ function whyDoubled(url: string): string | undefined {
   const [end] = ofSignal.exec(pathname) ?? []
   if (end === undefined) return undefined
   const meant = origin + pathname.slice(0, -end.length)
-  return `The paths of the signals are appended to it: traces go to ${withoutQuery(withPath(url, 'traces'))}. Write ${meant}.`
+  return `The paths of the signals are appended to this URL: traces are sent to ${withoutQuery(withPath(url, 'traces'))}. Write ${meant}.`
 }
 
 function whyNoPath(url: string, signal: Signal): string | undefined {
@@ -125,7 +125,7 @@ function whyNoPath(url: string, signal: Signal): string | undefined {
   // A backend may define any path other than those of OTLP, so such a path causes no warning.
   if (end === own || (end === undefined && /[^/]/.test(pathname))) return undefined
   const meant = origin + pathname.slice(0, pathname.length - (end ?? pathname).length) + own
-  return `It is used unchanged: nothing is appended, and ${signal} usually go to ${own}. Write ${meant}.`
+  return `This URL is used unchanged: nothing is appended, and ${signal} are usually sent to ${own}. Write ${meant}.`
 }
 
 function whyGrpc(url: string): string | undefined {

@@ -42,22 +42,23 @@ export const peopleOptions = {
     protects: true,
     example: 'X-Auth-Request-Email',
     needs: {
-      'admin.trusted_proxies': 'A header says who has logged in, but no proxy is trusted to set it: anybody could.',
+      'admin.trusted_proxies':
+        'A header with the logged-in user is configured, but no proxy is trusted to set it, so anybody could.',
     },
   }).describe(
-    'Header in which a proxy in front of the admin listener says who has logged in. Only believed from `trusted_proxies`; then `people` says what each may do. See docs/people.md.',
+    'Header in which a proxy in front of the admin listener names the logged-in user. Only accepted from `trusted_proxies`; `people` then sets what each user may do. See docs/people.md.',
   ),
   trustedProxies: setting(networks, {
     protects: true,
     example: '10.0.0.0/8',
-    needs: { 'admin.trusted_header': 'Proxies are trusted, but no header in which they say who has logged in.' },
-  }).describe('Addresses and networks of the proxies whose `trusted_header` is believed.'),
+    needs: { 'admin.trusted_header': 'Proxies are trusted, but no header with the logged-in user is configured.' },
+  }).describe('Addresses and networks of the proxies from which `trusted_header` is accepted.'),
   hosts: setting(hostNames, {
     protects: true,
     unset: 'loopback names for a proxy on this machine, any name for others',
     example: 'pipespan.example.com',
   }).describe(
-    'Host names under which people open the pages through the proxy, if it passes them on; loopback names are always accepted. Required for a proxy on this machine that passes on its own name, as any web site can let its name point here.',
+    'Host names under which people open the pages, if the proxy passes them on; loopback names are always accepted. Required if a proxy on this machine passes on its own host name, because any web site can point its name at this address (DNS rebinding).',
   ),
   people: new Each(
     {
@@ -65,11 +66,11 @@ export const peopleOptions = {
         'Patterns of the value of the header, such as `*@platform.example.com`.',
       ),
       role: setting(oneOf(['viewer', 'operator']), { required: true }).describe(
-        '`viewer` reads; `operator` also retries and drops dead letters, and retries exports now.',
+        '`viewer` can only read; `operator` can also retry and drop dead letters, and retry postponed exports.',
       ),
-      projects: projectChoice(' Others do not exist for these people.', { protects: true }),
+      projects: projectChoice(' Other projects are hidden from these people.', { protects: true }),
     },
-    'Who may open the pages, by the `trusted_header`: the first entry that matches counts, and who matches none is refused.',
+    'Who may open the pages, by the value of `trusted_header`. The first matching entry applies; users without a matching entry are refused.',
   ),
 }
 
@@ -103,10 +104,10 @@ export const traceLink = setting(traceLinkKind, { example: 'https://tempo.exampl
 
 export const pageOptions = {
   enabled: setting(boolean, { variable: 'PIPESPAN_PAGES', default: 'true' }).describe(
-    'Serve the pages and their JSON API. `false`: a sidecar that neither loads nor computes what only they show; health checks, `/metrics` and `pipespan doctor` stay.',
+    'Serve the pages and their JSON API. With `false`, for instance in a sidecar, the daemon neither loads nor computes what only the pages show; health checks, `/metrics` and `pipespan doctor` still work.',
   ),
   groupBy: setting(text, { example: 'team' }).describe(
-    'Name of one of your attributes (`attributes.rules`), by which the pages add up figures, and filter projects (`own=VALUE`): by the literal values of rules that need no more than a project and a class of branches.',
+    'Name of one of your attributes (`attributes.rules`) by which the pages group figures and filter projects (`own=VALUE`). Only literal values count, of rules that depend on nothing but the project and the class of branches.',
   ),
   hide: setting(projectPatterns, { protects: 'each', example: 'secret/**' }).describe(
     'Projects hidden from the pages, their JSON API, `/mcp` and `/metrics`; they are still exported.',

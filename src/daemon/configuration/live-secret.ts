@@ -99,7 +99,7 @@ export class LiveSecret<T> {
       const parsed = kind.parse(text)
       if ('wrong' in parsed) return { ...parsed.wrong, what: `${named}: ${parsed.wrong.what}` }
       if (this.#value !== undefined && kind.shape(parsed.value) !== kind.shape(this.#value)) {
-        const what = `${named} has changed in its templates or its host, which only a reload can apply.`
+        const what = `${named} has new templates or a new host, which only a reload can apply.`
         return { what, remedy: 'Send SIGHUP to apply it.' }
       }
       const again = this.#value !== undefined && version !== this.#version

@@ -53,7 +53,7 @@ const costOptions = {
         project: setting(projectPatterns).describe('Patterns of the full project path.'),
       },
       perMinute: setting(decimal, { default: '1' }).describe('Price per minute.'),
-      factor: setting(decimal, { default: '1' }).describe('Factor for its minutes.'),
+      factor: setting(decimal, { default: '1' }).describe('Factor by which the minutes are multiplied.'),
     },
     'The price table: cost = minutes × per_minute × factor, by the first rule whose conditions all match; a rule without `match` matches every job. Jobs that no rule matches are counted as `unpriced`. Without rules no costs are computed.',
   ),
@@ -64,7 +64,7 @@ const webhookOptions = {
     'Secret token of the webhook; a comma-separated list for rotation, all are valid.',
   ),
   signingToken: secretSetting(signingTokens, { protects: true }).describe(
-    'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token distinguishes the platform from strangers before the body has been read.',
+    'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature authenticates the body, and the token lets the daemon reject other senders before it reads the body.',
   ),
   requireSignature: setting(boolean, {
     protects: true,
@@ -89,7 +89,7 @@ function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonl
         'YAML file with further settings.',
       ),
       configWatch: setting(boolean, { default: 'false', restart: true }).describe(
-        'Reload the file when it changes, as SIGHUP does. It is looked at every two seconds.',
+        'Reload the configuration file when it changes, as SIGHUP does. The daemon checks the file every two seconds.',
       ),
     },
     Listening: listeningOptions,
@@ -156,7 +156,7 @@ function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonl
         ),
       },
       conventions: setting(oneOf(['contract', 'strict']), { default: 'contract' }).describe(
-        'Where the semantic conventions differ from the platform’s own names and values: follow these (`contract`), or the conventions to the letter (`strict`). docs/ATTRIBUTES.md lists what changes.',
+        'Which names and values to export where the semantic conventions differ from the platform: those of the platform (`contract`), or exactly those of the conventions (`strict`). docs/ATTRIBUTES.md lists the differences.',
       ),
       service: {
         name: setting(text, {

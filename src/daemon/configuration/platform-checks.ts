@@ -49,7 +49,7 @@ function* withoutPlatform(config: Config, settings: readonly Setting[], fault: F
     if (source.from === 'default' || !isOfPlatform) continue
     yield fault(
       path,
-      'It belongs to the platform `default`, which does not exist: platforms are listed, and platform.url is not set.',
+      'This setting belongs to the platform `default`, which does not exist: platforms are listed, and platform.url is not set.',
       'Move it to an item of `platforms`, or set platform.url (PIPESPAN_PLATFORM_URL).',
     )
   }
@@ -60,21 +60,25 @@ function* wrongTokens(platform: Config['platforms'][number], path: string, fault
   for (const [index, { groups }] of tokens.entries()) {
     if (groups.length > 0 && !groups.some(group => /^\d+$/.test(group))) continue
     const remedy = 'Write full paths, such as team/sub.'
-    yield fault(`${path}.tokens[${index}].groups`, 'It names no group by its full path.', remedy)
+    yield fault(`${path}.tokens[${index}].groups`, 'It must name groups by their full paths.', remedy)
   }
   const groups = tokens.flatMap(({ groups: own }, index) => own.map(group => ({ group, index })))
   const all = groups.map(({ group }) => group.toLowerCase())
   for (const [at, { group, index }] of groups.entries()) {
     if (all.indexOf(group.toLowerCase()) === at) continue
-    yield fault(`${path}.tokens[${index}].groups`, `Another token is for the group ${group}.`, 'Name each group once.')
+    yield fault(
+      `${path}.tokens[${index}].groups`,
+      `Another token already covers the group ${group}.`,
+      'Name each group once.',
+    )
   }
   if (token.current() !== undefined) return
   const isOfGroup = (name: string): boolean => all.some(group => `${name}/`.toLowerCase().startsWith(`${group}/`))
   const named = [...(poll.projects ?? []), ...(poll.groups ?? []), ...pathsIn(platform)]
   const orphan = named.find(name => !isOfGroup(name))
   if (orphan === undefined) return
-  const remedy = 'Set `token`, name it by its full path, or add a token for its group.'
-  yield fault(`${path}.name`, `No token of this platform is for ${orphan}.`, remedy)
+  const remedy = 'Set `token`, write its full path, or add a token for its group.'
+  yield fault(`${path}.name`, `No token of this platform covers ${orphan}.`, remedy)
 }
 
 /** Yields faults about secrets shared by two platforms. The secret identifies the platform that sent a delivery, so each platform needs its own. */
@@ -92,7 +96,7 @@ function* sharedSecrets(config: Config, fault: FaultOf): Generator<ConfigFault> 
         const user = users.get(secret.reveal())
         users.set(secret.reveal(), name)
         if (user === undefined || user === name) continue
-        const what = `The platforms ${user} and ${name} have the same webhook secret, which must say who has sent a delivery.`
+        const what = `The platforms ${user} and ${name} have the same webhook secret, but the secret must show which platform sent a delivery.`
         yield fault(`${path}.${key}`, what, 'Give each platform a secret of its own.')
       }
     }
@@ -146,9 +150,7 @@ export function unknownPlatforms(
       const name = pattern.slice(0, pattern.indexOf(':'))
       if (known.has(name.toLowerCase())) return []
       const what = `“${pattern}” is for the platform ${name}, which is not configured.`
-      return [
-        faultOf(at, what, `Begin it with one of: ${names.map(one => `${one}:`).join(', ')}, or with none of them.`),
-      ]
+      return [faultOf(at, what, `Use one of these prefixes, or none: ${names.map(one => `${one}:`).join(', ')}.`)]
     }),
   )
 }
@@ -163,7 +165,7 @@ export function meetingPlatforms(config: Config, settings: readonly Setting[]): 
     if (isTenant !== true || open === undefined) return []
     return [
       `${at}: “${open}” matches projects of all platforms (${all}), which may have the same paths. ` +
-        `Name the platform of each pattern, such as ${names[0] ?? ''}:${open}.`,
+        `Name the platform in each pattern, such as ${names[0] ?? ''}:${open}.`,
     ]
   })
   const headers = config.destinations.flatMap(({ headers: own, projects }, index) => {

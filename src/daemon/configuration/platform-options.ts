@@ -41,29 +41,29 @@ export const pollingOptions = {
       "Poll for pipelines that the token's user started, in all projects.",
     ),
     crossProject: setting(boolean, { default: 'true' }).describe(
-      'Where the settings above name nothing to poll, and there is a token: poll what it may see, which is the pipelines that its user started, in all projects, and the projects that its user is a member of. Per round 3 requests and 2 for each project that was active, at most six tenths of PIPESPAN_PLATFORM_BUDGET.',
+      'If the settings above name nothing to poll and there is a token, poll what the token may see: the pipelines that its user started, in all projects, and the projects that its user is a member of. Each round takes 3 requests, and 2 for each project that was active, at most 60 % of PIPESPAN_PLATFORM_BUDGET.',
     ),
     interval: setting(durationFrom(1_000), { default: '60s' }).describe('Polling interval.'),
-    lookback: setting(duration, { default: '24h' }).describe('How far back a project is polled at first.'),
+    lookback: setting(duration, { default: '24h' }).describe('How far back the first poll of a project looks.'),
     running: setting(boolean, { default: 'false' }).describe(
-      'Show pipelines that have not ended without webhooks: fetch each when it is found, and again while it runs (3 requests), and begin the first poll of a project with what is running or pending, even if it has not changed within the lookback (2 requests).',
+      'Show unfinished pipelines even without webhooks. Each is fetched when it is found, and again while it runs (3 requests). The first poll of a project begins with its running and pending pipelines, even if they have not changed within the lookback (2 requests).',
     ),
   },
   redelivery: setting(boolean, { default: 'false', needs: { ...needsToken, ...needsUrl } }).describe(
-    "Fetch failed deliveries from the platform's delivery log of the polled projects' and groups' webhooks.",
+    "Fetch failed deliveries of the webhooks of the polled projects and groups from the platform's delivery log.",
   ),
   watchHooks: setting(boolean, { default: 'false', needs: { ...needsToken, ...needsUrl } }).describe(
     "Watch this daemon's webhooks in the polled projects and groups, and export their state and delivery durations: every 5 minutes 1 request for each project or group and 1 for each webhook, at the lowest priority. The token must be allowed to read webhooks. Included in PIPESPAN_REDELIVERY.",
   ),
   publicUrl: setting(httpUrl, { example: 'https://pipespan.example.com' }).describe(
-    'Public URL of this daemon, as the platform reaches it; used to recognize its own webhooks.',
+    'Public URL at which the platform reaches this daemon; used to recognize its own webhooks.',
   ),
 }
 
 /** Returns copies of settings without environment variables, because a variable cannot express which platform it belongs to. */
 function inFile<G extends Group>(group: G, path: string): G {
   const own = Object.entries(group).map(([key, entry]) => {
-    if (!(entry instanceof Option)) throw new TypeError('The single form of a platform has plain settings only.')
+    if (!(entry instanceof Option)) throw new TypeError('The settings of a single platform must not have groups.')
     return [key, inFileOnly(entry, `${path}.${yamlKey(key)}`)]
   })
   return Object.fromEntries(own) as G
@@ -108,11 +108,11 @@ export function severalPlatforms<P extends Group, W extends Group, L extends Gro
           tokenType: inFileOnly(platformOptions.tokenType, 'platform.token_type'),
           budget: inFileOnly(platformOptions.budget, 'platform.budget'),
         },
-        'Tokens for some groups of the platform, each with a budget of its own. If several are for a project, the one of the longest group is used; `token` is for all other projects.',
+        'Tokens for some groups of the platform, each with its own budget. If several cover a project, the one with the longest group path is used; `token` is for all other projects.',
       ),
       webhook: inFile(single.webhook, 'webhook'),
       poll: inFile(single.poll, 'poll'),
     },
-    'Several platforms, each with a webhook secret, tokens and budgets of its own: see docs/several-platforms.md. If platforms are listed, the same settings outside of the list, and queries without a platform, belong to one more platform, `default`, which exists if `platform.url` is set.',
+    'Several platforms, each with its own webhook secret, tokens and budgets: see docs/several-platforms.md. If platforms are listed, the same settings outside the list, and queries without a platform, belong to one more platform, `default`. It exists if `platform.url` is set.',
   )
 }

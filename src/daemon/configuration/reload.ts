@@ -41,7 +41,10 @@ export function reloadConfig<P extends string>(
   // one.
   const isOfProfile = profileOf(loaded.config) !== profileOf(running.config)
   if (isOfProfile)
-    restart.set('platform.profile', 'platform.profile: Another profile needs a restart to apply, and so does all else.')
+    restart.set(
+      'platform.profile',
+      'platform.profile: Another profile needs a restart to apply, and so do all other changes.',
+    )
   const applied = isOfProfile ? [] : differing.filter(path => !restart.has(path))
   const removed = isOfProfile ? [] : removedProtections(running, loaded)
   if (removed.length > 0) return { ok: false, faults: removed, warnings: loaded.warnings }
@@ -135,7 +138,7 @@ interface Compared {
 }
 
 const noDestination = 'A reload does not remove the last destination.'
-const remedy = 'Restart to apply it, or write it again.'
+const remedy = 'Restart the daemon to apply this change, or undo it.'
 
 /**
  * Returns faults for removed protections. If a whole item was removed, its settings are not faults: without its destination, platform or person there
@@ -146,11 +149,11 @@ function removedProtections(before: Compared, after: Compared): ConfigFault[] {
   const gone = [...known].flatMap(([key, setting]) => {
     const left = now.get(key)
     return left !== undefined && isLost(setting, left)
-      ? [faultOf(left.path, 'A reload does not remove what protects.')]
+      ? [faultOf(left.path, 'A reload does not remove a protection.')]
       : []
   })
   if (gone.length === 0 && !takesAnyWebhook(before.config) && takesAnyWebhook(after.config))
-    gone.push(faultOf('platforms', 'A reload does not remove the last secret of webhooks.'))
+    gone.push(faultOf('platforms', 'A reload does not remove the last webhook secret.'))
   if (hasDestination(before.config) && !hasDestination(after.config))
     gone.push(faultOf(isExportOff(after.config) ? 'observability.export' : 'destinations', noDestination))
   return gone

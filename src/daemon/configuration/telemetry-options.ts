@@ -30,8 +30,8 @@ export const temporality = oneOf(['cumulative', 'delta', 'lowmemory'])
 
 export const metricOptions = {
   interval: setting(duration, { default: '60s' }).describe('How often cumulative metrics are sent.'),
-  refs: setting(patterns, { unset: 'every ref; merge requests as one', example: 'main,release/*' }).describe(
-    'Refs that keep their own metric series: `all`, including merge requests; `default`, only the default branch; or patterns. All others share the value `*`.',
+  refs: setting(patterns, { unset: 'every ref; all merge requests share one', example: 'main,release/*' }).describe(
+    'Refs that have their own metric series: `all`, including merge requests; `default`, only the default branch; or patterns. All others share the value `*`.',
   ),
   histogramBounds: setting(bounds, { default: '1,5,10,30,60,300,600,1800,3600' }).describe(
     'Upper bounds of duration buckets in seconds. New bounds start new totals.',
@@ -132,15 +132,18 @@ export const destinations = new Each(
       'Base URL; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
     ),
     headers: secretSetting(headers, { protects: 'each' }).describe(
-      'Headers of every request. `{platform}`, `{group}`, `{project.id}` and `{own.NAME}` stand for values of the project that is sent.',
+      'Headers of every request. `{platform}`, `{group}`, `{project.id}` and `{own.NAME}` are replaced with values of the project whose data is sent.',
     ),
     token: secretSetting(secret).describe('Bearer token.'),
     temporality: setting(temporality, { unset: '`otlp.metrics.temporality_preference`' }).describe(
       'Temporality of metrics.',
     ),
-    projects: projectChoice(' Others are not sent there, nor is what is about no project or group.', {
-      protects: true,
-    }),
+    projects: projectChoice(
+      ' Data of other projects, and data that belongs to no project or group, is not sent there.',
+      {
+        protects: true,
+      },
+    ),
     signals: setting(someOf(signals), { unset: '`observability.export`' }).describe(
       'Signals to send, from the enabled ones.',
     ),
@@ -153,13 +156,13 @@ const limit = integer({ min: 0, max: 1_000_000 })
 
 export const sdkOptions = named('OTEL', {
   disabled: setting(boolean, { variable: 'OTEL_SDK_DISABLED', default: 'false' }).describe(
-    "Export no telemetry of the daemon's own, whatever `self.telemetry` says.",
+    "Do not export the daemon's own telemetry, whatever the value of `self.telemetry`.",
   ),
   metricExportInterval: setting(timeout, { default: '60s' }).describe(
-    'How often its metrics are sent; a plain number is milliseconds.',
+    "How often the daemon's own metrics are sent; a plain number is milliseconds.",
   ),
   metricExportTimeout: setting(timeout, { unset: '30s, or the interval if that is shorter' }).describe(
-    'Timeout of one export of its metrics.',
+    "Timeout of one export of the daemon's own metrics.",
   ),
   tracesSampler: setting(
     oneOf([
@@ -171,26 +174,36 @@ export const sdkOptions = named('OTEL', {
       'parentbased_traceidratio',
     ]),
     { unset: '`parentbased_always_on`' },
-  ).describe('Which of its traces are sent.'),
+  ).describe("Which of the daemon's own traces are sent."),
   tracesSamplerArg: setting(ratio, { unset: '1' }).describe(
-    'The share of its traces that a `traceidratio` sampler keeps.',
+    "The share of the daemon's own traces that a `traceidratio` sampler sends.",
   ),
-  bspScheduleDelay: setting(timeout, { unset: '5s' }).describe('How long its spans wait for a batch.'),
-  bspExportTimeout: setting(timeout, { unset: '30s' }).describe('Timeout of one export of its spans.'),
+  bspScheduleDelay: setting(timeout, { unset: '5s' }).describe("How long the daemon's own spans wait for a batch."),
+  bspExportTimeout: setting(timeout, { unset: '30s' }).describe("Timeout of one export of the daemon's own spans."),
   bspMaxQueueSize: setting(count, { unset: '2048' }).describe(
-    'How many of its spans may wait; further ones are dropped.',
+    "Maximum number of the daemon's own spans that wait to be sent; further ones are dropped.",
   ),
-  bspMaxExportBatchSize: setting(count, { unset: '512' }).describe('How many of its spans are sent at once.'),
+  bspMaxExportBatchSize: setting(count, { unset: '512' }).describe(
+    "Maximum number of the daemon's own spans in one export.",
+  ),
   attributeCountLimit: setting(limit, { spellings: ['OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT'], unset: '128' }).describe(
-    'Maximum number of attributes of one of its spans.',
+    "Maximum number of attributes of each of the daemon's own spans.",
   ),
   attributeValueLengthLimit: setting(limit, { unset: 'unlimited' }).describe(
-    'Maximum length of a value of these attributes.',
+    "Maximum length of an attribute value of the daemon's own spans.",
   ),
-  spanEventCountLimit: setting(limit, { unset: '128' }).describe('Maximum number of events of one of its spans.'),
-  spanLinkCountLimit: setting(limit, { unset: '128' }).describe('Maximum number of links of one of its spans.'),
-  eventAttributeCountLimit: setting(limit, { unset: '128' }).describe('Maximum number of attributes of such an event.'),
-  linkAttributeCountLimit: setting(limit, { unset: '128' }).describe('Maximum number of attributes of such a link.'),
+  spanEventCountLimit: setting(limit, { unset: '128' }).describe(
+    "Maximum number of events of each of the daemon's own spans.",
+  ),
+  spanLinkCountLimit: setting(limit, { unset: '128' }).describe(
+    "Maximum number of links of each of the daemon's own spans.",
+  ),
+  eventAttributeCountLimit: setting(limit, { unset: '128' }).describe(
+    "Maximum number of attributes of an event of the daemon's own spans.",
+  ),
+  linkAttributeCountLimit: setting(limit, { unset: '128' }).describe(
+    "Maximum number of attributes of a link of the daemon's own spans.",
+  ),
 })
 
 export const selfOptions = {

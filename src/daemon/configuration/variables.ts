@@ -30,10 +30,10 @@ export function knownVariables(options: Group, profiles: Profiles): Set<string> 
  * further variables of the OpenTelemetry specification.
  */
 const families: readonly { readonly prefix: string; readonly otherwise: string; readonly others?: RegExp }[] = [
-  { prefix: 'PIPESPAN_', otherwise: 'Remove it; config/REFERENCE.md lists all.' },
+  { prefix: 'PIPESPAN_', otherwise: 'Remove it; config/REFERENCE.md lists all variables.' },
   {
     prefix: 'OTEL_EXPORTER_OTLP_',
-    otherwise: 'config/REFERENCE.md lists all.',
+    otherwise: 'config/REFERENCE.md lists all variables.',
     others:
       /^((TRACES|METRICS|LOGS|PROFILES|SPAN|METRIC)_)?INSECURE$|^PROFILES_|^METRICS_DEFAULT_HISTOGRAM_AGGREGATION$/,
   },
@@ -66,7 +66,7 @@ export function unknownVariables(env: Environment, known: ReadonlySet<string>, s
   return [...warnings, `${links.join(', ')}: ${sentence}`]
 }
 
-const unused = "Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all."
+const unused = "Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all variables."
 
 function isOthers(name: string): boolean {
   return families.some(({ prefix, others }) => name.startsWith(prefix) && others?.test(name.slice(prefix.length)))

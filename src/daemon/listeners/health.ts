@@ -48,7 +48,10 @@ export function createHealth(options: HealthOptions): FastifyPluginAsync {
   async function readiness(): Promise<Readiness> {
     if (options.stopping()) return { ready: false, reason: 'The daemon is stopping.' }
     if (options.isInPlace?.() === false) {
-      return { ready: false, reason: 'The file of the store was removed or replaced: put it back, or restart.' }
+      return {
+        ready: false,
+        reason: 'The file of the store was removed or replaced: put it back, or restart the daemon.',
+      }
     }
     if (last === undefined || now() - last.at >= believedFor) last = { at: now(), answer: ask() }
     return last.answer

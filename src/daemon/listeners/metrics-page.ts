@@ -50,7 +50,7 @@ export function createMetricsPage({ log, ...options }: MetricsPageOptions): Fast
         return 'answered' as const
       })
       if (answer === 'answered') return reply
-      const message = 'Too many scrapes are under way. Ask again in a few seconds.'
+      const message = 'Too many scrapes are under way. Try again in a few seconds.'
       return reply.code(429).header('retry-after', String(retryAfter)).send({ message })
     })
   }

@@ -101,7 +101,7 @@ it('reports the number of extra requests if a value comes from a label', () => {
     expect.stringContaining('Labels'),
   )
   expect(costsOf(good({}, rules).config)).toContainEqual(
-    expect.stringMatching(/^Labels \(attributes\.rules\): only those in webhooks/),
+    expect.stringMatching(/^Labels \(attributes\.rules\): .* only read from webhooks\.$/),
   )
   const env = { PIPESPAN_PLATFORM_URL: 'https://git.example.com', PIPESPAN_PLATFORM_TOKEN: 'pat-1' }
   expect(costsOf(good(env, rules).config)).toContain(

@@ -47,9 +47,9 @@ describe('endpoints according to the OpenTelemetry specification', () => {
 
 describe('suspicious endpoints', () => {
   const doubled = (to: string, meant: string): string =>
-    `The paths of the signals are appended to it: traces go to ${to}. Write ${meant}.`
+    `The paths of the signals are appended to this URL: traces are sent to ${to}. Write ${meant}.`
   const unchanged = (meant: string): string =>
-    `It is used unchanged: nothing is appended, and traces usually go to /v1/traces. Write ${meant}.`
+    `This URL is used unchanged: nothing is appended, and traces are usually sent to /v1/traces. Write ${meant}.`
   const grpc = (port: number): string =>
     `By its port ${port}, this is OTLP/gRPC; OTLP/HTTP usually listens at 4318. Use the port of OTLP/HTTP.`
   const general = 'OTEL_EXPORTER_OTLP_ENDPOINT'

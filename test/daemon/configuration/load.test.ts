@@ -187,11 +187,11 @@ describe('secrets', () => {
 describe('variables', () => {
   it.each([
     ['PIPESPAN_SETLE', 'PIPESPAN_SETLE: Unknown variable. Did you mean PIPESPAN_SETTLE?'],
-    ['PIPESPAN_PORT', 'PIPESPAN_PORT: Unknown variable. Remove it; config/REFERENCE.md lists all.'],
+    ['PIPESPAN_PORT', 'PIPESPAN_PORT: Unknown variable. Remove it; config/REFERENCE.md lists all variables.'],
     ['PIPESPAN_WEBHOOK_TOKENS', 'PIPESPAN_WEBHOOK_TOKENS: Unknown variable. Did you mean PIPESPAN_WEBHOOK_TOKEN?'],
     [
       'PIPESPAN_XYZZY_FROBNICATE',
-      'PIPESPAN_XYZZY_FROBNICATE: Unknown variable. Remove it; config/REFERENCE.md lists all.',
+      'PIPESPAN_XYZZY_FROBNICATE: Unknown variable. Remove it; config/REFERENCE.md lists all variables.',
     ],
   ])('warns about an unknown variable: %s', (name, warning) => {
     const { warnings } = good({ [name]: '9090', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
@@ -201,7 +201,7 @@ describe('variables', () => {
   it.each([
     ['OTEL_EXPORTER_OTLP_TRACE_ENDPOINT', 'Did you mean OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?'],
     ['OTEL_EXPORTER_OTLP_HEADER', 'Did you mean OTEL_EXPORTER_OTLP_HEADERS?'],
-    ['OTEL_EXPORTER_OTLP_URL', 'config/REFERENCE.md lists all.'],
+    ['OTEL_EXPORTER_OTLP_URL', 'config/REFERENCE.md lists all variables.'],
     ['OTEL_EXPORTER_OLTP_ENDPOINT', 'Did you mean OTEL_EXPORTER_OTLP_ENDPOINT?'],
     ['OTEL_SERVICE_NAMES', 'Did you mean OTEL_SERVICE_NAME?'],
     ['OTEL_RESOURCE_ATTRIBUTE', 'Did you mean OTEL_RESOURCE_ATTRIBUTES?'],
@@ -224,7 +224,7 @@ describe('variables', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_TRACES_EXPORTER: 'none', ...ofOthers }
     expect(good(env).warnings).toEqual([])
     expect(good({ ...env, PIPESPAN_SELF_TELEMETRY: 'true' }).warnings).toEqual([
-      "OTEL_TRACES_EXPORTER: Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all.",
+      "OTEL_TRACES_EXPORTER: Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all variables.",
     ])
   })
 
@@ -232,7 +232,7 @@ describe('variables', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_METRIC_EXPORT_INTERVAL: '15000' }
     expect(good(env).warnings).toEqual([])
     expect(good({ ...env, OTEL_METRIC_EXPORT_TIMEOUT: '20000' }).warnings).toEqual([
-      faultOf('OTEL_METRIC_EXPORT_TIMEOUT', 'Lower it, or raise the other.'),
+      faultOf('OTEL_METRIC_EXPORT_TIMEOUT', 'Lower it, or raise OTEL_METRIC_EXPORT_INTERVAL.'),
     ])
   })
 

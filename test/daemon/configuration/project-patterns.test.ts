@@ -108,7 +108,7 @@ describe('a project pattern', () => {
     expect(faults).toHaveLength(7)
     for (const fault of faults)
       expect(fault).toMatch(
-        /“internl:org\/\*\*” is for the platform internl, which is not configured\. Begin it with one of: cloud:, internal:/,
+        /“internl:org\/\*\*” is for the platform internl, which is not configured\. Use one of these prefixes, or none: cloud:, internal:/,
       )
   })
 })

@@ -72,7 +72,7 @@ async function reload(place: OptionPlace, value: unknown): Promise<boolean> {
     if (restarts === 0) expect(option.kind.secret).toBe(true)
   } else {
     expect(plain(inUse)).toEqual(before)
-    expect(lines.join('')).toMatch(/restart to apply/i)
+    expect(lines.join('')).toMatch(/restart (the daemon )?to apply/i)
     expect(said).toContain(name.replace(/s?[.[].*/, ''))
   }
   return true

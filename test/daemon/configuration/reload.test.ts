@@ -188,7 +188,7 @@ it.each([
   const found = reloadConfig(loaded, options)
   expect(found).toMatchObject({
     ok: false,
-    faults: [{ setting, remedy: expect.stringContaining('Restart to apply') as string }],
+    faults: [{ setting, remedy: expect.stringContaining('Restart the daemon to apply') as string }],
   })
   expect(plain(loaded.config)).toEqual(was)
 })
