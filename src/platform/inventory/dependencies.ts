@@ -35,7 +35,7 @@ type Export = NonNullable<Memory['export']>
 type Answer = Omit<Collected, 'points'> & { readonly counts?: ReadonlyMap<string, number> }
 
 const nextTry =
-  'Pipespan makes another one tomorrow. If this lasts, check whether the platform keeps and serves such exports.'
+  'Pipespan requests another one tomorrow. If this persists, check whether the platform keeps and serves such exports.'
 /** Interval between checks whether an export is finished, ms. */
 const checkInterval = 15_000
 /** Maximum number of checks whether an export is finished. After that, the collector waits until the next day. */
@@ -55,7 +55,7 @@ export const dependencies = collector({
     '/dependency_list_exports/:id/download',
   ],
   every: day,
-  requests: '2, and 1 for every 15 s that the platform takes',
+  requests: '2, and 1 for every 15 s that the platform needs to finish it',
   atLeast: 3,
   role: 'Developer, with a token of scope `api`; Ultimate',
   read: async (round): Promise<Answer> => {
@@ -86,7 +86,7 @@ async function checkExport(round: Round, last: Memory, { id, looks, isSecond = f
     const answer = await round.ask.one(path, state)
     if (answer === null || typeof answer === 'number' || answer.has_finished !== true) {
       if (looks >= maxChecks)
-        return failed(`The bill of materials was not finished (has_finished) in ${maxChecks} checks.`)
+        return failed(`The bill of materials was not finished (has_finished) after ${maxChecks} checks.`)
       return { memory: { ...last, export: { id, looks: looks + 1, isSecond } }, goesOnIn: checkInterval }
     }
     const { components } = await round.ask.file(`${path}/download`, bill)
@@ -97,7 +97,7 @@ async function checkExport(round: Round, last: Memory, { id, looks, isSecond = f
     if (!(error instanceof PlatformError) || error.kind !== 'not-found') throw error
     // The export expired, or it belongs to another token. If the platform loses the second export too, a third one would not help.
     if (!isSecond) return startExport(round, last, true)
-    return failed(`The bill of materials is gone before it was read (404 at ${error.endpoint}).`)
+    return failed(`The bill of materials was gone before it was read (404 at ${error.endpoint}).`)
   }
 }
 

@@ -23,7 +23,7 @@ export const dependencyFirewall = collector({
     {
       ...{ name: 'platform.dependency_firewall.enabled', unit: '1' },
       description:
-        'Whether the dependency firewall is on (1) or off (0). There is no point if the platform does not say.',
+        'Whether the dependency firewall is on (1) or off (0). No point is exported if the platform does not report it.',
       points: ({ isOn }) => [[isOn ? 1 : 0]],
     },
   ],
@@ -72,7 +72,7 @@ export async function whyNoPolicyStore(ask: Pick<Asking, 'one'>): Promise<string
     await ask.one('/security/policy_store/triggers', z.array(z.unknown()))
     return undefined
   } catch (error) {
-    if (!(error instanceof PlatformError)) return `The policy store could not be asked: ${reasonOf(error)}.`
+    if (!(error instanceof PlatformError)) return `The policy store could not be checked: ${reasonOf(error)}.`
     // As with the firewall itself, the keys in the body of a 404 decide: if `error` is the only key, the platform has no such endpoint.
     const { status, code, keys } = error
     if (status === 404 && keys.includes('error') && !keys.includes('message'))
@@ -80,6 +80,6 @@ export async function whyNoPolicyStore(ask: Pick<Asking, 'one'>): Promise<string
     if (status === 404) return 'The policy store (experimental) is off.'
     if (status === 403 && code === undefined)
       return 'The policy store is not licensed on this platform, or this token may not see it.'
-    return `The policy store could not be asked: ${error.message}`
+    return `The policy store could not be checked: ${error.message}`
   }
 }

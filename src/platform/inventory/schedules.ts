@@ -85,14 +85,14 @@ function nameOf({ id, description = String(id) }: Pick<Schedule, 'id' | 'descrip
 
 function missedRun(found: Schedule, due: Millis): CollectedEvent {
   const key = `${found.id} missed ${due}`
-  const body = `The schedule ${nameOf(found)} was due and made no pipeline`
+  const body = `The schedule ${nameOf(found)} was due but created no pipeline`
   return eventOf(found, 'missed', key, body, { 'platform.schedule.due_at': new Date(due).toISOString() })
 }
 
 function ownerBlocked(found: Schedule, blocks: number): CollectedEvent {
   const { username = '', state = 'blocked' } = found.owner ?? {}
   const key = `${found.id} owner ${username} blocked ${blocks}`
-  const body = `The owner of the schedule ${nameOf(found)} is ${state}: it makes no pipelines`
+  const body = `The owner of the schedule ${nameOf(found)} is ${state}: it creates no pipelines`
   return eventOf(found, 'owner_blocked', key, body, { 'platform.schedule.owner.state': state })
 }
 

@@ -42,7 +42,7 @@ const remedies: Readonly<Record<ReportFaultReason, string>> = {
   too_large: smaller,
   too_deep: 'Let the job write JUnit XML: suites that contain cases.',
   too_many: smaller,
-  mismatch: "Look into the job's log: something failed that the test framework did not write into its report.",
+  mismatch: "Check the job's log: something failed that the test framework did not write into its report.",
   foreign: 'Let each entry of `artifacts:reports` name only files of its format.',
 }
 

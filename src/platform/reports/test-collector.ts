@@ -150,7 +150,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
     if (seen >= declared) return
     mismatch ??= new ReportFault(
       'mismatch',
-      `A suite of the report declares ${declared} failures and errors, and has ${seen} of them.`,
+      `A suite of the report declares ${declared} failures and errors, but contains ${seen}.`,
     )
   }
 

@@ -113,7 +113,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
       warnOnce(
         `${nameOf(endpoint)} without ${field}`,
         { endpoint, fields: field },
-        `items of the platform have no ${field} (${endpoint}): what depends on it is left out`,
+        `items of the platform have no ${field} (${endpoint}): data that depends on it is left out`,
       )
     }
   }
@@ -130,7 +130,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     warnOnce(
       `lists continue at ${host}`,
       { endpoint },
-      `The platform's lists continue at another host, ${redact(host)}: they are read on at the configured address. ` +
+      `The links to further pages of the platform's lists point to another host, ${redact(host)}. The pages are requested from the configured address. ` +
         "If that is the platform's own address, set PIPESPAN_PLATFORM_URL to it.",
     )
   }

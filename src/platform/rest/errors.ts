@@ -98,7 +98,7 @@ const refusals: Readonly<Record<number, Refusal>> = {
 const unavailable: Refusal = {
   kind: 'unavailable',
   what: 'The platform cannot answer at the moment',
-  remedy: "Pipespan asks again automatically. If this lasts, check the platform's health.",
+  remedy: "Pipespan asks again automatically. If this persists, check the platform's health.",
 }
 
 const refused: Refusal = {
@@ -110,10 +110,10 @@ const refused: Refusal = {
 function forbidden(action: 'read' | 'change', isScope: boolean): Refusal {
   return {
     kind: 'forbidden',
-    what: isScope ? "The token's scope does not suffice" : `The token may not ${action} this`,
+    what: isScope ? "The token's scope is not sufficient" : `The token may not ${action} this`,
     remedy: isScope
-      ? `Make a token that may ${action === 'read' ? 'read' : 'use'} the API, and set PIPESPAN_PLATFORM_TOKEN to it.`
-      : `Give the token's user a role that may ${action} it, or a token of a wider scope.`,
+      ? `Create a token that may ${action === 'read' ? 'read' : 'use'} the API, and set PIPESPAN_PLATFORM_TOKEN to it.`
+      : `Give the token's user a role that may ${action} it, or use a token with a wider scope.`,
   }
 }
 
@@ -146,7 +146,7 @@ export function errorOfDetails(what: 'jobs' | 'bridges', refusal: PlatformError)
   return new PlatformError({
     ...{ kind, status, endpoint, detail },
     what: `The token may not read the ${what} of this project's pipelines, which are exported without them (${status} at ${endpoint}${quoted(detail)}).`,
-    remedy: `Give the token's user a role that may read ${what}, or the token a wider scope. Pipespan asks for them again once a day.`,
+    remedy: `Give the token's user a role that may read ${what}, or use a token with a wider scope. Pipespan asks for them again once a day.`,
   })
 }
 
@@ -162,13 +162,13 @@ const failures = {
   },
   // A streamed response that took too long.
   slow: {
-    what: 'The platform sends too slowly',
+    what: 'The platform sends data too slowly',
     remedy:
-      "Pipespan asks again automatically. If this lasts, check the platform's storage of logs and artifacts, and the network.",
+      "Pipespan asks again automatically. If this persists, check the platform's storage of logs and artifacts, and the network.",
   },
   'broken-answer': {
     what: "The platform's answer is incomplete",
-    remedy: 'Pipespan asks again automatically. If this lasts, a proxy may be cutting answers off.',
+    remedy: 'Pipespan asks again automatically. If this persists, a proxy may be truncating answers.',
   },
   'unexpected-answer': {
     what: "The platform's answer does not have the documented shape",
@@ -232,6 +232,6 @@ export function errorOfStorage(status: number, endpoint: string): PlatformError 
   return new PlatformError({
     ...{ kind: 'unavailable', endpoint },
     what: `The platform's object storage refused the request (${status} after a redirect from ${endpoint}).`,
-    remedy: "Pipespan asks again automatically. If this lasts, check the platform's object storage and its clock.",
+    remedy: "Pipespan asks again automatically. If this persists, check the platform's object storage and its clock.",
   })
 }

@@ -106,7 +106,7 @@ export function cutMessage(by: CutBy, endpoint: string): string {
     length: {
       what: 'has more items than are read',
       remedy:
-        'Divide the listed thing: a pipeline into child pipelines, a group into subgroups, a time range into shorter ones.',
+        'Divide what is listed: a pipeline into child pipelines, a group into subgroups, a time range into shorter ones.',
     },
     repetition: {
       what: 'repeats itself',
@@ -118,7 +118,7 @@ export function cutMessage(by: CutBy, endpoint: string): string {
     },
     refusal: {
       what: 'has a further page that the platform refuses',
-      remedy: "Let proxies pass the platform's `Link` headers, by which its lists go on.",
+      remedy: "Let proxies pass on the platform's `Link` headers, which contain the address of the next page.",
     },
   }[by]
   return `A list of the platform ${what}: the rest is omitted (${endpoint}). ${remedy} Further lists of this endpoint are not reported.`

@@ -131,7 +131,7 @@ export function createRequester(options: RequesterOptions): Requester {
     if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
       // A pause is not logged if it closely follows another one.
       if (pausedUntil + maxPause <= now) {
-        log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
+        log.warn({ pauseMs: facts.pause }, 'the platform limits the rate of requests; all requests wait')
       }
       pausedUntil = now + facts.pause
     }
@@ -276,7 +276,7 @@ function credentialHeaders(type: keyof typeof credentials, token: string): Recor
   if (/^[\x21-\x7e]+$/.test(token)) return credentials[type](token)
   throw new PlatformError({
     kind: 'unauthorized',
-    what: 'The platform token contains blanks, line breaks or characters that no HTTP header can carry.',
+    what: 'The platform token contains blanks, line breaks or characters that are invalid in an HTTP header.',
     remedy: 'Check PIPESPAN_PLATFORM_TOKEN or its file: it must contain only the token.',
   })
 }

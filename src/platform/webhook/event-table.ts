@@ -61,7 +61,7 @@ const own = 'object_attributes'
 export const eventTable: readonly EventRow[] = [
   {
     word: 'deployment', name: 'platform.deployment', wire: ['deployment'], flags: ['deployment_events'], sentBy: 'project',
-    description: 'A deployment was created, began, ended or was held up.',
+    description: 'A deployment was created, began, ended or was blocked.',
     object: ['deployment_id'], time: 'status_changed_at', version: ['status'],
     attributes: [
       id('deployment.id', 'deployment_id'),
@@ -69,7 +69,7 @@ export const eventTable: readonly EventRow[] = [
       value('deployment.status', 'string', 'status', 'only once it has `succeeded` or `failed`', deploymentOutcome),
       shown('deployment.environment.name', 'environment'),
       text('platform.deployment.environment.tier', 'environment_tier'),
-      value('platform.deployment.environment.production', 'string', undefined, '`true` or `false`, as `PIPESPAN_PRODUCTION` says when it is received', () => undefined),
+      value('platform.deployment.environment.production', 'string', undefined, '`true` or `false`: whether `PIPESPAN_PRODUCTION` matches the environment when the event is received', () => undefined),
       text('platform.deployment.status', 'status', "the platform's value"),
       value('vcs.ref.head.revision', 'string', 'commit_url|short_sha', 'the full revision, if the platform sends it', revisionOf),
       id('cicd.pipeline.task.run.id', 'deployable_id', 'the job that deploys'),
@@ -160,7 +160,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'note', name: 'platform.note', wire: ['note', 'confidential_note'], flags: ['note_events'], sentBy: 'project',
-    description: 'A comment was written or changed. Never what it says.',
+    description: 'A comment was written or changed. Its text is never exported.',
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`${own}.action`, ...byUser],
     attributes: [
       id('platform.note.id', `${own}.id`),
@@ -208,7 +208,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'member', name: 'platform.member', wire: ['member'], flags: ['member_events'], sentBy: 'group',
-    description: 'Somebody became a member of a group or project, asked for it, was given another role or was removed. `user.*` is the member.',
+    description: 'Somebody became a member of a group or project, requested access, was given another role or was removed. `user.*` is the member.',
     object: [owner, 'user_id'],
     attributes: [
       text('platform.member.action', 'event_name', '`user_add_to_group`, `user_update_for_group`, …'),

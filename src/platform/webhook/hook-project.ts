@@ -41,7 +41,7 @@ export function instanceOf(context: HookContext, project: Partial<ProjectFacts>)
   const instance = instanceOfPayload({ header, configured: platformUrl, webUrl: project.webUrl, path: project.path })
   if (instance !== undefined) return instance
   throw new PayloadError(
-    `The delivery does not name its instance: no usable ${instanceHeader} header, no web URL of its project.`,
+    `The delivery does not name its instance: it has no usable ${instanceHeader} header and no web URL of its project.`,
     'Set PIPESPAN_PLATFORM_URL.',
   )
 }
@@ -55,7 +55,7 @@ function instanceOfPlatform({ name, instance }: KnownPlatform, { webUrl, path }:
   if (found === undefined || found === instance) return instance
   throw new PayloadError(
     `The delivery has the webhook secret of the platform ${name} (${instance}), but its project is on ${instanceOfProject(webUrl)}.`,
-    "Give each platform a secret of its own, and set the platform's url as it is in its webhooks.",
+    "Give each platform its own secret, and set the platform's url to the URL in its webhooks.",
   )
 }
 

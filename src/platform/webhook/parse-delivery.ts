@@ -67,7 +67,8 @@ function looksLikeObject(body: Uint8Array): boolean {
 
 const notAnObject = {
   outcome: 'no object',
-  reason: 'The body is not a JSON object. Look for what cuts or rewrites it on its way from the platform.',
+  reason:
+    'The body is not a JSON object. Check whether a proxy between the platform and the daemon cuts or rewrites it.',
 } as const satisfies Parsed
 
 function ignored(kind: EventKind): Parsed {

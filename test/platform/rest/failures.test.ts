@@ -257,7 +257,7 @@ describe("the platform's error message", () => {
     )
     await using test = clientOf(platform.url)
     const scope = await rejection(test.client.project(1, poll))
-    expect(scope.message).toMatch(/scope does not suffice \(403 .*Make a token that may read the API/)
+    expect(scope.message).toMatch(/scope is not sufficient \(403 .*Create a token that may read the API/)
     platform.reply = answer(403, '{"message":"403 Forbidden"}')
     const role = await rejection(test.client.project(1, poll))
     expect(role.message).toMatch(/may not read this \(403 .*Give the token's user a role/)

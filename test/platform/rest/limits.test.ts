@@ -35,7 +35,7 @@ describe('a response with the status 429', () => {
     const before = test.clock.now()
     await test.client.project(2, { priority: 'enrich' })
     expect(test.clock.now() - before).toBe(42_000)
-    expect(test.logged.filter(line => line.includes('asks for a pause'))).toHaveLength(1)
+    expect(test.logged.filter(line => line.includes('limits the rate of requests'))).toHaveLength(1)
   })
 
   it('delays each retry longer than the previous one if a 429 has no Retry-After, until the request fails', async () => {

@@ -55,7 +55,7 @@ describe('an endless list from the platform', () => {
       ])
       expect(test.warnings()).toHaveLength(1)
       expect(test.warnings()[0]).toContain('has more items than are read')
-      expect(test.warnings()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide the listed thing`)
+      expect(test.warnings()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide what is listed`)
       await allOf<{ readonly id: number }>(pages(4712, 9))
       expect(test.warnings()).toHaveLength(2)
     },

@@ -59,7 +59,7 @@ describe('a paginated list from the platform', () => {
     await using test = clientOf(platform.url)
     expect((await allOf(test.client.projectPipelines(4711, {}, poll))).items.map(({ id }) => id)).toEqual([1, 2, 3])
     expect(new Set(platform.asked.map(({ path }) => path))).toEqual(new Set(['/api/v4/projects/4711/pipelines']))
-    expect(test.logged.filter(line => line.includes('continue at another host'))).toHaveLength(warnings)
+    expect(test.logged.filter(line => line.includes('point to another host'))).toHaveLength(warnings)
     expect(test.logged.join()).not.toContain('password')
   })
 

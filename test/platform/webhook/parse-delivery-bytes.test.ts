@@ -11,7 +11,8 @@ const plain = { profile: profiles.generic, traceparent: false }
 describe("a delivery's body", () => {
   const event = { event: 'Pipeline Hook' }
   const bytes = (body: Uint8Array) => parseDelivery({ ...event, body }, plain)
-  const reason = 'The body is not a JSON object. Look for what cuts or rewrites it on its way from the platform.'
+  const reason =
+    'The body is not a JSON object. Check whether a proxy between the platform and the daemon cuts or rewrites it.'
 
   it.each([
     ['empty', new Uint8Array()],

@@ -160,7 +160,7 @@ describe('the platform instance of a delivery', () => {
   it("reports the header's name and a remedy if the instance is unknown", () => {
     const lost = { object_attributes: { id: 1, status: 'running' }, project: { id: 2 }, builds: [] }
     expect(reasonOf(lost)).toBe(
-      'The delivery does not name its instance: no usable X-Service-Instance header, no web URL of its project. ' +
+      'The delivery does not name its instance: it has no usable X-Service-Instance header and no web URL of its project. ' +
         'Set PIPESPAN_PLATFORM_URL.',
     )
     expect(reasonOf(lost, {}, { ...plain, profile: profiles.gitlab })).toContain('X-Gitlab-Instance')
