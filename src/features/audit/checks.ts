@@ -41,8 +41,8 @@ async function checkSource(client: PlatformClient, configured: string): Promise<
   if (missing === undefined) return report('fine', `The token can read the audit events of ${name}.`)
   return report(
     'warning',
-    `The token is not ${missing} of ${name}: the platform only returns what the token's user did.`,
-    `Use a token that is ${missing}, with the scope read_api.`,
+    `The token does not belong to ${missing} of ${name}: the platform only returns the events of the token's user.`,
+    `Use a token of ${missing}, with the scope read_api.`,
   )
 }
 
@@ -52,13 +52,13 @@ async function checkSource(client: PlatformClient, configured: string): Promise<
  */
 async function missingRole(client: PlatformClient, source: AuditSource): Promise<string | undefined> {
   if (source === 'instance') return undefined
-  if ('group' in source) return (await client.ownsGroup(source.group, call)) ? undefined : "an owner's"
+  if ('group' in source) return (await client.ownsGroup(source.group, call)) ? undefined : 'an owner'
   try {
     // This request tests for the role, because only maintainers may list webhooks.
     await client.hooks(source, call)
     return undefined
   } catch (error) {
-    if (error instanceof PlatformError && error.kind === 'forbidden') return "a maintainer's"
+    if (error instanceof PlatformError && error.kind === 'forbidden') return 'a maintainer'
     throw error
   }
 }

@@ -18,7 +18,9 @@ export const audit = feature({
         const { audit: sources = [], auditLookback: lookback } = options
         if (sources.length === 0) return undefined
         if (taking.rules.to.length === 0) {
-          log.warn('no destination takes log records: audit events are not read (PIPESPAN_OBSERVABILITY_EXPORT)')
+          log.warn(
+            'no destination is configured for log records, so audit events are not read (PIPESPAN_OBSERVABILITY_EXPORT)',
+          )
           return undefined
         }
         return createAuditPoller({

@@ -37,7 +37,9 @@ export const auditShape = z.object({
   next: z.string().optional(),
   sources: z.array(z.object({ source: z.string(), since: millis, upTo: millis, readAt: millis.optional() })),
   backfills: z.array(z.object({ since: millis, until: millis, upTo: millis })),
-  problems: z.array(z.object({ source: z.string(), what: z.string() })).describe('Why events are not read.'),
+  problems: z
+    .array(z.object({ source: z.string(), what: z.string() }))
+    .describe('Why the events of some sources are not read.'),
 })
 /**
  * The data for the audit page, newest event first. `next`: the value of `after` for the next page. `upTo`: the time up to which events have been
@@ -110,7 +112,8 @@ function problemsOf(
   const takesLogs = destinations.some(({ endpoints }) => endpoints.some(({ signal }) => signal === 'logs'))
   const whole = [
     !hasPlatformToken && 'There is no token for the platform (PIPESPAN_PLATFORM_TOKEN).',
-    !takesLogs && 'No destination takes log records (PIPESPAN_OBSERVABILITY_EXPORT), so audit events are not read.',
+    !takesLogs &&
+      'No destination is configured for log records (PIPESPAN_OBSERVABILITY_EXPORT), so audit events are not read.',
     platformError !== undefined && `${platformError.what} ${platformError.remedy}`,
   ]
   return [

@@ -21,7 +21,12 @@ export function addBackfillCommand(line: ConfiguredLine<unknown>): void {
       instant,
     )
     .option('--until <when>', 'the end of the range, written the same way; default: now', instant)
-    .option('--project <project>', 'ID or full path, comma-separated or repeated; default: what is polled', several, [])
+    .option(
+      '--project <project>',
+      'a project, by its ID or full path; comma-separated or repeated; default: what is polled',
+      several,
+      [],
+    )
     .option('--group <group>', 'a group, with its subgroups', several, [])
     .option('--mine', "the pipelines that the token's user started, in all projects", false)
     .option('--platform <name>', 'the platform, if several are configured')

@@ -82,8 +82,8 @@ function findingOf(
   now: number,
 ): Finding {
   const last = seen.find(({ byWebhook }) => byWebhook)
-  if (last !== undefined) return report('fine', `${name} are reported by webhooks, the last one ${ago(last.at, now)}.`)
-  const remedy = `Enable ${flag} in the webhooks: \`pipespan hooks ensure\` does.`
+  if (last !== undefined) return report('fine', `${name} are reported by webhooks, most recently ${ago(last.at, now)}.`)
+  const remedy = `Enable ${flag} in the webhooks: \`pipespan hooks ensure\` does this.`
   if (seen.length === 0) return report('skipped', `${name}: none was reported in the last ${lookedBack} days.`, remedy)
   return report(
     'warning',
@@ -97,11 +97,11 @@ async function findIncidents({ client, store, within, now }: Asked): Promise<Fin
   const [last] = (await store?.on(incidents).opened({ ...within, limit: 1 })) ?? []
   const openedAt = last?.view.openedAt
   if (openedAt !== undefined)
-    return report('fine', `Incidents are reported, the last one was opened ${ago(openedAt, now)}.`)
+    return report('fine', `Incidents are reported; the last one was opened ${ago(openedAt, now)}.`)
   const none = `Incidents: none was opened in the last ${lookedBack} days`
   const cursor = client && (await store?.repositories.of(incidentCursors).get({ instance: client.instance }))
   if (cursor !== undefined) return report('fine', `${none}; the platform's list of them is read.`)
-  const remedy = 'Enable issues events in the webhooks: `pipespan hooks ensure` does.'
+  const remedy = 'Enable issues events in the webhooks: `pipespan hooks ensure` does this.'
   return report('skipped', `${none}, and the platform's list of them was not read yet.`, remedy)
 }
 

@@ -21,7 +21,10 @@ import type { PartContext } from '../../daemon/feature.ts'
 
 const behindQuery = z.object({
   environment: z.string().min(1),
-  instance: z.string().optional().describe('Needed if several platforms have a project with this ID.'),
+  instance: z
+    .string()
+    .optional()
+    .describe('Base URL of the platform; needed if several platforms have a project with this ID.'),
 })
 
 export function deploymentsConsole(

@@ -34,7 +34,7 @@ export function countBehindWith({
   return async ({ instance, path, ...of }) => {
     const found = counts.find(({ territory }) => isWithin(territory, instance, path))
     if (found !== undefined) return found.count(of)
-    return refused('The project is on a platform for which the daemon has no token.', 'Compare the two there.')
+    return refused('The project is on a platform for which the daemon has no token.', 'Compare the revisions there.')
   }
 }
 
@@ -67,7 +67,7 @@ export function createCountBehind(
       if (error instanceof PlatformError) return refused(error.message, '')
       if (!signal.aborted) throw error
       const what = `The platform did not answer within ${timeoutMs / 1_000} s, or the API budget is used up.`
-      return refused(what, 'Try again later, or compare the two on the platform.')
+      return refused(what, 'Try again later, or compare the revisions on the platform.')
     }
   }
 }

@@ -86,13 +86,13 @@ const head: OfChange = textRow(
   ATTR_VCS_REF_HEAD_NAME,
   'always',
   ({ figures, foldRef }) => foldRef(figures.head ?? '', 'merge_request_event'),
-  'the source branch, as metrics tell the refs of merge requests apart',
+  'the source branch, folded like the refs of merge requests in other metrics',
 )
 const base: OfChange = textRow(
   ATTR_VCS_REF_BASE_NAME,
   'always',
   ({ figures, foldRef }) => foldRef(figures.base ?? '', 'push'),
-  'the target branch, as metrics tell refs apart',
+  'the target branch, folded like refs in other metrics',
 )
 const state: OfChange = textRow(ATTR_VCS_CHANGE_STATE, 'always', ({ figures }) => figures.state)
 const isOn = 'with `PIPESPAN_VCS_METRICS`'
@@ -132,14 +132,14 @@ export const changeCountMetric = {
 // prettier-ignore
 export const changeDurationMetric = {
   name: 'vcs.change.duration', ...gauge, attributes: [state, repository, head, base], when: `changes are open; ${isOn}`,
-  description: 'The time for which a change has been open, since it was opened or reopened; of several with the same attributes, the longest.',
+  description: 'The time for which a change has been open, since it was opened or reopened. If several have the same attributes, the longest time.',
 } as const
 
 const severity: AttributeRow<FiguresSubject<IncidentFigures>> = textRow(
   'platform.issue.severity',
   'known',
   ({ figures }) => figures.severity,
-  "the platform's word in small letters, as it was known then",
+  "the platform's value in lower case, as known when the incident was counted",
 )
 
 // prettier-ignore

@@ -126,7 +126,7 @@ export const counts: readonly CountOf[] = [
   {
     ...{ name: 'pipespan.incidents', unit: '{incident}' },
     description:
-      'Incidents that were counted: that they were `opened`, and how long they were open when they were `closed`.',
+      'Incidents that were counted: once when they were `opened`, and once, with the time they were open, when they were `closed`.',
     counter: { attribute: 'measure', values: { opened: 'opened', closed: 'closed' } },
   },
   {

@@ -131,7 +131,7 @@ const counter = 'counter' as const
 // prettier-ignore
 export const gcpePipelineMetrics: readonly GcpeRow<GcpePipeline>[] = [
   { name: 'gitlab_ci_pipeline_id', type: gauge, labels: pipeline, value: of => of.id, description: 'ID of the newest pipeline.' },
-  { name: 'gitlab_ci_pipeline_status', type: gauge, labels: [...pipeline, ['status', of => of.status]], value: () => 1, description: 'Status of the newest pipeline: 1 for the one that it has.' },
+  { name: 'gitlab_ci_pipeline_status', type: gauge, labels: [...pipeline, ['status', of => of.status]], value: () => 1, description: '1 for the current status of the newest pipeline.' },
   { name: 'gitlab_ci_pipeline_timestamp', type: gauge, labels: pipeline, value: of => of.updatedAt, description: 'When the newest pipeline last changed.' },
   { name: 'gitlab_ci_pipeline_duration_seconds', type: gauge, labels: pipeline, value: of => of.facts.duration ?? 0, description: 'Duration of the newest pipeline.' },
   { name: 'gitlab_ci_pipeline_queued_duration_seconds', type: gauge, labels: pipeline, value: of => of.facts.queuedDuration ?? 0, description: 'How long the newest pipeline waited.' },
@@ -146,12 +146,12 @@ export const gcpeRunMetrics: readonly GcpeRow<GcpeRunCount>[] = [
 // prettier-ignore
 export const gcpeJobMetrics: readonly GcpeRow<GcpeJob>[] = [
   { name: 'gitlab_ci_pipeline_job_id', type: gauge, labels: job, value: of => of.job.id, description: 'ID of the newest job of this name.' },
-  { name: 'gitlab_ci_pipeline_job_status', type: gauge, labels: [...job, ['status', of => jobStatus(of.job)]], value: () => 1, description: 'Status of the newest job: 1 for the one that it has.' },
+  { name: 'gitlab_ci_pipeline_job_status', type: gauge, labels: [...job, ['status', of => jobStatus(of.job)]], value: () => 1, description: '1 for the current status of the newest job.' },
   { name: 'gitlab_ci_pipeline_job_timestamp', type: gauge, labels: job, value: of => seconds(of.job.createdAt), description: 'When the newest job was created.' },
   { name: 'gitlab_ci_pipeline_job_duration_seconds', type: gauge, labels: job, value: of => of.job.duration ?? 0, description: 'Duration of the newest job.' },
   { name: 'gitlab_ci_pipeline_job_queued_duration_seconds', type: gauge, labels: job, value: of => of.job.queuedDuration ?? 0, description: 'How long the newest job waited for a runner.' },
-  { name: 'gitlab_ci_pipeline_job_artifact_size_bytes', type: gauge, labels: job, value: of => artifactBytes(of.job), description: 'Size of all artifacts of the newest job, its log among them.' },
-  { name: 'gitlab_ci_pipeline_job_run_count', type: counter, labels: job, value: of => of.runs, description: 'New jobs with this name, stage and tags since this process first saw one; on whatever runner.' },
+  { name: 'gitlab_ci_pipeline_job_artifact_size_bytes', type: gauge, labels: job, value: of => artifactBytes(of.job), description: 'Size of all artifacts of the newest job, including its log.' },
+  { name: 'gitlab_ci_pipeline_job_run_count', type: counter, labels: job, value: of => of.runs, description: 'New jobs with this name, stage and tags since this process first saw one, on any runner.' },
 ]
 
 export const gcpeReportMetrics = testMetrics('gitlab_ci_pipeline_test_report', report, 'of the newest pipeline')
@@ -164,7 +164,7 @@ export const gcpeEnvironmentMetrics: readonly GcpeRow<GcpeEnvironment>[] = [
   { name: 'gitlab_ci_environment_deployment_count', type: counter, labels: environment, value: of => of.deployments, description: 'Deployments that were stored since this process started.' },
   { name: 'gitlab_ci_environment_deployment_duration_seconds', type: gauge, labels: environment, value: of => of.duration, description: 'Duration of the newest deployment.' },
   { name: 'gitlab_ci_environment_deployment_job_id', type: gauge, labels: environment, value: of => of.jobId, description: 'ID of the job of the newest deployment.' },
-  { name: 'gitlab_ci_environment_deployment_status', type: gauge, labels: [...environment, ['status', of => of.status]], value: () => 1, description: 'Status of the newest deployment: 1 for the one that it has.' },
+  { name: 'gitlab_ci_environment_deployment_status', type: gauge, labels: [...environment, ['status', of => of.status]], value: () => 1, description: '1 for the current status of the newest deployment.' },
   { name: 'gitlab_ci_environment_deployment_timestamp', type: gauge, labels: environment, value: of => of.beganAt, description: 'When the newest deployment began.' },
   { name: 'gitlab_ci_environment_information', type: gauge, labels: information, value: () => 1, description: 'What is known about the environment, in labels.' },
 ]

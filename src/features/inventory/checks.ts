@@ -67,13 +67,13 @@ function* stored(kind: string, known: readonly Known[], now: Millis): Generator<
     const since = iso(Math.min(...late))
     yield report(
       'warning',
-      `${kind}: the daemon has not asked for ${late.length} of ${known.length} since ${since}. What follows is its last answer.`,
-      'Look at whether it runs, with this store and this platform.',
+      `${kind}: the daemon has not asked for ${late.length} of ${known.length} since ${since}. The lines below show its last answer.`,
+      'Check that the daemon runs with this store and this platform.',
     )
   }
   if (answered.length > 0) yield report('fine', `${kind} can be read for ${answered.length} of ${known.length}.`)
   for (const { of, state } of refused) {
-    const next = `It is asked again at ${iso(state?.nextAt ?? now)}, and when the daemon starts.`
+    const next = `The daemon asks again at ${iso(state?.nextAt ?? now)}, and when it starts.`
     yield report(
       'warning',
       `${kind} could not be read for ${of}: ${state?.refusal?.message ?? ''}`,
@@ -81,7 +81,7 @@ function* stored(kind: string, known: readonly Known[], now: Millis): Generator<
     )
   }
   for (const { of, state } of cut) {
-    const what = `${kind} of ${of} has ${state?.omitted} more than are exported.`
+    const what = `${kind} of ${of} has ${state?.omitted} points beyond the export limit.`
     yield report('warning', what, 'docs/INVENTORY.md has the limits.')
   }
   if (unknown > 0) yield report('skipped', `${kind}: ${unknown} of ${known.length} not fetched yet.`)
@@ -109,7 +109,7 @@ async function firewalls(projects: readonly string[], ask: Asking): Promise<Find
       names.length === 0 ? [] : [report('fine', `The dependency firewall is ${state} for ${names.join(', ')}.`)],
     ),
     ...failed,
-    ...(unasked > 0 ? [report('skipped', `The dependency firewall of ${unasked} more projects was not asked.`)] : []),
+    ...(unasked > 0 ? [report('skipped', `The dependency firewall of ${unasked} more projects was not checked.`)] : []),
   ]
 }
 

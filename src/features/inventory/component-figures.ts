@@ -6,12 +6,15 @@ import { millis, type Shaped } from '../../console/layout/shape.ts'
 import type { PagesSources } from '../../console/ports.ts'
 import type { Scope } from '../../console/layout/scope-heading.ts'
 
-const using = z.object({ version: z.string().describe('Empty if it has none.'), projects: z.array(z.string()) })
+const using = z.object({
+  version: z.string().describe('Empty if the include has no version.'),
+  projects: z.array(z.string()),
+})
 
 const componentShape = z.object({
   type: z.string().describe('`component`, `project` (a file of another project), `template` or `remote`.'),
   name: z.string(),
-  versions: z.array(using).describe('The most used first.'),
+  versions: z.array(using).describe('Versions in use, the most used first.'),
   newest: z.string().optional().describe('The highest semantic version that a project uses.'),
   behind: z.array(z.string()).describe('Projects with a lower semantic version than the newest.'),
 })
@@ -19,9 +22,9 @@ export type Component = Shaped<typeof componentShape>
 
 export const componentsShape = z.object({
   project: z.string().optional(),
-  components: z.array(componentShape).describe('Those with the most projects behind first, then the most used.'),
+  components: z.array(componentShape).describe('Components with the most projects behind first, then the most used.'),
   projects: z.number().describe('Projects whose includes are known.'),
-  oldest: millis.optional().describe('When the platform gave the oldest of these answers.'),
+  oldest: millis.optional().describe('Time of the oldest of these answers of the platform.'),
 })
 export type Components = Shaped<typeof componentsShape>
 

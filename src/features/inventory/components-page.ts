@@ -18,7 +18,7 @@ export const componentsConsole: ConsolePart = {
   routes: parts => [
     get(
       '/components',
-      'CI components, templates and files of others that projects include, by version, and who is behind.',
+      'CI components, templates and files of other projects that projects include, by version, and which projects are behind.',
       { query: scopedQuery.pick({ project: true, own: true }), answer: componentsShape },
       async asked => answerOf(parts, asked.own, async own => componentsOf(own, asked)),
     ),
@@ -51,10 +51,11 @@ async function componentsPage(
       }
       ${card('What projects include', components.length === 0 ? empty(nothing(projects)) : table(components, context))}
       ${howCounted(
-        html`From the CI configuration of each default branch, with what is included by what it includes; files of the
-          project itself are left out. A project is behind if another one uses a higher semantic version; a shortened
-          version, such as <code>2</code>, stands for the newest 2. Branches, revisions and <code>~latest</code> have no
-          order. The platform is asked once a week, and after a push that may have changed the configuration.`,
+        html`Includes are read from the CI configuration of each default branch, nested includes too; files of the
+          project itself are left out. A project is behind if another project uses a higher semantic version; a
+          shortened version, such as <code>2</code>, means the newest version 2. Branches, revisions and
+          <code>~latest</code> are not compared. The platform is asked once a week, and after a push that may have
+          changed the configuration.`,
       )}`,
   }
 }
@@ -62,7 +63,7 @@ async function componentsPage(
 function nothing(projects: number): string {
   return projects === 0
     ? 'No answer of the platform yet: name projects under inventory.includes in the configuration.'
-    : 'These projects include nothing of others.'
+    : 'These projects include nothing from other projects or hosts, and no templates.'
 }
 
 function table(components: readonly Component[], context: RequestContext): Html {

@@ -25,7 +25,7 @@ const queries = new Each(
   {
     metric: setting(metricName, { required: true }).describe('Name of the gauge.'),
     query: setting(text, { required: true }).describe(
-      "The query, in the platform's query language (GLQL): with its scope and fields 10,000 bytes at most.",
+      "The query, in the platform's query language (GLQL): at most 10,000 bytes, including its scope and fields.",
     ),
     platform: setting(text, { unset: 'the platform of the `platform` settings' }).describe(
       'Name of the platform to query, one of `platforms`.',
@@ -59,7 +59,7 @@ export function* wrongQueries(config: InventoryOptions & Config, faultOf: FaultO
     series.add(own)
     const bytes = Buffer.byteLength(queryText({ ...query, fields }))
     if (bytes > maxQueryBytes) {
-      const what = `The query has ${bytes} bytes as it is sent; the platform takes ${maxQueryBytes} at most.`
+      const what = `The query has ${bytes} bytes as it is sent; the platform accepts at most ${maxQueryBytes}.`
       yield fault('query', what, 'Shorten it, or divide it into several queries.')
     }
     if (every < minInterval) yield fault('every', 'A query can run at most once a minute.', 'Write 60s or more.')

@@ -34,7 +34,7 @@ import type { PartContext } from '../../daemon/feature.ts'
 const maxReadings = 20
 
 const logQuery = instanceQuery.extend({
-  find: z.string().trim().max(maxFindLength).default('').describe('Lines without it are left out.'),
+  find: z.string().trim().max(maxFindLength).default('').describe('Text to search for; lines without it are left out.'),
 })
 const testQuery = scopedQuery.extend({ span: z.enum(testSpanNames).default('30d').describe('Period.') })
 

@@ -13,7 +13,7 @@ const job = {
     'Jobs whose log sections become spans: `none`, `failed`, `slow` (above the 95th percentile of the job), `all`. One request per job, shared with `logs`.',
   ),
   logs: setting(someJobs, { default: 'none', example: 'failed' }).describe(
-    'Jobs whose log lines become log records, redacted; same values. Consider who can read them in the backend.',
+    'Jobs whose log lines become log records, redacted; the same values as for `sections`. Consider who can read job logs in the backend.',
   ),
   projects: setting(patterns, { unset: 'all exported projects', example: 'team/*' }).describe(
     'Projects whose job logs and reports are read: patterns of full paths.',
@@ -21,9 +21,11 @@ const job = {
   spans: setting(artifactPaths, { unset: 'none', example: 'telemetry/spans.otlp.json' }).describe(
     "Artifact paths where a job may write its own spans as OTLP/JSON: one export request (`.otlp.json`) or one per line (`.otlp.jsonl`). They are added to the pipeline's trace, under the job. One request per path for each job with artifacts.",
   ),
-  logsReadMax: setting(byteSize, { default: '128MiB' }).describe('Maximum size that is read of one log.'),
+  logsReadMax: setting(byteSize, { default: '128MiB' }).describe(
+    'Maximum number of bytes that are read of one job log.',
+  ),
   logsMaxBytes: setting(byteSize, { default: '1MiB' }).describe(
-    'Maximum size that is exported of one log as log records: one sixteenth from its beginning, the rest from its end.',
+    'Maximum number of bytes of one job log that are exported as log records: one sixteenth from the beginning of the log, the rest from its end.',
   ),
 }
 

@@ -71,7 +71,7 @@ function tokenOf(options: InsideOptions, token: TokenContext, counters: InsideCo
         : undefined,
     onReplaced: ({ message }) =>
       log.warn(
-        `test reports are read as the platform has parsed them, as it does not hand out their artifacts: ${message}`,
+        `test reports are read as the platform has parsed them, because it does not return their artifacts: ${message}`,
       ),
     onForgotten: async reports => store.counters.add('pruned.test_reports_early', reports),
   })

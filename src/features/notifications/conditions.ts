@@ -60,8 +60,8 @@ export function ofDeadLetters(destination: string, dead: number, now: Millis): C
     state: isBroken ? 'broken' : 'fixed',
     title: isBroken
       ? `Destination ${destination} refused ${dead === 1 ? 'an export' : `${dead} exports`} for good`
-      : `Destination ${destination} has no refused exports any more`,
-    text: isBroken ? 'The page of exports and pipespan dead-letters list show its answers.' : undefined,
+      : `Destination ${destination} no longer has refused exports`,
+    text: isBroken ? 'The page of exports and pipespan dead-letters list show why.' : undefined,
     details: { destination },
     // A receiver that rejects messages gets no message about that.
     except: destination,

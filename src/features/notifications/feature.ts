@@ -27,7 +27,7 @@ export const notifications = feature({
   }),
   parts: [
     {
-      why: 'standing conditions are looked at after the next start',
+      why: 'ongoing conditions are checked after the next start',
       create: (options, context) => {
         const { store, events, notifier, clock, log } = context
         const standing = context.standing().filter(({ kind }) => notifier.isAbout(kind))

@@ -83,7 +83,7 @@ export function encodeNotification(
 ): (chunk: AnyChunk) => Uint8Array {
   return chunk => {
     const message = messageOf(chunk)
-    if (message === undefined) throw new Error('it is no notification')
+    if (message === undefined) throw new Error('the chunk does not contain a notification')
     return Buffer.from(JSON.stringify(formats[format].body(message, addresses)))
   }
 }

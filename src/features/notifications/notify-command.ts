@@ -54,7 +54,7 @@ function testMessage(id: string, at: number): EventChunk {
   return {
     ...{ kind: 'event', key: { instance: ownInstance }, trace: { profile: 'generic' } },
     event: {
-      ...{ kind: messageKind, name: 'test', severity: 'info', body: 'Test message of Pipespan' },
+      ...{ kind: messageKind, name: 'test', severity: 'info', body: 'Test message from Pipespan' },
       attributes: { [ofMessage]: id, [incident]: id, [text]: 'Notifications arrive here.' },
     },
     ...{ at, observedAt: at },
@@ -85,7 +85,7 @@ async function check({ name, signals, proxy }: Destination): Promise<Finding> {
     return report(
       'failure',
       `"${name}" cannot be reached: ${why}.`,
-      'Check its url, and the proxies and firewalls on the way.',
+      'Check its url, and the proxies and firewalls in between.',
     )
   } finally {
     await dispatcher.destroy()

@@ -41,14 +41,16 @@ const notifications = new Each(
     name: setting(destinationName, { required: true }).describe(
       'Unique name in logs and in the store, also among `destinations`.',
     ),
-    url: secretSetting(webhookUrl, { required: true }).describe('Where messages are posted. Never shown.'),
-    format: setting(oneOf(notificationFormats), { default: 'cloudevents' }).describe(
-      'The body: CloudEvents 1.0 in JSON, a message for Slack and what is compatible with it, or the JSON of an e-mail gateway (`from`, `to`, `subject`, `text`, `headers`).',
+    url: secretSetting(webhookUrl, { required: true }).describe(
+      'URL to which messages are posted. It is a secret and is never shown.',
     ),
-    of: setting(someOf(subjects), { unset: 'all of them' }).describe('What messages are about.'),
+    format: setting(oneOf(notificationFormats), { default: 'cloudevents' }).describe(
+      'The body: CloudEvents 1.0 in JSON, a message for Slack and compatible services, or the JSON of an e-mail gateway (`from`, `to`, `subject`, `text`, `headers`).',
+    ),
+    of: setting(someOf(subjects), { unset: 'all of them' }).describe('Subjects of the messages.'),
     projects: projectChoice(' Messages about no project or group are then not sent there.', { protects: true }),
     headers: secretSetting(headers).describe('Headers of every request.'),
-    from: setting(text).describe('Sender of e-mails; by default that of the gateway.'),
+    from: setting(text).describe('Sender of e-mails; by default, the sender of the gateway.'),
     to: setting(list).describe('Recipients of e-mails.'),
   },
   'Messages to people, by webhook: one when something breaks and one when it works again. See docs/notifications.md.',
@@ -89,7 +91,7 @@ export function silentNotifications({ notifications, tests }: WithOthers, unrepo
     of.flatMap(subject => {
       const remedy = all[subject]
       if (remedy === undefined) return []
-      return `notifications[${index}].of: Nothing is known about ${subject} under this configuration. ${remedy}`
+      return `notifications[${index}].of: With this configuration, there are no messages about ${subject}. ${remedy}`
     }),
   )
 }

@@ -23,7 +23,7 @@ export const regressions = feature({
     enabled ? {} : { regressions: 'Turn on regressions.enabled (PIPESPAN_REGRESSIONS_ENABLED).' },
   parts: [
     {
-      why: 'what is new is judged after the next start',
+      why: 'new runs are judged after the next start',
       create: (options, context) => {
         if (!isJudged(options, context)) return undefined
         const { config, taking, notifier } = context

@@ -29,7 +29,7 @@ export function likelyCause(found: Found, sections?: SectionTimes): LikelyCause 
     runnerOf(found)
   const also = section === undefined && found.kind === 'failing' && what !== undefined ? runnerOf(found) : undefined
   const sentences = [what, also === what ? undefined : also, commitOf(found)].filter(one => one !== undefined)
-  const cause = sentences.length === 0 ? 'Nothing else that is stored changed with it.' : sentences.join(' ')
+  const cause = sentences.length === 0 ? 'No other change in the stored data explains it.' : sentences.join(' ')
   return { cause, section: section?.name }
 }
 
@@ -80,13 +80,13 @@ function ofPipeline({ kind, before, since, episode }: Found): string | undefined
   const grown = greatest(changesOf(timesOf(before), timesOf(since)).filter(one => isGreat(one, episode)))
   if (grown !== undefined) {
     return grown.before === 0
-      ? `Job ${grown.name} is new in it and takes ${durationText(grown.since)}.`
+      ? `Job ${grown.name} is new in the pipeline and takes ${durationText(grown.since)}.`
       : `Job ${grown.name} went from ${durationText(grown.before)} to ${durationText(grown.since)}.`
   }
   const queued = (runs: readonly EndedRun[]): number => median(runs.map(({ queuedMs }) => queuedMs ?? 0)) ?? 0
   const [was, is] = [queued(before), queued(since)]
   return is - was >= Math.max(1, half)
-    ? `It waits ${durationText(is)} before it starts; before it was ${durationText(was)}.`
+    ? `It waits ${durationText(is)} before it starts, up from ${durationText(was)}.`
     : undefined
 }
 
@@ -95,7 +95,7 @@ function reasonOf({ before, since }: Found): string | undefined {
   const usual = commonOf(before.filter(({ outcome }) => outcome.failed).map(({ reason }) => reason))
   const now = commonOf(failed.map(({ reason }) => reason))
   if (now === undefined) return undefined
-  const differs = usual !== undefined && usual.what !== now.what ? `; before mostly with ${usual.what}` : ''
+  const differs = usual !== undefined && usual.what !== now.what ? `; previously mostly with ${usual.what}` : ''
   return `${now.count} of ${failed.length} fail with ${now.what}${differs}.`
 }
 
@@ -108,7 +108,7 @@ function runnerOf({ before, since, kind }: Found): string | undefined {
     if (now === undefined || was === undefined || now.what === was.what || now.count < bad.length * 0.8) continue
     const there = before.filter(run => of(run) === now.what).length
     if (there > before.length * 0.2) continue
-    return `Since then it runs on ${words(now.what)}; before mostly on ${words(was.what)}.`
+    return `Since then it runs on ${words(now.what)}; previously mostly on ${words(was.what)}.`
   }
   return undefined
 }

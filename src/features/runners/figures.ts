@@ -26,24 +26,24 @@ const tagSetShape = z.object({
   waitP95Ms: ms.optional(),
   longWaits: z
     .object({ jobs: z.number(), ms })
-    .describe('Jobs that waited longer than a minute, and how long they waited beyond it in all.'),
+    .describe('Number of jobs that waited longer than a minute, and the total time that they waited beyond it.'),
   longest: z
     .object({ ...placeShape, waitMs: ms })
     .optional()
     .describe('The job that waited longest.'),
   running: z.number(),
   pending: z.number(),
-  runners: runnersShape.optional().describe('Known from `inventory.runners`.'),
+  runners: runnersShape.optional().describe('Runners with these tags, from `inventory.runners`.'),
 })
 export type TagSetFigures = Shaped<typeof tagSetShape>
 
 const waitingShape = z.object({
   ...placeShape,
   tagSet: z.string().optional(),
-  waitMs: ms.describe('How long it has waited at least.'),
+  waitMs: ms.describe('Minimum time that the job has waited.'),
   runner: z
     .enum(['known', 'none', 'unknown'])
-    .describe('`none`: no known runner has its tags. `unknown`: its tags are unknown.'),
+    .describe('`none`: no known runner has the tags of the job. `unknown`: the tags of the job are unknown.'),
 })
 export type WaitingJob = Shaped<typeof waitingShape>
 
@@ -52,7 +52,7 @@ export const runnersViewShape = z.object({
   until: millis,
   stepMs: ms,
   isWhole: z.boolean().describe('False if the period has more pipelines than are read; `since` is then later.'),
-  pipelines: z.number().describe('Pipelines that were read.'),
+  pipelines: z.number().describe('Number of pipelines that were read.'),
   hasInventory: z.boolean().describe('Whether `inventory.runners` is read.'),
   tagSets: z.array(tagSetShape),
   waiting: z.array(waitingShape).describe('Jobs that wait for a runner, the longest first.'),

@@ -26,7 +26,7 @@ export function addTokenCommands(line: ConfiguredLine<TokenOptions>): void {
   example(
     tokens
       .command('list')
-      .description('list them, without their values')
+      .description('list tokens, without their values')
       .option('--json', 'print JSON, for scripts', false)
       .action(answer(async ({ json }: { json: boolean }) => run({ action: 'list', json }))),
     'pipespan tokens list',
@@ -34,8 +34,8 @@ export function addTokenCommands(line: ConfiguredLine<TokenOptions>): void {
   example(
     tokens
       .command('create')
-      .description('create one; its value is printed once, or written to a target')
-      .requiredOption('--name <name>', 'its name')
+      .description('create a token; its value is printed once, or written to a target')
+      .requiredOption('--name <name>', 'name of the token')
       .option('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY', targetAddress)
       .option('--json', 'print JSON, for scripts', false)
       .action(
@@ -48,8 +48,8 @@ export function addTokenCommands(line: ConfiguredLine<TokenOptions>): void {
   example(
     tokens
       .command('revoke')
-      .description('revoke one; refuses the one in use and the last one')
-      .argument('<id>', 'its id, as `tokens list` shows it')
+      .description('revoke a token, unless it is in use or the last one')
+      .argument('<id>', 'ID of the token, as `tokens list` shows it')
       .option('--force', 'revoke it even if it may be in use', false)
       .option('--json', 'print JSON, for scripts', false)
       .action(
@@ -62,11 +62,11 @@ export function addTokenCommands(line: ConfiguredLine<TokenOptions>): void {
   example(
     tokens
       .command('rotate')
-      .description('put a new token into a target, and revoke the older ones when every daemon uses it')
+      .description('write a new token to a target, and revoke the older ones once every daemon uses the new one')
       .requiredOption('--name <name>', 'the name of the tokens')
       .requiredOption('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY', targetAddress)
       .addOption(
-        new Option('--grace <duration>', 'how long to wait for daemons to use it')
+        new Option('--grace <duration>', 'how long to wait until all daemons use the new token')
           .argParser(durationMs)
           .default(durationMs('10m'), '10m'),
       )
@@ -87,9 +87,9 @@ export function addTokenCommands(line: ConfiguredLine<TokenOptions>): void {
   example(
     program
       .command('enforcement')
-      .description('whether the observability instance drops telemetry without a valid token')
+      .description('show or set whether the observability instance drops telemetry without a valid token')
       .addArgument(new Argument('<action>', 'what to do').choices(['status', 'on', 'off']))
-      .option('--force', "turn it on even if it is unclear whether this daemon's token is accepted", false)
+      .option('--force', "turn enforcement on even if it is unclear whether this daemon's token is accepted", false)
       .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (action: 'status' | 'on' | 'off', options: { force: boolean; json: boolean }) => {

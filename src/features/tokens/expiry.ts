@@ -27,7 +27,10 @@ export function watchExpiry(
     try {
       listed = await list()
     } catch (error) {
-      log.warn({ reason: reasonOf(error) }, 'the ingest tokens cannot be listed: whether one expires is not known')
+      log.warn(
+        { reason: reasonOf(error) },
+        'the ingest tokens cannot be listed, so it is unknown whether one expires soon',
+      )
       return []
     }
     for (const token of listed) if (token.expiresAt !== undefined) expiries.set(token.id, token)

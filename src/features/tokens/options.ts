@@ -10,9 +10,11 @@ export const tokenOptions = {
       url: setting(httpUrl, { example: 'https://observability.example.com' }).describe(
         'The observability instance whose ingest tokens `pipespan tokens` and `pipespan enforcement` manage.',
       ),
-      apiKey: secretSetting(secret).describe('Its API key, with the role Editor or Administrator.'),
+      apiKey: secretSetting(secret).describe(
+        'API key of the observability instance, with the role Editor or Administrator.',
+      ),
       caFile: setting(certificateFile, { unset: "Node's built-in certificate authorities" }).describe(
-        'PEM file with the CA certificates for its certificate.',
+        'PEM file with the CA certificates for the certificate of the observability instance.',
       ),
     },
   },

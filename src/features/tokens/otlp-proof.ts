@@ -50,7 +50,9 @@ export function createProver({ url, headers = {}, dispatcher, timeoutMs }: Proof
     if (isGrpc(answer.contentType)) return { kind: 'unclear', reason: isOtlpGrpc }
     if (status >= 200 && status < 300) {
       const isPage = isWebPage(Buffer.from(answer.text), answer.contentType)
-      return isPage ? { kind: 'unclear', reason: 'a web page answered, and no OTLP receiver' } : { kind: 'accepted' }
+      return isPage
+        ? { kind: 'unclear', reason: 'a web page answered instead of an OTLP receiver' }
+        : { kind: 'accepted' }
     }
     if (status === 401 || status === 403) return { kind: 'refused', status }
     return { kind: 'unclear', reason: `the endpoint answered ${status}` }

@@ -139,7 +139,7 @@ function tokensPage(view: TokensView, context: RequestContext): Page {
 }
 
 function inUse({ setup, daemons, rotations: recorded }: TokensView, now: Millis): Content {
-  if (setup.destinations.length === 0) return empty('Nothing is exported: there is no destination.')
+  if (setup.destinations.length === 0) return empty('Nothing is exported: no destination is configured.')
   return html`${setup.destinations.map(({ name, fingerprint, tokenFrom }) => {
     const made = recorded.find(one => fingerprint !== undefined && one.fingerprint?.startsWith(fingerprint))
     return html`<h3>${name}</h3>

@@ -28,7 +28,7 @@ export async function recover(session: RotationSession, value: Secret | undefine
   if (rotation === undefined) {
     if (current !== undefined && current.fingerprint !== inTarget) {
       await log.warn('The target was changed by another writer: the id of its token is unknown.')
-      await log.advance(disowned(log.journal), 'over', `Token ${current.id} counts as an older one.`)
+      await log.advance(disowned(log.journal), 'over', `Token ${current.id} is treated as an older one.`)
     }
     return 'clear'
   }
@@ -46,7 +46,7 @@ export async function recover(session: RotationSession, value: Secret | undefine
   }
   if (hasReached(rotation, 'written')) {
     await log.warn('The target was changed by another writer during the rotation.')
-    await log.advance(disowned(log.journal), 'over', `Token ${token.id} counts as an older one.`)
+    await log.advance(disowned(log.journal), 'over', `Token ${token.id} is treated as an older one.`)
   } else {
     await discard(session, token)
   }

@@ -106,7 +106,7 @@ async function revoke(
   if ((await setup.instance.list()).some(token => token.valid && token.id === id)) {
     complain(
       terminal,
-      `The instance accepted to revoke token ${plainLine(id)}, but still lists it as valid. \`pipespan tokens list\` shows it.`,
+      `The instance accepted the revocation of token ${plainLine(id)}, but still lists it as valid. \`pipespan tokens list\` shows it.`,
     )
     return tokensExit.failed
   }

@@ -56,6 +56,6 @@ it('rejects an audit event source whose platform is not configured', () => {
 audit: [team]
 `
   const what =
-    'It belongs to the platform `default`, which does not exist: platforms are listed, and platform.url is not set.'
+    'This setting belongs to the platform `default`, which does not exist: platforms are listed, and platform.url is not set.'
   expect(load(several)).toMatchObject({ ok: false, faults: [{ setting: 'audit', what }] })
 })

@@ -25,7 +25,7 @@ it('reports deployments, changes and incidents that are selected but not sent by
     'skipped: Incidents are not watched (`issue` is not in PIPESPAN_EVENTS).',
   ])
   const [deploymentRemedy, changeRemedy, issueRemedy] = ['deployment', 'merge request', 'issues'].map(
-    kind => `Enable ${kind} events in the webhooks: \`pipespan hooks ensure\` does.`,
+    kind => `Enable ${kind} events in the webhooks: \`pipespan hooks ensure\` does this.`,
   )
   expect(await all()).toEqual([
     `skipped: Deployments: none was reported in the last 30 days. ${deploymentRemedy}`,
@@ -49,7 +49,7 @@ it('reports deployments, changes and incidents that are selected but not sent by
   await report(store, changeReporter, [change])
   await world.pass(3 * hour)
   expect((await all()).slice(0, 2)).toEqual([
-    'fine: Deployments are reported by webhooks, the last one 3 h ago.',
-    'fine: Changes (merge requests) are reported by webhooks, the last one 3 h ago.',
+    'fine: Deployments are reported by webhooks, most recently 3 h ago.',
+    'fine: Changes (merge requests) are reported by webhooks, most recently 3 h ago.',
   ])
 })

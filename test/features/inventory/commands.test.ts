@@ -48,8 +48,8 @@ it.each([
   ['{ metric: a, query: q, project: p, group: g }', 'either a project or a group'],
   ['{ metric: a, query: q, fields: [x] }', 'A count has no fields'],
   ['{ metric: "1st", query: q }', 'name of a metric'],
-  [`{ metric: a, query: "state = '${'x'.repeat(10_000)}'" }`, 'the platform takes 10000 at most'],
-  [`{ metric: a, query: q, value: v, fields: ["${'é'.repeat(5_000)}"] }`, 'the platform takes 10000 at most'],
+  [`{ metric: a, query: "state = '${'x'.repeat(10_000)}'" }`, 'the platform accepts at most 10000'],
+  [`{ metric: a, query: q, value: v, fields: ["${'é'.repeat(5_000)}"] }`, 'the platform accepts at most 10000'],
   ['{ metric: a, query: q }\n  - { metric: a, query: other }', 'reports the same series'],
 ])('reports an invalid query in config check: %s', async (query, words) => {
   const { code, err } = await check(`queries:\n  - ${query}\n`)
@@ -110,9 +110,9 @@ it.each([
   [404, '{"message":"404 Not Found"}', /policy store \(experimental\) is off/],
   [404, '{"error":"404 Not Found"}', /has no policy store/],
   [403, '{"message":"403 Forbidden"}', /not licensed/],
-  [403, '{"error":"insufficient_scope"}', /could not be asked: The token's scope does not suffice/],
-  [401, '{"message":"401 Unauthorized"}', /could not be asked: The platform does not accept the token/],
-  [503, 'down', /could not be asked: The platform cannot answer/],
+  [403, '{"error":"insufficient_scope"}', /could not be checked: The token's scope is not sufficient/],
+  [401, '{"message":"401 Unauthorized"}', /could not be checked: The platform does not accept the token/],
+  [503, 'down', /could not be checked: The platform cannot answer/],
 ])("explains the policy store's response %i %s in the doctor", async (status, body, words) => {
   world.api.misbehave = ({ path }) =>
     path.endsWith('/triggers') ? { status, headers: { 'content-type': 'application/json' }, body } : undefined
@@ -129,7 +129,7 @@ it('reports in the doctor since when the daemon has sent no inventory requests, 
   expect(await doctorOn(`{ feature_flags: [${shop}] }`)).toMatchObject([
     { level: 'warning', what: expect.stringMatching(/has not asked for 1 of 1 since 2026-06-01T11:00/) as string },
     { level: 'fine' },
-    { level: 'warning', what: `feature_flags of ${shop} has 17 more than are exported.` },
+    { level: 'warning', what: `feature_flags of ${shop} has 17 points beyond the export limit.` },
     { level: 'skipped' },
   ])
 })

@@ -128,7 +128,7 @@ describe('the inventory collectors', () => {
       'platform.feature_flag.active usual production': 1,
     })
     expect(inventoryReference()).toContain(`${maxScopes} environment scopes of a feature flag`)
-    expect(world.warnings).toEqual([expect.stringContaining('the inventory has more points than are exported')])
+    expect(world.warnings).toEqual([expect.stringContaining('the inventory has more points than the export limit')])
     const [state] = await world.store.repositories.inventoryStates.all()
     expect(state?.omitted).toBe(200_000 - maxScopes)
     world.api.misbehave = () => undefined
@@ -161,7 +161,7 @@ describe('the inventory collectors', () => {
     const found = await world.found()
     expect(found['platform.milestone.open']).toBe(1_500)
     expect(Object.keys(found)).toHaveLength(1_001)
-    expect(world.warnings.filter(one => one.includes('more points than are exported'))).toHaveLength(1)
+    expect(world.warnings.filter(one => one.includes('more points than the export limit'))).toHaveLength(1)
     const [state] = await world.store.repositories.inventoryStates.all()
     expect(state?.omitted).toBe(500)
   })

@@ -167,7 +167,7 @@ describe('pages about tests that cost time', () => {
     expect(await find({ on: () => ({ figures }) } as unknown as PagesParts, 0, 1)).toEqual([
       {
         ...{ subject: 'adds up', project: 'acme/shop', of: { projectId: 3, job: 'unit' }, weekMs: 1_800 },
-        why: 'Flaky on 3 revisions; the time is that of the jobs (unit) that failed with it. 1 more test of this job is flaky.',
+        why: 'Flaky on 3 revisions; the time is the duration of the jobs (unit) that failed with it. 1 more test of this job is flaky.',
         path: '/pipelines/3/7/jobs/11',
       },
     ])

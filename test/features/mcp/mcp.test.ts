@@ -378,7 +378,7 @@ describe('MCP endpoint', () => {
     const call = async () => post(house.url, bearer, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     const answers = await Promise.all(Array.from({ length: 200 }, call))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]))
-    expect(answers.find(({ status }) => status === 429)?.text).toContain('Ask again')
+    expect(answers.find(({ status }) => status === 429)?.text).toContain('Try again')
   })
 
   it('rejects batches, large bodies, and bodies that are not JSON on the MCP endpoint', async () => {

@@ -252,7 +252,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     await store.outbox.dropDead('all')
     here.move(second)
     await looked()
-    expect(await delivered()).toEqual(['Destination default has no refused exports any more'])
+    expect(await delivered()).toEqual(['Destination default no longer has refused exports'])
     // A rule's own destination is not notified of messages that it rejected, because it would reject that notification too.
     await end(ended(9, 'failed'))
     const refused = await leased()

@@ -50,9 +50,9 @@ it('warns about a configured notification subject that the daemon cannot observe
   expect(of('')).toEqual([])
   expect(of(', of: [default-branch, dead-letters]')).toEqual([])
   expect(of(', of: [deployments, regressions, flaky-tests]')).toEqual([
-    expect.stringContaining('notifications[0].of: Nothing is known about regressions'),
-    expect.stringContaining('notifications[0].of: Nothing is known about deployments'),
-    expect.stringContaining('notifications[0].of: Nothing is known about flaky-tests'),
+    expect.stringContaining('notifications[0].of: With this configuration, there are no messages about regressions'),
+    expect.stringContaining('notifications[0].of: With this configuration, there are no messages about deployments'),
+    expect.stringContaining('notifications[0].of: With this configuration, there are no messages about flaky-tests'),
   ])
 })
 

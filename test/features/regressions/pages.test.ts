@@ -72,7 +72,7 @@ describe('regressions on the pages', () => {
     expect(regressions).toHaveLength(1)
     expect(regressions[0]).toMatchObject({ job: 'e2e', kind: 'slower', first: { pipelineId: 1_000 + 11 * perDay } })
     expect(regressions[0]?.cause).toBe(
-      'Since then it runs on small runners; before mostly on large runners. It began with commit 10441044 by alice.',
+      'Since then it runs on small runners; previously mostly on large runners. It began with commit 10441044 by alice.',
     )
     const overview = await api<{ regressions: Listed[]; regressionCount: number; fixFirst: { fixes: unknown } }>(
       '/overview',
@@ -100,7 +100,7 @@ describe('regressions on the pages', () => {
       )
     expect(await list(false)).toBe(0)
     expect(lines.join('')).toMatch(
-      /acme\/shop +default +#1044 +Job e2e takes 10 m 20 s, before 4 m 59 s +Since then it runs on/,
+      /acme\/shop +default +#1044 +Job e2e takes 10 m 20 s, up from 4 m 59 s +Since then it runs on/,
     )
     lines.length = 0
     expect(await list(true)).toBe(0)

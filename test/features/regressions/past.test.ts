@@ -54,7 +54,7 @@ it('gives the demo a history with typical durations, an earlier period to compar
   expect(found).toMatchObject({ kind: 'slower', job: 'aggregate', branch: 'default' })
   const ofFigures = past.filter(one => state.pipelines.get(one.pipelineId)?.project === figures)
   expect(found?.first.pipelineId).toBe(ofFigures.at(-8)?.pipelineId)
-  expect(found?.cause).toMatch(/^Since then it runs on instance runners; before mostly on group runners\. /)
+  expect(found?.cause).toMatch(/^Since then it runs on instance runners; previously mostly on group runners\. /)
 })
 
 async function api<T>(path: string): Promise<T> {

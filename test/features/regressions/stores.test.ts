@@ -100,7 +100,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
       ['platform.cicd.regression.resolved', 'info'],
     ])
     expect([...told.values()].map(({ state, title }) => [state, title])).toEqual([
-      ['broken', expect.stringMatching(/^acme\/p3: Job e2e takes 11 m 40 s, before/)],
+      ['broken', expect.stringMatching(/^acme\/p3: Job e2e takes 11 m 40 s, up from/)],
       ['fixed', expect.stringMatching(/^acme\/p3: Job e2e is as fast as before again/)],
     ])
     expect(sent.map(one => one.job?.jobId)).toEqual([found!.first.jobId, found!.first.jobId])
@@ -182,7 +182,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
       },
       span: { jobId: found[1]!.first.jobId },
     })
-    expect(sent?.body).toMatch(/^Section install of job e2e takes 4 m 00 s, before \d\d s$/)
+    expect(sent?.body).toMatch(/^Section install of job e2e takes 4 m 00 s, up from \d\d s$/)
     const preview = await previewIn(store, 100, here.now())
     expect(preview.found.map(({ id }) => id).sort()).toEqual(found.map(({ id }) => id).sort())
 

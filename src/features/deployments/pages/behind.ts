@@ -27,10 +27,10 @@ export const behindShape = z.object({
     z.strictObject({
       as: z.literal('counted'),
       commits: z.number().describe('Commits of the branch that the deployed revision does not have.'),
-      isAll: z.boolean().describe('False if there are more.'),
+      isAll: z.boolean().describe('False if the platform has more commits than were counted.'),
     }),
     z.strictObject({
-      as: z.literal('refused').describe('The platform did not say.'),
+      as: z.literal('refused').describe('The platform did not return the commits.'),
       what: z.string(),
       remedy: z.string(),
     }),
@@ -62,7 +62,7 @@ export async function behindOf(
   const known = { project, environment, revision, deployedAt, branch }
   if (branch === undefined || revision === undefined) {
     const what = `The ${branch === undefined ? 'default branch of the project' : 'deployed revision'} is not known yet.`
-    return { ...known, answer: { as: 'refused', what, remedy: 'The next event of a deployment has it.' } }
+    return { ...known, answer: { as: 'refused', what, remedy: 'The next deployment event will have it.' } }
   }
   const page = webUrl ?? (project === '' ? undefined : `${deployment.instance}/${project}`)
   const url = page === undefined ? undefined : `${page}/-/compare/${revision}...${encodeURIComponent(branch)}`
@@ -90,7 +90,7 @@ export async function behindPage(
         html`<p>${words(found)}</p>
           <p class="dim">
             ${revision !== undefined && html`<code title="${revision}">${shortSha(revision)}</code> was deployed ${since(deployedAt, now)}.`}
-            Asked of the platform just now.
+            Fetched from the platform just now.
           </p>
           ${link !== undefined && html`<p><a class="button" href="${link}" rel="noreferrer">See the commits on the platform</a></p>`}`,
       )}`,

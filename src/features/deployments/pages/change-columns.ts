@@ -18,7 +18,7 @@ interface ChangesContext extends RequestContext, Pick<Scope, 'span' | 'project'>
 
 const took = (time: number | undefined): Html => figure(duration(time))
 
-export const open = z.number().describe('Open now, including drafts.')
+export const open = z.number().describe('Number of changes that are open now, including drafts.')
 
 export const changeProjects = listOf<never, ChangesContext>()({
   project: {
@@ -30,7 +30,7 @@ export const changeProjects = listOf<never, ChangesContext>()({
   projectId: { json: place.projectId },
   open: { json: open, title: 'Open', cell: one => figure(number(one.open)) },
   merged: {
-    json: z.number().describe('Merged in this period.'),
+    json: z.number().describe('Number of changes merged in this period.'),
     title: 'Merged',
     cell: ({ merged }) => figure(number(merged)),
   },
@@ -66,7 +66,7 @@ export type ProjectChangeFigures = Shaped<typeof changeProjects.shape>
 
 export const changeList = listOf<never, ChangesContext>()({
   at: {
-    json: millis.describe('When it last changed.'),
+    json: millis.describe('When the change was last updated.'),
     title: 'Last',
     as: 'last',
     cell: ({ at }, { now }) => since(at, now),
@@ -95,12 +95,12 @@ export const changeList = listOf<never, ChangesContext>()({
   },
   base: { json: z.string().optional().describe('The target branch.') },
   createdAt: { json: millis.optional() },
-  stateAt: { json: millis.optional().describe('When it was last opened, closed, reopened or merged.') },
+  stateAt: { json: millis.optional().describe('When the change was last opened, closed, reopened or merged.') },
   pipeline: {
     json: z
       .object({ id: z.number(), projectId: z.number(), createdAt: millis })
       .optional()
-      .describe('Its first pipeline.'),
+      .describe('The first pipeline of the change.'),
     title: 'First pipeline',
     as: 'first',
     by: ({ createdAt, pipeline }) => after(createdAt, pipeline?.createdAt),
@@ -111,7 +111,7 @@ export const changeList = listOf<never, ChangesContext>()({
             >${createdAt !== undefined && ` after ${duration(after(createdAt, pipeline.createdAt))}`}`,
   },
   approvedAt: {
-    json: millis.optional().describe('Its first approval.'),
+    json: millis.optional().describe('Time of the first approval.'),
     title: 'Approved after',
     as: 'approved',
     by: ({ createdAt, approvedAt }) => after(createdAt, approvedAt),
@@ -125,7 +125,7 @@ export const changeList = listOf<never, ChangesContext>()({
     cell: ({ createdAt, mergedAt }) => took(after(createdAt, mergedAt)),
   },
   trainAt: {
-    json: millis.optional().describe('When its first pipeline in a merge train was created.'),
+    json: millis.optional().describe('When the first merge train pipeline of the change was created.'),
     title: 'In merge train',
     as: 'train',
     by: ({ trainAt, mergedAt }) => after(trainAt, mergedAt),

@@ -28,7 +28,7 @@ export const changesShape = z.object({
   project: z.string().optional(),
   own: ownShape,
   total: z.object({ open, ...timesShape.shape }),
-  projects: z.array(changeProjects.shape).describe('Most merges first.'),
+  projects: z.array(changeProjects.shape).describe('Projects, those with most merges first.'),
   days: z
     .array(z.object({ at: millis, merged: z.number(), timeToMerge: ms.optional() }))
     .describe('Days in UTC, without days that have no merge.'),

@@ -21,17 +21,17 @@ export const incidentList = listOf()({
   instance: { json: place.instance },
   projectId: { json: place.projectId },
   opened: {
-    json: z.number().describe('Opened in this period.'),
+    json: z.number().describe('Incidents that were opened in this period.'),
     title: 'Opened',
     cell: ({ opened }) => figure(number(opened)),
   },
   open: {
-    json: z.number().describe('Open now, whenever they were opened.'),
+    json: z.number().describe('Incidents that are open now, whenever they were opened.'),
     title: 'Open now',
     cell: ({ open }) => (open > 0 ? html`<span class="figure bad-text">${number(open)}</span>` : figure('0')),
   },
   restored: {
-    json: ms.optional().describe('Median from opening to closing, of those opened in this period, in ms.'),
+    json: ms.optional().describe('Median time from opening to closing of the incidents opened in this period, in ms.'),
     title: 'Time to restore',
     as: 'restore',
     cell: ({ restored }) => figure(duration(restored)),
@@ -56,9 +56,9 @@ export const deploymentList = listOf<never, ShownContext>()({
   projectId: { json: place.projectId },
   project: { json: place.project },
   tier: { json: z.string().optional() },
-  isProduction: { json: z.boolean().describe('As PIPESPAN_PRODUCTION says.') },
+  isProduction: { json: z.boolean().describe('Whether PIPESPAN_PRODUCTION matches the environment.') },
   status: {
-    json: z.string().describe('As the platform reports it.'),
+    json: z.string().describe('Status as the platform reports it.'),
     title: 'Status',
     cell: ({ status, isRollback }) =>
       html`${badge(status)}${isRollback === true && html`<br /><span class="dim">a rollback</span>`}`,

@@ -61,7 +61,7 @@ const environmentShape = z.object({
   ...place,
   tier: z.string().optional(),
   environment: z.string(),
-  isProduction: z.boolean().describe('As PIPESPAN_PRODUCTION says.'),
+  isProduction: z.boolean().describe('Whether PIPESPAN_PRODUCTION matches the environment.'),
   current: deploymentList.shape.optional().describe('The last successful deployment.'),
   keys: keysShape,
 })
@@ -75,7 +75,7 @@ export const environmentsShape = z.object({
   project: z.string().optional(),
   own: ownShape,
   environments: z.array(environmentShape),
-  incidents: z.array(incidentList.shape).describe('By project.'),
+  incidents: z.array(incidentList.shape).describe('Figures of incidents by project.'),
   overTime: keysOverTimeShape,
   ...groupsShape(keyLineShape),
   deployments: z.array(deploymentList.shape).describe('Newest first.'),

@@ -76,9 +76,10 @@ const definitions = howCounted(
 )
 
 const aboutIncidents = howCounted(
-  html`An incident is an issue of that type (<code>issue</code> in <code>PIPESPAN_EVENTS</code>), of a project and not
-    of an environment. Time to restore is the median from opening to end, of those opened within the time that have
-    ended. DORA also counts incidents per successful production deployment; both are shown.`,
+  html`An incident is an issue of that type (<code>issue</code> in <code>PIPESPAN_EVENTS</code>). It belongs to a
+    project, not to an environment. Time to restore is the median time from opening to end of the incidents that were
+    opened in this period and have ended. DORA also counts incidents per successful production deployment; both are
+    shown.`,
 )
 
 function deployedTable(

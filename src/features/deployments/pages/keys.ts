@@ -19,13 +19,13 @@ import type { ShownDeployment } from '../sql/deployment-reads.ts'
 import type { ShownIncident } from '../sql/incidents.ts'
 
 export const keysShape = z.object({
-  deployments: z.number().describe('Deployments that ended in this period.'),
+  deployments: z.number().describe('Number of deployments that ended in this period.'),
   failed: z.number(),
   rollbacks: z.number(),
-  perDay: z.number().describe('Successful deployments per day.'),
-  leadTime: ms.optional().describe('Median over commits, in ms.'),
-  failureRate: z.number().optional().describe('Failed or rolled back, as a share of all deployments.'),
-  recovery: ms.optional().describe('Median, in ms.'),
+  perDay: z.number().describe('Number of successful deployments per day.'),
+  leadTime: ms.optional().describe('Median lead time of the commits, in ms.'),
+  failureRate: z.number().optional().describe('Failed deployments and rollbacks, as a share of all deployments.'),
+  recovery: ms.optional().describe('Median time to recovery, in ms.'),
 })
 export type FourKeys = Shaped<typeof keysShape>
 
@@ -76,23 +76,27 @@ export function keyColumns<Row extends { readonly keys: FourKeys }>(): Record<st
 }
 
 export const keysOverTimeShape = z.object({
-  of: z.enum(['production', 'all']).describe('`all` if no deployment of this period was to production.'),
+  of: z
+    .enum(['production', 'all'])
+    .describe('Which deployments are counted: `all` if no deployment of this period was to production.'),
   since: millis,
   until: millis,
-  step: ms.describe('A day, or an hour if the period is a day; in ms.'),
+  step: ms.describe('Length of a step in ms: a day, or an hour if the period is a day.'),
   steps: z
     .array(
       z.object({
         at: millis,
-        succeeded: z.number().describe('Without rollbacks.'),
+        succeeded: z.number().describe('Number of successful deployments, without rollbacks.'),
         failed: z.number(),
         rollbacks: z.number(),
-        leadTime: ms.optional().describe('Median over commits, in ms.'),
-        recovery: ms.optional().describe('Median, in ms.'),
+        leadTime: ms.optional().describe('Median lead time of the commits, in ms.'),
+        recovery: ms.optional().describe('Median time to recovery, in ms.'),
       }),
     )
-    .describe('Oldest first, without those that have no deployment.'),
-  incidents: z.array(z.object({ at: millis, project: z.string(), iid: z.number() })).describe('When they were opened.'),
+    .describe('Steps, oldest first, without those that have no deployment.'),
+  incidents: z
+    .array(z.object({ at: millis, project: z.string(), iid: z.number() }))
+    .describe('Incidents; `at` is when they were opened.'),
 })
 export type KeysOverTime = Shaped<typeof keysOverTimeShape>
 

@@ -28,7 +28,7 @@ function flakyTest(tests: readonly TestFigures[]): FoundFix[] {
   return [
     {
       ...{ subject: name, project, of: { projectId, job }, weekMs: costMs },
-      why: `Flaky on ${counted(times, 'revision')}; the time is that of the jobs (${job}) that failed with it.${others}`,
+      why: `Flaky on ${counted(times, 'revision')}; the time is the duration of the jobs (${job}) that failed with it.${others}`,
       path: jobAddress('', { projectId, pipelineId }, jobId),
     },
   ]

@@ -36,7 +36,7 @@ export const jobLogShape = z.discriminatedUnion('as', [
     lines: z.array(
       z.object({
         number: z.number(),
-        text: z.string().describe('Redacted, without colours.'),
+        text: z.string().describe('Text of the line, redacted and without colours.'),
         section: z.number().optional().describe('The ordinal of the innermost section.'),
       }),
     ),
@@ -45,12 +45,14 @@ export const jobLogShape = z.discriminatedUnion('as', [
     missing: z
       .object({ lines: z.number(), bytes: z.number(), number: z.number() })
       .optional()
-      .describe('What is left out in the middle; `number`: the first line that is left out.'),
+      .describe('The lines that are left out in the middle; `number` is the first of them.'),
     isWhole: z.boolean().describe('False if the log is longer than what is read.'),
   }),
-  z.strictObject({ as: z.literal('traced') }).describe('The log has the variables of its job, so none of it is shown.'),
+  z
+    .strictObject({ as: z.literal('traced') })
+    .describe('The log prints the variables of its job, so none of it is shown.'),
   z.strictObject({
-    as: z.literal('refused').describe('The platform did not return it.'),
+    as: z.literal('refused').describe('The platform did not return the log.'),
     what: z.string(),
     remedy: z.string(),
   }),

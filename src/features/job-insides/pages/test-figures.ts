@@ -28,20 +28,20 @@ const figuresShape = z.array(
     name: z.string(),
     ...place,
     job: z.string().describe('Job name without the parallel index.'),
-    times: z.number().describe('How often it was flaky, failed, or among the slowest of its report.'),
+    times: z.number().describe('How often the test was flaky, failed, or was among the slowest of its report.'),
     lastAt: millis,
     jobId: z.number().describe('The latest job in which this happened.'),
     pipelineId: z.number(),
     costMs: ms.describe(
-      'For failed and flaky tests, the duration of the jobs that failed with it; for slow tests, their own duration; in ms.',
+      'For a failed or flaky test, the duration of the jobs that failed with it; for a slow test, its own duration; in ms.',
     ),
   }) satisfies z.ZodType<TestFigures>,
 )
 const ofShape = { span: z.string<TestSpanName>(), since: millis, project: z.string().optional(), own: ownShape }
 
 const flakySums = {
-  tests: z.number().describe(`Flaky tests, up to ${maxSummed} of them all.`),
-  jobs: z.number().describe('Jobs that failed with any of them.'),
+  tests: z.number().describe(`Number of flaky tests, at most ${maxSummed}.`),
+  jobs: z.number().describe('Number of jobs that failed with any of these tests.'),
   lostMs: ms.describe('The duration of these jobs, in ms. Each counts once, however many of its tests are flaky.'),
 }
 const flakyLineShape = z.object({ name: z.string(), ...flakySums })
@@ -62,7 +62,9 @@ export const flakyTestsShape = z.object({
         repeated: z.number().describe('Tests that were repeated within one report until they passed.'),
       }) satisfies z.ZodType<FlakyDay>,
     )
-    .describe('How many were found, by UTC day: the last 30 with today, or the last 7 if a shorter time is asked for.'),
+    .describe(
+      'Number of flaky tests found per UTC day: the last 30 days including today, or the last 7 if a shorter period is requested.',
+    ),
 })
 type FlakyTests = Shaped<typeof flakyTestsShape>
 

@@ -14,10 +14,15 @@ export const logTool: Tool = {
   description: `The last lines of a job’s log, fetched from the platform and redacted; works only if the operator has turned job logs on. ${untrusted}`,
   path: '/pipelines/:projectId/:pipelineId/jobs/:jobId/log',
   more: {
-    before: z.number().int().positive().optional().describe('Only lines before this line number, to read further up.'),
+    before: z
+      .number()
+      .int()
+      .positive()
+      .optional()
+      .describe('Returns only lines before this line number, to read further up.'),
   },
   answer: z.object({
-    untrusted: z.string().describe('A reminder of what the lines are.'),
+    untrusted: z.string().describe('A reminder that the lines are untrusted output of the job.'),
     ...logShape.omit({ as: true, sections: true }).shape,
   }),
   select: logTail,
@@ -43,7 +48,7 @@ function logTail(log: Shaped<typeof jobLogShape>, { before = Infinity }: AskedTa
     case 'log':
       return { ...log, untrusted, lines: log.lines.filter(({ number }) => number < before) }
     case 'traced':
-      return 'The log has the variables of its job, so none of it is shown. Read it on the platform.'
+      return 'The log prints the variables of its job, so none of it is shown. Read it on the platform.'
     case 'refused':
       return `${log.what} ${log.remedy === '' ? 'Use explain_job for what is stored about the job.' : log.remedy}`
   }

@@ -13,7 +13,7 @@ const ranOn = 'ran on'
 
 // prettier-ignore
 const ranOnAttributes: readonly AttributeRow<OfLog>[] = [
-  { keys: [ATTR_HOST_NAME], recurs: ranOn, type: 'string', when: 'the head of the log says it',
+  { keys: [ATTR_HOST_NAME], recurs: ranOn, type: 'string', when: 'the head of the log names it',
     note: 'the machine that the job ran on, from the line `Running on NAME via HOST...`: NAME for the executors `shell`, `ssh`, `virtualbox`, `parallels`, `instance` and `custom`, whose script prints its own hostname; otherwise HOST, the hostname of the runner, which for `docker` is on the machine of the containers (unless the runner is in a container itself). Absent for `kubernetes`, `docker+machine` and `docker-autoscaler`, whose logs name the container and the runner only',
     value: ({ ranOn }) => ranOn?.host },
   { keys: [ATTR_K8S_POD_NAME], recurs: ranOn, type: 'string', when: 'the executor is `kubernetes`', note: 'from the line `Waiting for pod`, otherwise NAME', value: ({ ranOn }) => ranOn?.pod },
@@ -27,7 +27,7 @@ const prefix = 'platform.cicd.pipeline.task.'
 export const sectionAttributes: readonly AttributeRow<OfLog & { readonly section: Section }>[] = [
   runId,
   { keys: [`${prefix}section.name`], recurs, type: 'string', when: 'always', value: ({ section }) => section.name },
-  { keys: [`${prefix}section.title`], type: 'string', when: 'has one', note: 'one line; never of a command', value: ({ section }) => section.title },
+  { keys: [`${prefix}section.title`], type: 'string', when: 'has one', note: 'one line; the text of a command is never exported', value: ({ section }) => section.title },
   { keys: [`${prefix}section.kind`], recurs, type: 'string', when: 'always', note: '`runner`, `script` or `custom`', value: ({ section }) => section.kind },
   { keys: [`${prefix}section.clock`], recurs, type: 'string', when: 'always', note: '`line`: the timestamps of the lines with its markers; `marker`: the numbers in its markers',
     value: ({ section }) => section.clock },

@@ -41,7 +41,7 @@ const findingAttributes: readonly Row[] = [
     'platform.report.severity',
     'always',
     ({ report }) => report?.severity,
-    "the report's own word in small letters; `unknown` where it says none, `other` for words of no format",
+    'the severity in the report, in lower case; `unknown` if the report has none, `other` for values that no format defines',
   ),
 ]
 
@@ -93,7 +93,7 @@ const sectionMetricAttributes: readonly Row[] = [
     'platform.cicd.pipeline.task.section.name',
     'always',
     ({ section }) => section,
-    "the runner's own; others are `custom`",
+    'the name of a section that the runner makes; other sections are `custom`',
   ),
 ]
 

@@ -33,16 +33,16 @@ const known = 'known'
 export const testReportAttributes: readonly AttributeRow<OfJob & { readonly summary: TestSummary }>[] = [
   runId,
   taskName,
-  { keys: ['platform.test.total'], type: 'int', when: always, note: 'a test counts once, however often the report says that it was run; cases of one name are tests of their own', value: ({ summary }) => summary.totals.total },
+  { keys: ['platform.test.total'], type: 'int', when: always, note: 'a test counts once, however often the report says that it ran; cases with the same name are separate tests', value: ({ summary }) => summary.totals.total },
   { keys: ['platform.test.passed'], type: 'int', when: always, value: ({ summary }) => summary.totals.passed },
   { keys: ['platform.test.failed'], type: 'int', when: always, value: ({ summary }) => summary.totals.failed },
   { keys: ['platform.test.errored'], type: 'int', when: always, value: ({ summary }) => summary.totals.errored },
   { keys: ['platform.test.skipped'], type: 'int', when: always, value: ({ summary }) => summary.totals.skipped },
-  { keys: ['platform.test.flaky'], type: 'int', when: always, note: 'included in the others: failed in one run and passed in another', value: ({ summary }) => summary.totals.flaky },
+  { keys: ['platform.test.flaky'], type: 'int', when: always, note: 'also counted in the other totals: failed in one run and passed in another', value: ({ summary }) => summary.totals.flaky },
   { keys: ['platform.test.duration'], type: 'int', when: always, note: 'ms; sum over the suites', value: ({ summary }) => milliseconds(summary.totals.seconds) },
   { keys: ['platform.test.report.fault'], recurs, type: 'string', when: 'it could not be read to its end', note: 'why, below', value: ({ summary }) => summary.fault?.reason },
   { keys: ['platform.test.cases.dropped'], type: 'int', when: 'above 0', note: 'cases beyond the first 100,000', value: ({ summary }) => summary.dropped.cases || undefined },
-  { keys: ['platform.test.times.dropped'], type: 'int', when: 'above 0', note: 'times of suites and cases that cannot be: more than ten times as long as the job', value: ({ summary }) => (summary.dropped.times === 0 ? undefined : summary.dropped.times) },
+  { keys: ['platform.test.times.dropped'], type: 'int', when: 'above 0', note: 'implausible times of suites and cases: more than ten times the duration of the job', value: ({ summary }) => (summary.dropped.times === 0 ? undefined : summary.dropped.times) },
   { keys: ['platform.test.failures.dropped'], type: 'int', when: 'above 0', note: 'failures without a record of their own', value: ({ summary }) => summary.dropped.failures || undefined },
 ]
 
@@ -51,7 +51,7 @@ export const testFailureAttributes: readonly AttributeRow<OfJob & { readonly fai
   runId,
   taskName,
   { keys: [ATTR_TEST_SUITE_NAME], recurs, type: 'string', when: always, value: ({ failure }) => failure.suite },
-  { keys: [ATTR_TEST_CASE_NAME], type: 'string', when: always, note: 'with its class, where it has one', value: ({ failure }) => failure.name },
+  { keys: [ATTR_TEST_CASE_NAME], type: 'string', when: always, note: 'with its class, if it has one', value: ({ failure }) => failure.name },
   { keys: ['platform.test.case.ordinal'], recurs, type: 'int', when: 'above 1', note: 'which test of this name in its suite', value: ({ failure }) => failure.ordinal },
   { keys: [ATTR_TEST_CASE_RESULT_STATUS], recurs, type: 'string', when: always, note: '`fail`', value: ({ failure }) => statusOf(failure.result) },
   { keys: ['platform.test.case.result'], recurs, type: 'string', when: always, note: '`fail` or `error`', value: ({ failure }) => failure.result },

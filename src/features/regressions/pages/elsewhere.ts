@@ -18,7 +18,7 @@ export const onOtherPages = [
   onOverview({
     region: 'regressions',
     fields: {
-      regressions: z.array(regressionShape).describe('Unresolved ones, newest first.'),
+      regressions: z.array(regressionShape).describe('Unresolved regressions, newest first.'),
       regressionCount: z.number(),
     },
     read: async parts => {
@@ -37,7 +37,7 @@ export const onOtherPages = [
     fields: {
       regressions: z
         .array(regressionShape)
-        .describe('Those of the project or job in this period, and unresolved ones.'),
+        .describe('Regressions of the project or job in this period, and unresolved ones.'),
     },
     read: async (parts, { projectId, group, job, branch }, since) => {
       const all = await regressionsOf(parts, { projectId, group, job, since })
@@ -78,7 +78,7 @@ export const onOtherPages = [
           ]
           const [now, was] = [valueOf(one, after), valueOf(one, before)]
           const what =
-            kind === 'slower' ? `Takes ${now}, before ${was}` : `Fails in ${now} of its runs, before in ${was}`
+            kind === 'slower' ? `Takes ${now}, up from ${was}` : `Fails in ${now} of its runs, up from ${was}`
           return {
             ...{ subject: subjectOf(one), project, of: { projectId, job } },
             weekMs: (after - before) * (kind === 'slower' ? runs : totalMs),

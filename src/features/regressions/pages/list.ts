@@ -70,7 +70,7 @@ export function regressionRows(
         html`<li>
           <p>
             <a href="${trendsOf(one, base)}"><strong>${subjectOf(one)}</strong></a> of ${one.project}
-            ${one.kind === 'slower' ? html`takes <strong>${valueOf(one, one.after)}</strong>, before ${valueOf(one, one.before)},` : html`fails in <strong>${valueOf(one, one.after)}</strong> of its runs, before in ${valueOf(one, one.before)},`}
+            ${one.kind === 'slower' ? html`takes <strong>${valueOf(one, one.after)}</strong>, up from ${valueOf(one, one.before)},` : html`fails in <strong>${valueOf(one, one.after)}</strong> of its runs, up from ${valueOf(one, one.before)},`}
             since <a href="${firstOf(one, base)}">#${one.first.pipelineId}</a>, ${since(one.first.at, now)}
             <span class="dim">(${branchNames[one.branch] ?? one.branch})</span>
           </p>

@@ -42,8 +42,9 @@ export async function regressionsPage(
       </div>
       ${unknownOwn(context.own)}
       <p class="dim">
-        Slower or less reliable in the last 30 days, or still. Each is listed once, with its first bad run.
-        ${!options.regressions.enabled && 'Nothing is judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
+        Pipelines and jobs that became slower or less reliable in the last 30 days, or still are. Each is listed once,
+        with its first bad run.
+        ${!options.regressions.enabled && 'No runs are judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
       </p>
       ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.', { groupBy }))}
       ${card('What a rule would have flagged', html`${previewForm({ base, projectId, rule, names })} ${previewed(preview, projectId, context)}`)}
@@ -76,12 +77,12 @@ function previewForm({ base, projectId, rule, names }: Form): Html {
 function previewed(preview: ShownPreview | undefined, projectId: number | undefined, context: RequestContext): Content {
   if (preview?.project === undefined) {
     const text = projectId === undefined ? 'Choose a project.' : 'This project has no figures of the last month.'
-    return html`<p class="dim">${text} Nothing is changed by trying a rule.</p>`
+    return html`<p class="dim">${text} Trying a rule changes nothing.</p>`
   }
   const { found, pipelines, backTo, rule } = preview
   return html`<p class="dim">
-      By the ${counted(pipelines, 'stored pipeline')}${backTo !== undefined && html`, back to ${minute(backTo)}`}. To
-      keep such a rule: <code>PIPESPAN_REGRESSIONS_SLOWER=${rule.slower}</code>
+      Based on ${counted(pipelines, 'stored pipeline')}${backTo !== undefined && html`, back to ${minute(backTo)}`}. To
+      use this rule, set <code>PIPESPAN_REGRESSIONS_SLOWER=${rule.slower}</code>
       <code>PIPESPAN_REGRESSIONS_SLOWER_BY=${rule.slowerBy}s</code>
       <code>PIPESPAN_REGRESSIONS_FAILING=${rule.failing}</code>.
     </p>

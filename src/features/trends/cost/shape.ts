@@ -3,9 +3,12 @@ import { z } from 'zod'
 import { groupsShape } from '../../../console/layout/groups.ts'
 import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../../../console/layout/shape.ts'
 
-const costSumShape = z.object({ totalMs: ms, cost: z.number().describe('In the currency unit of the price table.') })
+const costSumShape = z.object({
+  totalMs: ms,
+  cost: z.number().describe('Cost in the currency unit of the price table.'),
+})
 const costTotalShape = costSumShape.extend({
-  runs: z.number().describe('Jobs that ran.'),
+  runs: z.number().describe('Number of jobs that ran.'),
   wasted: z
     .object({ retried: costSumShape, superseded: costSumShape, failed: costSumShape })
     .describe('The part that was wasted: retried, superseded or failed.'),
@@ -24,9 +27,9 @@ const runnerLineShape = costLineShape.extend({
 })
 const retainedShape = z
   .object({
-    branches: z.array(costLineShape).describe('By project and exact branch or tag, the most expensive.'),
-    runners: z.array(runnerLineShape).describe('By exact runner, the most expensive.'),
-    total: costTotalShape.describe('Everything that was counted, whether listed or not.'),
+    branches: z.array(costLineShape).describe('The most expensive branches and tags, each with its project.'),
+    runners: z.array(runnerLineShape).describe('The most expensive runners.'),
+    total: costTotalShape.describe('Sum of everything that was counted, whether listed or not.'),
     pipelines: z.number().describe('How many stored pipelines were counted.'),
     storedSince: millis
       .optional()
@@ -35,7 +38,7 @@ const retainedShape = z
       ),
     backTo: millis
       .optional()
-      .describe('Set if there were too many pipelines: only those created since then were counted.'),
+      .describe('Set if there were too many pipelines: only pipelines created since this time were counted.'),
   })
   .describe(
     'By exact branch and runner, with `exact=true`: counted over the stored pipelines, because daily sums have neither.',

@@ -20,14 +20,17 @@ const fixShape = z.object({
   kind: z
     .string()
     .describe(
-      '`failing`: a job that always fails. `wait`: jobs that wait for a runner with these tags. `flaky_test`, `superseded`, and what features add.',
+      '`failing`: a job that always fails. `wait`: jobs that wait for a runner with these tags. `flaky_test`, `superseded`, and kinds that features add.',
     ),
   subject: z.string(),
   project: z.string().optional().describe('Full path; absent for waits, which several projects share.'),
-  weekMs: ms.describe('What it costs per week, in ms.'),
-  cost: z.number().optional().describe('In the currency unit; absent without a price table, and for waits.'),
+  weekMs: ms.describe('Time that the problem costs per week, in ms.'),
+  cost: z
+    .number()
+    .optional()
+    .describe('Cost per week in the currency unit; absent without a price table, and for waits.'),
   why: z.string(),
-  path: z.string().describe('The page with more.'),
+  path: z.string().describe('Path of the page with details.'),
 })
 export type Fix = Shaped<typeof fixShape>
 

@@ -62,7 +62,7 @@ export const trendsShape = z.object({
   }),
   pipelineNames: z.array(z.string()),
   points: z.array(pointShape),
-  total: figuresShape.describe('Over the whole period.'),
+  total: figuresShape.describe('Figures of the whole period.'),
   before: figuresShape
     .optional()
     .describe('The previous period of the same length; absent unless all of it is stored.'),
@@ -72,7 +72,7 @@ export const trendsShape = z.object({
   sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
   retained: z
     .object({
-      of: z.enum(['all', 'jobs']).describe('`jobs`: filters only the table of jobs.'),
+      of: z.enum(['all', 'jobs']).describe('`jobs`: the filters apply only to the table of jobs.'),
       pipelines: z.number(),
       backTo: millis.optional(),
     })

@@ -91,7 +91,7 @@ function aboutRetained({ retained }: Trends): Content {
   return html`<p class="dim">
     ${what} for these filters are counted over ${counted(pipelines, 'stored pipeline')} of this period and the one
     before${backTo !== undefined && html`, the newest: back to ${minute(backTo)}`}. Pipelines that have been pruned are
-    not among them.
+    not included.
   </p>`
 }
 
