@@ -8,6 +8,7 @@ import { isFull } from './test/full.ts'
 const ofDaemons = ['attack', 'bounds', 'crash', 'demo', 'e2e']
 /** The slowest files, of all folders, the slowest first. */
 const slowest = [
+  ...(isFull ? ['crash/points-postgres', 'crash/points', 'crash/inside-jobs', 'crash/second-serve'] : []),
   'features/notifications/daemon',
   'console/busy',
   'console/browser',

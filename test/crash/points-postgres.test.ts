@@ -1,0 +1,10 @@
+// The long form of `points.test.ts` on PostgreSQL, beside that on SQLite.
+import { it } from 'vitest'
+import { isFull } from '../full.ts'
+import { killRepeatedly } from './deaths.ts'
+
+it.skipIf(!isFull)(
+  'loses nothing and repeats nothing on PostgreSQL, killed at every named point and at random',
+  { timeout: 5_400_000 },
+  async () => killRepeatedly('postgres'),
+)
