@@ -5,7 +5,7 @@ import { load } from './load.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Question } from './question.ts'
 
-/** The maximum resident memory in MiB. */
+/** The maximum accepted resident memory of the daemon, in MiB. */
 const asked = 200
 const open = 1_000
 

@@ -14,7 +14,7 @@ export const costPerJob: Question = {
   terms: () =>
     'In one process, from the bytes of the webhook to the bytes of the request: parsed, merged, mapped, encoded.',
   rounds: async function* () {
-    // Both sides of the comparison, large and small pipelines, process the same number of jobs.
+    // The same number of jobs is processed on both sides of the comparison: in large pipelines and in small ones.
     const large = { jobs: 4_000, bodies: bodiesOf(finishedPipeline(2_000), 2) }
     const small = { jobs: 4_000, bodies: bodiesOf(finishedPipeline(20), 200) }
     const others = {

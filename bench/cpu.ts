@@ -23,14 +23,14 @@ export const cpu: Question = {
     await using sink = await startServer('sink.ts')
     for (;;) {
       await using daemon = await startDaemon({ backend: sink.port })
-      // The idle process's processor time is subtracted, because no pipeline causes it.
+      // The processor time of an idle process is subtracted, because no pipeline causes it.
       const idle = await idleMsPerMs(daemon)
       const hooks = finishes(20)
       await sendAll(warm, hooks, daemon, sink, quick)
       await sleep(200)
       const [from, began] = [processorMs(daemon.pid), performance.now()]
       await sendAll(pipelines, hooks, daemon, sink, quick)
-      // The work after the backend's response is part of the pipeline's cost as well: the daemon records that the pipeline was delivered.
+      // After the backend's response the daemon records that the pipeline was delivered. This work is also part of the pipeline's cost.
       await sleep(200)
       const spent = processorMs(daemon.pid) - from - idle * (performance.now() - began)
       yield { ours: (spent * 1_000) / pipelines, rival: parseMs() * 1_000 }

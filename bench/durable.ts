@@ -10,13 +10,13 @@ import type { Question } from './question.ts'
 const memoryFolder = '/dev/shm'
 const slices = 4
 
-/** The costs per pipeline. */
+/** The throughput under load, and the costs per pipeline. */
 interface Cost {
   readonly perSecond: number
   readonly cpuMs: number
-  /** Kilobytes that the daemon wrote, for each slice of the load. They are 0 on an in-memory file system. */
+  /** Kilobytes that the daemon wrote to storage per pipeline, for each slice of the load. They are 0 on an in-memory file system. */
   readonly writtenKB: readonly number[]
-  /** By how many kilobytes the store's file has grown. */
+  /** By how many kilobytes per pipeline the store's file has grown. */
   readonly storedKB: number
 }
 

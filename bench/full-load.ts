@@ -18,11 +18,11 @@ export interface FullLoadOptions {
 export interface FullLoad {
   /** The number of exported pipelines per second, as counted by the backend. */
   readonly pipelinesPerSecond: number
-  /** The number of accepted webhooks per second, while the backlog stays within its limit. */
+  /** The number of webhooks that the daemon accepts per second while its backlog stays within the limit. */
   readonly webhooksPerSecond: number
 }
 
-/** Returns the default backlog of finished pipelines. A larger backlog takes longer to build up and to process. */
+/** Returns the default limit of the backlog, in finished pipelines. A larger backlog takes longer to build up and to process. */
 export function defaultBacklog(quick: boolean): number {
   return quick ? 200 : 1_000
 }
@@ -68,7 +68,9 @@ export async function fullLoad(options: FullLoadOptions): Promise<FullLoad> {
   }
 }
 
-/** Sends this many finished pipelines, never more than the backlog ahead of the backend. Resolves when the backend has received them all. */
+/**
+ * Sends this many finished pipelines, and pauses while a full backlog is sent but not yet exported. Resolves when the backend has received them all.
+ */
 export async function sendAll(
   count: number,
   hooks: () => Hook,
@@ -95,7 +97,7 @@ export async function sendAll(
 }
 
 export interface FullLoadRounds {
-  /** Creates the sequence of webhooks from its beginning. */
+  /** Returns a function that generates the webhooks from the first one on. */
   readonly hooks: () => () => Hook
   readonly backlog: number
   readonly roundOf: (load: FullLoad) => Omit<Round, 'rival'>

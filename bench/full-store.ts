@@ -1,4 +1,4 @@
-// Creates a store like one after long use: it contains real runs, as a daemon stores them in every table, and as many copies of them as needed.
+// Creates a store that looks like one after long use. It contains runs that a real daemon stored, in every table, and copies of these runs.
 import { closeSync, cpSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,7 +16,7 @@ const realRuns = 1_000
 /** The number of days over which a million runs are spread. */
 const days = 6
 const hour = 3_600_000
-/** Tables that grow with the number of runs, apart from the tables that refer to a run. */
+/** The tables that grow with the number of runs, in addition to the tables with a `run_id` column. */
 const filled = ['runs', 'chunks', 'deployments', 'delivery_keys']
 const day = 24 * hour
 
@@ -70,7 +70,7 @@ async function takeInReal(): Promise<string> {
   end.abort()
   await ended
   await daemon.stop()
-  // A daemon would compute the trend figures only some seconds later, so they are computed here.
+  // A daemon would compute the trend figures some seconds after the last export, so they are computed here.
   const store = openSqlite(path.join(folder, storeFile), {
     now: () => Date.now(),
     maxSize: 2 ** 40,
@@ -93,7 +93,7 @@ function multiply(file: string, times: number): void {
     ...{ chunk_id: highest('chunks'), 'chunks.id': highest('chunks') },
     ...{ pipeline_id: realRuns, job_id: realRuns * 10_000, first_job: realRuns * 10_000 },
   }
-  // The daemon was stopped before it counted these deployments, so they are marked as counted.
+  // The daemon was stopped before it counted the deployments in its store, so they are marked as counted.
   db.exec('UPDATE deployments SET due_at = NULL, counted_at = known_at WHERE due_at IS NOT NULL')
   const apart = Math.floor((days * day) / times)
   for (const { name, columns } of tablesOf(db)) {
@@ -114,7 +114,8 @@ function multiply(file: string, times: number): void {
        INSERT INTO ${name} (${columns.join(', ')}) SELECT ${values.join(', ')} FROM copies CROSS JOIN real_${name}`,
     ).run()
   }
-  // The trend figures are copied separately, because every hour of some days, and every day, has its own row. Rows that exist already are skipped.
+  // The trend figures are copied separately, because they have a row for every day and, for some days, a row for every hour. Rows that exist already
+  // are skipped.
   db.exec('CREATE TEMP TABLE real_trends AS SELECT * FROM trends')
   const trends = (tablesOf(db).find(({ name }) => name === 'trends')?.columns ?? []).join(', ')
   const earlier = db.prepare(

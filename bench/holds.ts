@@ -1,5 +1,6 @@
 // Measures the longest turn of the event loop while a job report, a log or an API response of the platform is read. During a turn the process does
-// nothing else. JSON of webhooks and of the API is parsed in one turn, whatever its size, which is not measured here (docs/internals/performance.md).
+// nothing else. JSON of webhooks and of the API is parsed in one turn, whatever its size. Such turns are not measured here
+// (docs/internals/performance.md).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { createReadLog } from '../src/platform/job-log/read-log.ts'
@@ -37,7 +38,7 @@ export const holds: Question = {
     `${quick ? 'of 2 MiB' : 'as large as may be (metrics and logs: 8 MiB)'}; processor time of the thread in one turn.`,
   rounds: async function* (quick) {
     const forms = formsOf(quick)
-    // Everything is read once before the measurement, because a running daemon has already read such inputs.
+    // Every input is read once before the measurement, because a running daemon has already read such inputs.
     for (const read of Object.values(formsOf(true))) await read()
     for (;;) {
       const found: (readonly [name: string, ms: number])[] = []

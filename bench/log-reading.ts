@@ -20,7 +20,7 @@ export interface LogReadingFigures {
    * code is compiled.
    */
   readonly memory: number
-  /** How much the size of live objects grew from its value before the first log, bytes; undefined without `--expose-gc`. */
+  /** How much the size of live objects has grown since before the first log, bytes; undefined without `--expose-gc`. */
   readonly held: number | undefined
   readonly sections: number
   readonly lines: number
@@ -29,7 +29,7 @@ export interface LogReadingFigures {
 const [what = 'lines', megabytes = '100', file = ''] = process.argv.slice(2)
 const megabyte = 1024 * 1024
 const windowBytes = 64 * 1024
-/** Size of a small log, bytes. It has fewer lines than are kept from a large log. */
+/** Size of a small log, bytes. A small log has fewer lines than the daemon keeps of a large log. */
 const smallBytes = 32 * 1024
 const start = Date.parse('2026-01-21T09:47:20Z')
 const log = openSync(file, 'r')
@@ -86,8 +86,8 @@ function* windows(bytes: number): Generator<Uint8Array> {
 }
 
 live.before = liveNow()
-// Small logs are read before the measurement, because a running daemon has already read logs. Otherwise the log would be blamed for the memory that
-// the engine uses to compile code, at times of its own choosing.
+// Small logs are read before the measurement, because a running daemon has already read logs. Otherwise the memory that the engine uses to compile
+// code would be attributed to the large log.
 for (let count = 0; count < 200; count += 1) await read(job(1))
 const idle = process.memoryUsage.rss()
 highest = 0

@@ -15,7 +15,7 @@ const mark = '1234567'
 const pipelineId = `100${mark}`
 const start = Date.UTC(2026, 10, 20, 8, 0, 0)
 /**
- * Number of pipelines that share the same times. The times of the next ones are a second later, so that pipelines are sent in chronological order.
+ * Number of pipelines that share the same times. The times of the next group are one second later, so that pipelines are sent in chronological order.
  */
 const perSecond = 20
 /** Number of distinct pipelines in one load. If all bodies had the same text, caches and compressors would appear too fast. */
@@ -59,8 +59,8 @@ export function jobEvent(plan: Plan, job: number, state: JobState): Template {
 }
 
 /**
- * Makes a template from JSON. Times are moved forward by the pipeline's number. In the JSON, an ID is written as `"@…@"` around digits that contain
- * the mark. The quotes and at signs are removed, and the digits are patched.
+ * Makes a template from JSON. Times are moved forward by the pipeline's number. In the JSON, an ID is a string such as `"@1001234567@"`, whose digits
+ * contain the mark `1234567`. The quotes and at signs are removed, and the pipeline's number replaces the mark.
  */
 function templateOf(json: string): Template {
   const bytes = Buffer.from(json.replace(/"@(\d+)@"/g, '$1'))

@@ -112,7 +112,7 @@ async function roundsOf({ rounds, times }: Question, quick: boolean): Promise<Ro
   return taken
 }
 
-/** Measures the rival before and after each of our measurements. Ours is compared with the mean of the two. */
+/** Measures the rival before and after each of our measurements. Our measurement is compared with the mean of the rival's two. */
 export async function* interleaved<T>(
   rival: () => Promise<number>,
   ours: () => Promise<T>,

@@ -36,7 +36,7 @@ const questions = [
   ...[postgres, restWebhook, restPolled],
 ]
 
-/** Measurements of microseconds come first. Later, the disk would still be writing and the processor's caches would contain other data. */
+/** Questions that measure microseconds come first. Later, the disk would still be writing and the processor's caches would contain other data. */
 const asked = [encode, costPerJob, ...questions.filter(one => one !== encode && one !== costPerJob)]
 
 // Exits via `process.exit` on a signal, so that child processes are stopped and temporary files are removed.

@@ -9,7 +9,7 @@ export const signals: Question = {
   id: 'signals',
   name: 'finished pipelines exported per second with traces, metrics and logs, sustained',
   against: 'the same with traces alone',
-  // The cost may be at most 1.5 times that of traces alone; the aim is 1.3 times.
+  // Exporting all default signals may cost at most 1.5 times as much as exporting traces alone; the aim is 1.3 times.
   asked: { atLeast: 0.67, aim: 0.77 },
   unit: 'pipelines/s',
   times: { full: 3, quick: 1 },

@@ -78,7 +78,7 @@ function tarball(arch, tree) {
   return [`${name}.tar.gz`, packed(path.dirname(top), name)]
 }
 
-/** Creates the Debian package: the files in /usr/lib/pipespan, the systemd unit, and settings that an upgrade keeps. */
+/** Creates the Debian package: the files in /usr/lib/pipespan, the systemd unit, and a settings file that an upgrade does not overwrite. */
 function debianPackage(arch, tree) {
   const data = path.join(work, `data-${arch}`)
   const at = name => path.join(data, name)
@@ -112,7 +112,7 @@ function debianPackage(arch, tree) {
   return [`pipespan_${version}_${debianNames[arch]}.deb`, archive(members)]
 }
 
-/** Returns the systemd unit for files in this folder, which includes its own Node.js. */
+/** Returns the systemd unit for an installation in this folder. The installation includes its own Node.js. */
 function unit(folder) {
   const text = readFileSync(path.join(root, 'deploy/systemd/pipespan.service'), 'utf8')
   return text.replace('/usr/bin/node', `${folder}/bin/node`).replaceAll('/opt/pipespan', folder)

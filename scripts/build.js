@@ -1,5 +1,5 @@
-// Bundles src and its dependencies into dist, because a few files start three times as fast as a thousand. The script is also npm's `prepare`: an
-// installation without the bundler (production) keeps the dist that it contains.
+// Bundles src and its dependencies into dist, because a program in a few files starts three times as fast as one in a thousand. The script is also
+// npm's `prepare`: an installation without the bundler (production) keeps the dist that it contains.
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -80,7 +80,8 @@ const groups = [
 
 rmSync(dist, { recursive: true, force: true })
 const files = await bundle('main.ts', {
-  // The files are one folder below dist, like the folders in src, so that paths relative to a module resolve from there as well.
+  // The bundled files are in a folder below dist, as the modules are in folders below src, so that paths relative to a module also resolve from the
+  // bundle.
   chunkFileNames: 'modules/[name]-[hash].js',
   codeSplitting: { groups },
 })
@@ -99,8 +100,8 @@ writeFileSync(path.join(dist, 'sbom.cdx.json'), `${JSON.stringify(sbomOf(package
 // Copies the console's assets, which are served to browsers unchanged.
 cpSync(path.join(source, 'console', 'layout', 'assets'), path.join(dist, 'modules', 'assets'), { recursive: true })
 chmodSync(path.join(dist, 'main.js'), 0o755)
-// Creates the command for a clone. npm links the commands of installed packages, but not the package's own command, and `npx` would install the
-// package elsewhere on each call.
+// Creates the `pipespan` command for a clone. npm links the commands of installed packages, but not the package's own command, and `npx` would
+// install the package elsewhere on each call.
 const bin = path.join(root, 'node_modules', '.bin')
 if (existsSync(bin)) {
   rmSync(path.join(bin, 'pipespan'), { force: true })

@@ -1,4 +1,4 @@
-// Updates CHANGELOG.md for a release. Changes are collected under `Unreleased`, and a release gives them a heading with the version and the date.
+// Updates CHANGELOG.md for a release. Changes are collected under `Unreleased`. A release moves them below a heading with the version and the date.
 
 const unreleased = '## Unreleased'
 

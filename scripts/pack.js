@@ -10,7 +10,7 @@ if (process.argv[2] === 'prepack') {
     console.error('dist is missing: run `npm run build` first.')
     process.exit(1)
   }
-  // If an interrupted run left the saved original behind, it is not overwritten.
+  // An interrupted run may have left the saved original manifest behind. It is not overwritten.
   if (!existsSync(original)) copyFileSync(manifest, original)
   const shortened = Object.entries(JSON.parse(readFileSync(original, 'utf8'))).filter(
     ([key]) => !ofClones.includes(key),

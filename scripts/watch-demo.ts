@@ -26,11 +26,14 @@ interface Sample {
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, main: { type: 'string' } } })
 const minutes = Number(values.minutes)
 /**
- * How far an elapsed time may fall behind, in ms. A tolerance is needed because creation times from webhooks have whole seconds, while creation times
- * from the API have milliseconds.
+ * How far an elapsed time may fall behind the wall clock, in ms. A tolerance is needed because creation times from webhooks have whole seconds, while
+ * creation times from the API have milliseconds.
  */
 const tolerance = 1_000
-/** The maximum time without a change, in ms. The longest job takes two minutes, and the daemon requests a lost event after two minutes of silence. */
+/**
+ * How long a running pipeline may stay without any change, in ms. The longest job takes two minutes, and the daemon requests a lost event after two
+ * minutes of silence.
+ */
 const maxSilence = 300_000
 
 const adminToken = randomUUID()
@@ -98,7 +101,7 @@ function watch(name: string, elapsed: number | undefined, asked: number, answere
   longest = Math.max(longest, elapsed)
   if (before === undefined) return
   const grown = elapsed - before.elapsed
-  // The minimum time that has passed between the two readings of the elapsed time.
+  // The minimum time between the two readings of the elapsed time: from the previous response to this request.
   const passed = asked - before.answered
   maxBack = Math.max(maxBack, -grown)
   maxBehind = Math.max(maxBehind, passed - grown)

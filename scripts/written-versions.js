@@ -5,7 +5,7 @@ import path from 'node:path'
 
 const root = path.join(import.meta.dirname, '..')
 const number = String.raw`\d+\.\d+\.\d+(?:-[\w.]+)?`
-/** The patterns that precede a version of Pipespan. */
+/** The patterns of the text that precedes a version of Pipespan. */
 const forms = [
   // Matches pipespan:1.2.3, pipespan-1.2.3.tgz, pipespan-chart-1.2.3.tgz and pipespan_1.2.3_amd64.deb.
   new RegExp(String.raw`(\bpipespan(?:-chart)?[:_-])(${number})(?=\.tgz|-linux|_(?:amd|arm)64|[^\w.-]|\.?$)`, 'gm'),

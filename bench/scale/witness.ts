@@ -34,7 +34,7 @@ export class Witness implements AsyncDisposable {
     this.#ended.set(`${pipelineId} ${attempt}`, Date.now())
   }
 
-  /** The percentile of the delays for a given share, ms. */
+  /** Returns the delay, ms, that the given share (0 to 1) of all delays does not exceed. */
   percentile(share: number): number {
     const sorted = this.delays.toSorted((a, b) => a - b)
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
@@ -46,7 +46,7 @@ export class Witness implements AsyncDisposable {
 
   #take(span: ReceivedSpan): void {
     const attributes = Object.fromEntries(Object.entries(span.attributes).filter(([name]) => compared.includes(name)))
-    // Times are compared in whole seconds, because those in webhooks, unlike the API's, have no milliseconds.
+    // Times are compared in whole seconds, because times in webhooks, unlike times in the API, have no milliseconds.
     const [start, end] = [cut(span.start), cut(span.end)]
     this.spans.push({ ...span, start, end, attributes, resource: { attributes: {}, schemaUrl: '' } })
     if (span.kind !== 'server') return

@@ -23,7 +23,7 @@ const values: Readonly<Record<string, string>> = {
   'observability.api_key': 'tokenRotation.apiKeySecret and tokenRotation.apiKeySecretKey',
 }
 
-/** Returns the chart's files/secrets.yaml: the path of each secret in `config`, and how to set it instead. */
+/** Returns the chart's files/secrets.yaml: the path of each secret in `config`, and how to provide the secret outside `config`. */
 export function chartSecrets(profiles: Profiles): string {
   const rows = rowsOf(allOptions(profiles, features)).filter(({ option }) => option.kind.secret)
   const remedies = rows.map(({ path }) => {
@@ -73,7 +73,7 @@ function rowsIn(map: YAMLMap, prefix: string): string[] {
   return map.items.flatMap((pair, index): string[] => {
     const { key, value } = pair as Pair<Scalar<string>>
     const path = `${prefix}${key.value}`
-    // The YAML library attaches the comment above the first key of a mapping to the mapping.
+    // The YAML library attaches the comment above the first key of a mapping to the mapping instead of the key.
     const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? ''
     const text = comment.replaceAll(/\s*\n\s*/g, ' ').trim()
     if (isMap(value) && value.items.length > 0)

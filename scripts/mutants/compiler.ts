@@ -6,7 +6,7 @@ import ts from 'typescript'
 export class Compiler {
   readonly #root: string
   readonly #service: ts.LanguageService
-  /** The only file whose text differs from the text on disk. */
+  /** The file that contains the mutant, with its changed text. All other files are read from disk. */
   #changed: { readonly file: string; readonly text: string } | undefined
   #version = 0
 

@@ -155,7 +155,7 @@ function isOneCall({ statements }: ts.Block): boolean {
   )
 }
 
-/** Whether a text affects a decision: it is compared with a value, or it is an element of a list. */
+/** Whether a string literal affects a decision: it is compared with a value, or it is an element of a list. */
 function decides({ parent }: ts.StringLiteral): boolean {
   if (ts.isCaseClause(parent) || ts.isArrayLiteralExpression(parent)) return true
   return (

@@ -89,7 +89,7 @@ interface Stage {
   readonly part?: 'quick'
   readonly args: (mutant: Mutant) => string[]
   readonly minutes: number
-  /** How many mutants are tried together at most. */
+  /** The maximum number of mutants that are tried in one test run. */
   readonly together: number
 }
 
@@ -124,7 +124,7 @@ const stages: readonly Stage[] = [
   ...(values.quick ? [] : [{ name: 'all tests', args: () => ['run'], minutes: 30, together: 4 }]),
 ]
 
-/** Divides mutants into groups of at most `size`, with one mutant of a file in each. */
+/** Divides mutants into groups of at most `size`. Each group contains at most one mutant per file. */
 function groupsOf(mutants: readonly Mutant[], size: number): Mutant[][] {
   const groups: Mutant[][] = []
   for (const mutant of mutants) {
@@ -138,8 +138,9 @@ function groupsOf(mutants: readonly Mutant[], size: number): Mutant[][] {
 }
 
 /**
- * Tries mutants together, and returns those that survive. If the tests pass, all of them are alive. Otherwise each half of them is tried by itself,
- * down to single mutants. Most mutants that reach the last stage survive it, so this takes a fraction of the time of single tries.
+ * Tries several mutants in one test run, and returns those that survive. If the tests pass, all of the mutants survive. Otherwise each half of them
+ * is tried by itself, down to single mutants. Most mutants that reach the last stage survive it, so this takes a fraction of the time needed to try
+ * each mutant alone.
  */
 async function survivorsOf(sandbox: Sandbox, stage: Stage, group: readonly Mutant[]): Promise<readonly Mutant[]> {
   const [first] = group

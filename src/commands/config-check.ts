@@ -73,7 +73,7 @@ function asJson(loaded: LoadedConfig | FaultyConfig, show: boolean): object {
   return { ok, faults: [], warnings, costs: costsOf(loaded.config), ...(show ? { settings } : {}) }
 }
 
-/** Returns the results of the requests that features try with each token, by the name of what is tried. */
+/** Returns the results of the requests that features try with each token, by the name of the request. */
 async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>> {
   const all: Record<string, readonly Trial[]> = {}
   for (const { what, run } of features.flatMap(one => one.perToken?.trials ?? [])) {
@@ -91,7 +91,7 @@ async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>>
   return all
 }
 
-// Describes how many requests to the platform's API are caused by the configured features, in sentences for people.
+// Describes in sentences how many requests to the platform's API are caused by the configured features.
 /** Returns sentences about the number of requests; empty if no feature causes requests. With several tokens, there are sentences for each token. */
 export function costsOf(config: Config): string[] {
   const views = platformViews(config)
@@ -110,7 +110,7 @@ function costsOfOne(config: Config): string[] {
   ]
 }
 
-/** Whether a platform is configured that requests can be sent to. */
+/** Whether requests can be sent to the platform: its URL and a token are configured. */
 function asksPlatform({ platform }: Config): boolean {
   return platform.url !== undefined && platform.token.current() !== undefined
 }

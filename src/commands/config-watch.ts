@@ -12,7 +12,10 @@ import type { Log } from '../lib/log.ts'
 /** The interval between checks of the configuration file, ms. */
 const watchEvery = 2_000
 
-/** The result of a check: the file's text, or why it cannot be read. `key` is the same for the same file with the same content. */
+/**
+ * The result of a check: the file's text, or why it cannot be read. Two results have the same `key` if the same file had the same content in both
+ * checks.
+ */
 export interface Look {
   readonly key: string
   readonly text?: string

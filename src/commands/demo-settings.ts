@@ -3,7 +3,7 @@ import path from 'node:path'
 import { features } from '../features.ts'
 import { ownSpansPath } from '../simulator/platform/job-files.ts'
 
-/** The words that select the events created by features. */
+/** The values of PIPESPAN_EVENTS that select the events created by features. */
 const ownEvents = features.flatMap(({ ownEvents: word }) => word ?? [])
 
 /** The simulated company's prices per minute, by runner, for the costs page. */
@@ -86,7 +86,7 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     PIPESPAN_PLATFORM_BUDGET: '3000',
     PIPESPAN_POLL_GROUPS: company,
     PIPESPAN_POLL_INTERVAL: '2s',
-    // When the demo runs in real time, most pipelines are silent for more than 5 s, so the limit is higher.
+    // Without `once`, a pipeline counts as silent only after two minutes: if the demo runs in real time, most pipelines are silent for more than 5 s.
     PIPESPAN_SILENT_AFTER: once ? '5s' : '2m',
     PIPESPAN_AUDIT: company,
     PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,

@@ -41,10 +41,13 @@ export interface DemoOptions {
   readonly main?: string | undefined
 }
 
-/** Whether the tokens feature exists. Without it there is no token to rotate, and its options are unknown. */
+/** Whether this program includes the tokens feature. Without the feature there is no token to rotate, and the feature's options are unknown. */
 const hasTokens = features.some(({ name }) => name === 'tokens')
 
-/** The number of pipelines that the demo starts with `once`. Six become ten, because one of them triggers three others, and another triggers one. */
+/**
+ * With `once`, the number of pipelines that the demo itself starts. Six become ten, because one of them triggers three others, and another triggers
+ * one.
+ */
 const startedOnce = 6
 /**
  * The time within which the daemon must be ready, ms. It is long because the machine may be busy. The user sees that nothing has arrived yet and can
@@ -53,7 +56,7 @@ const startedOnce = 6
 const readyWithin = 120_000
 const onceWithin = 180_000
 const insideWithin = 5_000
-/** How much of the past to simulate first, ms. */
+/** The demo's history ends this long before its start, ms. Without `once`, the simulated platform's clock starts at that time. */
 const hour = 3_600_000
 /** The share of webhooks that are deliberately lost. */
 const loss = 0.25
@@ -70,7 +73,7 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<nu
   })
 }
 
-/** Calls each closer once, in reverse order of the starts. */
+/** Calls each closer once, in reverse order: the last one added is called first. */
 async function closeAll(closers: (() => Promise<void>)[]): Promise<void> {
   for (const close of closers.splice(0).toReversed()) await close()
 }
@@ -92,7 +95,7 @@ async function play(
   closers.push(() => receiver.close())
   const played = { seed, every: once ? 20 : 35, events: true, scenarios: demoScenarios }
   const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
-  // The simulated platform's clock starts in the past. The API reports the past time from its first response on, so that the clock never goes
+  // The simulated platform's clock starts in the past. The API's first response must already report this past time, so that the clock never goes
   // backwards.
   let platformNow = (): number => Date.now() - past
   const apiToken = randomBytes(24).toString('hex')
@@ -175,7 +178,7 @@ async function play(
     ...(once ? [allArrived(platform, receiver, book, insides)] : []),
   ])
   if (end === 'died') return fail('The daemon exited.', daemon, terminal)
-  // While the daemon stops, it still exports what is due. So the summary is printed afterwards, as the last lines.
+  // While the daemon stops, it still sends the exports that are due. So the summary is printed after the daemon has stopped, as the last lines.
   await closeAll(closers)
   book.rest().forEach(draw)
   const { accepted, sent } = platform.counts
@@ -222,7 +225,7 @@ async function allArrived(
   const ended = [...platform.state.pipelines.values()]
   const arrived = (): boolean => ended.every(({ id, status }) => book.statuses.get(id) === status)
   if (!(await receiver.until(arrived, Math.max(0, deadline - Date.now())))) return 'too-late'
-  // The spans inside failed jobs arrive later. The demo waits for them, but only briefly.
+  // The spans inside failed jobs arrive after the pipelines' traces. The demo waits for them, but only briefly.
   await receiver.until(() => insides.jobs >= book.failed, insideWithin)
   return 'arrived'
 }

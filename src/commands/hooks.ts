@@ -45,7 +45,7 @@ interface EnsuredHook {
   /** The project or group, as the caller named it. */
   readonly owner: string
   readonly outcome: Outcome
-  /** The webhook's ID. It is unknown if the webhook would still have to be created or could not be read. */
+  /** The webhook's ID. It is undefined if the webhook has not been created or could not be read. */
   readonly hook?: number | undefined
   /** What was wrong with the webhook, or why the command failed for it. */
   readonly reasons?: readonly string[] | undefined

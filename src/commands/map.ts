@@ -106,7 +106,7 @@ export async function mapFile(
   return exitCode.done
 }
 
-/** Prints why nothing is exported. With JSON, standard output gets an empty export, which does not include the sentence. */
+/** Prints why nothing is exported. With JSON, the reason is printed to standard error, and an empty export to standard output. */
 function nothing(terminal: Terminal, json: boolean, said: string): number {
   if (!json) print(terminal, said)
   else {

@@ -154,7 +154,7 @@ function reads(
     if (!readsKeys) return
     stdin.off('keypress', onPress)
     stdin.setRawMode?.(false)
-    // Without this call, the open stdin would keep the process running.
+    // Stdin is paused, because it would otherwise keep the process running.
     stdin.pause()
   }
 }

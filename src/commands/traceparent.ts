@@ -55,7 +55,8 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
     scheme,
     profile: '',
     rootPipelineId: root ?? pipelineId,
-    // The daemon joins the trace in this variable only if PIPESPAN_TRACEPARENT=true, which must then be set in the job as well.
+    // If the daemon runs with PIPESPAN_TRACEPARENT=true, it joins the trace in `TRACEPARENT`. The job must then set PIPESPAN_TRACEPARENT=true as
+    // well.
     ...(env.PIPESPAN_TRACEPARENT === 'true' && { traceparent: validTraceparent(env.TRACEPARENT ?? '') }),
   }
   const key = { instance: instance ?? '', pipelineId }

@@ -192,7 +192,7 @@ async function follow(pages: string, terminal: Terminal, stopping: AbortSignal):
   }
 }
 
-/** Requests JSON. Returns undefined if the response does not have this shape; a later request may succeed. */
+/** Requests JSON. Returns undefined if the response does not have the given shape; a later request may succeed. */
 async function answer<T>(url: string, shape: z.ZodType<T>): Promise<T | undefined> {
   const response = await fetch(url, { signal: AbortSignal.timeout(answersWithin) }).catch(() => undefined)
   if (response?.ok !== true) return undefined

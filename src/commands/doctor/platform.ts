@@ -13,8 +13,8 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 
 export const call: CallOptions = { priority: 'enrich' }
 /**
- * The maximum clock difference without a warning, ms. Signed webhooks are rejected only beyond five minutes, but logs and traces are hard to compare
- * long before that.
+ * The maximum clock difference that causes no warning, ms. Signed webhooks are rejected only beyond five minutes, but logs and traces are hard to
+ * compare long before that.
  */
 const clockMayDiffer = 30_000
 

@@ -151,6 +151,6 @@ export interface StepContext {
 
 export interface StepOutcome {
   readonly is: 'done' | 'waiting'
-  /** Describes what was done or, for a waiting step, what a person must do. */
+  /** Describes what was done or, for a step that only a person can do, what that person must do. */
   readonly said: string
 }

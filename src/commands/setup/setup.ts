@@ -108,7 +108,7 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
   return exitCode.failed
 }
 
-/** Runs a setup step. If it fails, it is listed as still to be done, and the remaining steps are attempted nevertheless. */
+/** Runs a setup step. If it fails, the step is listed as still to be done, and the remaining steps are attempted nevertheless. */
 async function outcomeOf(step: SetupStep, context: StepContext) {
   try {
     return await step.run(context)

@@ -25,7 +25,7 @@ export function widthOf(text: string): number {
   return stringWidth(text)
 }
 
-/** Returns the beginning of the text that fits into the columns. */
+/** Returns the longest beginning of the text that fits into this number of columns. */
 export function cut(text: string, columns: number): string {
   if (text.length * 2 <= columns || widthOf(text) <= columns) return text
   let [kept, width] = ['', 0]
@@ -37,7 +37,7 @@ export function cut(text: string, columns: number): string {
   return kept
 }
 
-/** Returns the beginning of the text that fits into the columns, with `…` at the end if the text was cut. */
+/** Returns the text if it fits into this number of columns. Otherwise returns its beginning, followed by `…`. */
 export function fitted(text: string, columns: number): string {
   return widthOf(text) <= columns ? text : `${cut(text, Math.max(0, columns - 1))}…`
 }
@@ -48,7 +48,7 @@ export function padded(text: string, columns: number): string {
   return shown + ' '.repeat(Math.max(0, columns - widthOf(shown)))
 }
 
-// The colours of a line. A line consists of coloured pieces and is drawn to fit a number of columns.
+// Draws coloured lines. A line consists of coloured pieces and is cut to a number of columns.
 const paint = { red: 31, green: 32, yellow: 33, blue: 34, dim: 2, bold: 1, inverse: 7 } as const
 export type Paint = keyof typeof paint
 

@@ -11,7 +11,7 @@ export const limits = {
   /** The number of different wrong tokens that cause no delay, per address and for all addresses together. */
   address: 5,
   everybody: 100,
-  /** How long wrong tokens are counted, starting with the first one, ms. */
+  /** How long wrong tokens are counted after the first one, ms. */
   span: 15 * 60_000,
   /** The minimum delay before an attempt is checked, its increase per attempt, and the maximum delay, ms. */
   least: 1_000,
@@ -78,7 +78,10 @@ function fresh(now: Millis): Tries {
   return { count: 0, since: now, last: 0, given: [] }
 }
 
-/** Whether the counted attempts are recent. Also false after the clock was set back, because nobody should have to wait until it catches up. */
+/**
+ * Whether the counted attempts are recent. After the clock was set back the result is false, because nobody should have to wait until the clock
+ * catches up.
+ */
 function isCurrent({ since }: Tries, now: Millis): boolean {
   return now >= since && now - since < limits.span
 }

@@ -115,7 +115,7 @@ export function bearerOf({ headers }: FastifyRequest): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
-/** Waits for the delay. Returns false if the connection or the listener closes before it ends. */
+/** Waits for the delay. Returns false if the connection or the listener closes before the delay ends. */
 async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<boolean> {
   if (socket.destroyed || signal.aborted) return false
   return new Promise(resolve => {
@@ -141,7 +141,7 @@ function nearestOf({ ip, ips }: FastifyRequest): string {
   return ips?.[1] ?? ip
 }
 
-/** Whether the request uses a loopback host name and every client address that a proxy reports is also local. */
+/** Whether the request uses a loopback host name, and all client addresses that a proxy reports are local. */
 function isFromHere(headers: FastifyRequest['headers']): boolean {
   const valuesOf = (name: string): string[] =>
     [headers[name] ?? []]

@@ -34,8 +34,8 @@ export function createOwnValues(
 }
 
 /**
- * Returns the data sources, limited to the projects with this value of the grouping attribute (all projects if no value is given), and the filter for
- * the page, which is undefined if no value is given and no grouping attribute is configured.
+ * Returns the page's data sources and its filter. The data sources are limited to the projects with this value of the grouping attribute. Without a
+ * value they cover all projects, and the filter is undefined if no grouping attribute is configured.
  */
 export async function ofValue(
   parts: PagesParts,

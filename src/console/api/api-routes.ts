@@ -11,7 +11,7 @@ import type { ViewOf } from '../access/views.ts'
 
 /** Registers the JSON API's routes. `routes` are the routes of the view that shows all projects. `viewOf` returns the view for a request. */
 export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], viewOf: ViewOf): void {
-  // The OpenAPI description. It is generated on the first request, because generating it takes longer than starting all other pages.
+  // The OpenAPI description. It is generated on the first request, because generating it takes longer than setting up all pages at startup.
   let description: ReturnType<typeof openApi> | undefined
   app.get('/api/openapi.json', async (_request, reply) => reply.send((description ??= openApi(routes, version))))
   for (const [index, route] of routes.entries()) {

@@ -17,7 +17,7 @@ interface LineChart<T> extends Pick<PlotOptions, 'marks' | 'moments'> {
   /** The points of the chart in chronological order. `at` is the start of a point's step. */
   readonly points: readonly T[]
   readonly lines: readonly Line<T>[]
-  /** Returns the address a point links to, which is the list of its runs. */
+  /** Returns the address that a point links to: the list of the point's runs. */
   readonly href?: ((point: T) => string) | undefined
 }
 

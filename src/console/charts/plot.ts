@@ -135,7 +135,7 @@ export class Plot {
     )
   }
 
-  /** Draws each mark as a shaded area from its start to its end, with a line at its start. */
+  /** Draws each highlighted period as a shaded area, with a line at its start. */
   #marks(): Content {
     return (this.#options.marks ?? []).map(({ at, until = this.#frame.until, description }) => {
       const [from, to] = [this.#place(at), this.#place(until)]

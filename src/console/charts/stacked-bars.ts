@@ -19,7 +19,7 @@ interface StackedBars<T> extends Pick<PlotOptions, 'width' | 'marks' | 'moments'
   readonly shown: (value: number) => string
   /** Rounds a value up to the axis maximum. By default, values are rounded up to whole numbers. */
   readonly nice?: (value: number) => number
-  /** Returns the address a bar links to, which is the list of its runs. */
+  /** Returns the address that a bar links to: the list of the bar's runs. */
   readonly href?: ((step: T) => string) | undefined
 }
 

@@ -27,7 +27,7 @@ export async function deadLetterDetail(
   return found && { letter: found.letter, contents: contentsOf(found.letter.signal, found.body) }
 }
 
-/** The number of spans or records shown in full. The others are only listed by name. */
+/** The maximum number of spans or records shown in full. The others are only listed by name. */
 const whole = 3
 
 export async function deadLetterPage(

@@ -24,7 +24,7 @@ export const exportsQuery = z.object({ sort: sortBy(queueList.keys, deadLetterLi
 const shown = 100
 
 /**
- * Reads the content of the exports page. `sort` is a column of either table. It orders the rows only: the newest dead letters are listed in any case.
+ * Reads the content of the exports page. `sort` is a column of either table. It only orders the rows: the dead letters listed are always the newest.
  */
 export async function exportsView(parts: PagesSources, sort?: string | null): Promise<ExportsView> {
   const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])

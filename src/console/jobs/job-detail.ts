@@ -53,7 +53,7 @@ export type JobDetail = Shaped<typeof jobDetailShape>
 
 /** What a feature adds to the job page and to the JSON API's response about a job. */
 export interface JobPart {
-  /** The response fields that `read` returns. */
+  /** The shapes of the response fields that `read` returns. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: PagesParts, key: RunKey, jobId: number) => Promise<object>
   /** Renders links in the header of the job page. */

@@ -29,8 +29,8 @@ export const jobSectionsShape = z.object({
 export type JobSections = Shaped<typeof jobSectionsShape>
 
 /**
- * Returns the sections of the job's last run only: a manual job that is played again keeps its ID, so it may have several. Returns undefined if no
- * sections were read.
+ * Returns the sections of the job's last run only: a manual job that is played again keeps its ID, so one ID may have several runs. Returns undefined
+ * if no sections were read.
  */
 export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSections | undefined {
   const last = insides.findLast(({ job, sections }) => job.id === jobId && sections !== undefined)

@@ -1,4 +1,4 @@
-// The exported attributes of a pipeline or a job: each with its name in the semantic conventions, its legacy name, and the value of both.
+// The exported attributes of a pipeline or a job: each with its name in the semantic conventions, its legacy name, and its value.
 import { z } from 'zod'
 import { card, empty, table } from './frame.ts'
 import { counted, duration, said } from './format.ts'

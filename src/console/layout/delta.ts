@@ -58,8 +58,9 @@ export function delta(
 const minMs = 1_000
 
 /**
- * Renders how much longer or shorter one run took than another, or than the median of `runs` runs. Differences smaller than `there` times (`factor` −
- * 1) are shown without colour, because they may be random. Without `factor`, every difference of at least a second counts.
+ * Renders how much longer or shorter one run took than another, or than the median of `runs` runs. `there` is the duration of the other run, or the
+ * median. Differences smaller than `there` times (`factor` − 1) are shown without colour, because they may be random. Without `factor`, every
+ * difference of at least a second counts.
  */
 export function longer(deltaMs: number | undefined, there: number | undefined, factor = 1, runs = Infinity): Content {
   if (deltaMs === undefined || there === undefined) return html`<span class="figure dim">–</span>`

@@ -8,7 +8,10 @@ const sign = document.getElementById('live')
 const last = new Map([...document.querySelectorAll('[data-region]')].map(region => [region.id, undefined]))
 /** The pause between a response and the next request, ms. */
 const pause = 1_000
-/** The page's last `etag`. The request header is sent even before there is one, because it is how the server recognizes an open page. */
+/**
+ * The page's last `etag`. The `If-None-Match` header is sent even before the page has an `etag`, because the server recognizes an open page by this
+ * header.
+ */
 let tag = '"none"'
 
 if (sign !== null) setTimeout(ask, pause)
