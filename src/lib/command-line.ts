@@ -35,7 +35,7 @@ export function withIds(command: Command): Command {
     .option('--all', 'all of them', false)
 }
 
-/** Returns the selected ids, or `all`. Throws a misuse error if both or neither are given. */
+/** Returns the ids that were given as arguments, or `all` if `--all` was given. Throws a misuse error if both or neither were given. */
 export function chosen(ids: readonly number[], { all }: { all: boolean }): readonly number[] | 'all' {
   if (all === ids.length > 0) throw misuse('Give their IDs, or --all.')
   return all ? 'all' : ids
@@ -63,7 +63,7 @@ export function webAddress(text: string): string {
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Parses `30s`, `10m` or `7d` in an option into milliseconds. */
+/** Parses a duration option, such as `30s`, `10m` or `7d`, into milliseconds. */
 export function durationMs(text: string): number {
   const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? []
   const factor = units[unit ?? '']

@@ -44,7 +44,7 @@ export const entities: Readonly<Record<string, string>> = {
 }
 const shorthands: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }
 
-/** Decodes bytes. Returns the same text if there is nothing to decode. */
+/** Decodes a text. Returns it unchanged if there is nothing to decode. */
 type Decoder = (bytes: string) => string
 
 const entity = new RegExp(`&(?:#x([0-9a-f]{1,6})|#(\\d{1,7})|(${Object.keys(entities).join('|')}));?`, 'gi')
@@ -67,7 +67,8 @@ const decoders: readonly Decoder[] = [
         ? (entities[name?.toLowerCase() ?? ''] ?? '')
         : character(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)),
     ),
-  // Each offset is tried, because a secret may begin anywhere: two hex characters encode one byte, four base64 characters encode three.
+  // Decoding is tried at each offset, because an encoded secret may begin anywhere: two hex characters encode one byte, four base64 characters encode
+  // three.
   ...[0, 1].map(
     (offset): Decoder =>
       bytes =>
@@ -81,7 +82,7 @@ const decoders: readonly Decoder[] = [
   ),
 ]
 
-/** Decodes the matching parts of a text. They are separated in the result, because a match must not span two of them. */
+/** Decodes the matching parts of a text. The result separates the decoded parts, because a later match must not span two of them. */
 function decodedStretches(bytes: string, stretch: RegExp, encoding: 'hex' | 'base64', offset: number): string {
   return (bytes.match(stretch) ?? []).map(found => decoded(found.slice(offset), encoding)).join('\xff')
 }

@@ -28,8 +28,8 @@ export class StoreGone extends StoreError {}
 export class PayloadError extends Fault {}
 
 /**
- * Whether the data caused the error: the store rejected the data, or pure code failed on it. Such work is set aside. Any other error may disappear on
- * a retry.
+ * Whether the data caused the error: the store rejected the data, or pure code failed on it. Work that fails because of its data is set aside. Any
+ * other error may disappear on a retry.
  */
 export function isOfTheData(error: unknown): boolean {
   return [DataError, PayloadError, TypeError, RangeError, SyntaxError, ReferenceError, URIError].some(

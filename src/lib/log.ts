@@ -29,7 +29,7 @@ interface LogOptions {
   readonly format: 'json' | 'pretty'
 }
 
-/** The maximum number of characters waiting to be written. Further lines are dropped. */
+/** The maximum number of characters of log lines that wait to be written. Further lines are dropped. */
 const maxBacklog = 1 << 20
 
 /** Creates a log that writes to standard error, because standard output is for the results of commands. */

@@ -6,7 +6,7 @@ import type { Log } from './log.ts'
 
 export interface Loop {
   start(): void
-  /** Starts the next turn without a pause. It is cheap, so it may be called for every event. */
+  /** Starts the next turn without a pause. The call is cheap, so callers may make it for every event. */
   wake(): void
   /** Stops the loop. Resolves when the current turn has ended. */
   stop(): Promise<void>
@@ -28,7 +28,7 @@ export async function requestsGoFirst(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await new Promise(resolve => setImmediate(resolve))
 }
 
-/** The abort reason. Without one, each wake would create an error with a stack trace. */
+/** The abort reason of a pause that ends early. Without a given reason, each wake would create an error with a stack trace. */
 const woken = 'woken'
 
 const maxPause = 60_000

@@ -34,7 +34,7 @@ const argument = /[^\s"'/.-][^\s"']{5,}/y
 /** Yields the ranges of the secret values in a text, without their quotes. */
 export function* namedSecretsIn(text: string): Generator<TextRange> {
   let at = 0
-  // The pattern is copied, because another search may start before this one has ended.
+  // Each search uses its own copy of the pattern, because another search may start before this one has ended.
   const search = new RegExp(names)
   for (let found = search.exec(text); found !== null; found = search.exec(text)) {
     const nameEnd = endOf(restOfName, text, search.lastIndex) ?? search.lastIndex

@@ -4,8 +4,8 @@
 const maxRetryAfter = 24 * 3_600_000
 
 /**
- * Returns how many ms to wait, at most a day. `now` is the server's time if its response has a Date header. Returns undefined if the header is
- * absent, has neither form, or contains a time in the past: the caller then uses its own pause.
+ * Returns how many ms to wait, at most a day. `now` is the server's time if its response has a Date header. Returns undefined if the header is absent
+ * or invalid, or if its time is in the past. The caller then uses its own pause.
  */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? ''

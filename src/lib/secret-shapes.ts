@@ -23,7 +23,7 @@ export function isShown(value: string): boolean {
   return !hidden.test(value)
 }
 
-/** Whether the value is a password. In `-u 1000:1000` and `-u host:/path` the value is not a credential. */
+/** Whether the value of a login option such as `-u` is a password. In `-u 1000:1000` and `-u host:/path` the value is not a credential. */
 const isPassword = (value: string): boolean => isShown(value) && !/^(?:\d+$|\/)/.test(value)
 
 /**
@@ -113,7 +113,7 @@ const login = /(?:docker|podman|buildah|skopeo|nerdctl|helm|oras|crane|az|oc|cf)
 
 export const secretShapes: readonly SecretShape[] = [
   ...tokens.map(pattern => ({ pattern })),
-  // JSON Web Tokens. A match without a second part is not a token. It is matched anyway, so that its characters are read only once.
+  // JSON Web Tokens. The pattern also matches texts without a second part, which are not tokens, so that their characters are read only once.
   {
     pattern: /eyJ[\w-]{8,}(?:\.eyJ[\w-]{8,}(?:\.[\w-]*)?)?/g,
     isSecret: value => value.includes('.'),

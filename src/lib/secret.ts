@@ -15,7 +15,7 @@ export class Secret {
     keepOut(value)
   }
 
-  /** Returns the value itself, for the code that sends or compares it. */
+  /** Returns the secret value itself, for code that sends or compares it. */
   reveal(): string {
     return this.#value
   }
@@ -54,7 +54,10 @@ const maxSecrets = 1_000
 /** The texts to search for, keyed by the secret's value. The least recently used secret comes first. */
 const known = new Map<string, readonly string[]>()
 
-/** Replaces a text that contains an encoded secret, because the exact position of the secret in the encoding is not computed. */
+/**
+ * The replacement for a text that contains an encoded secret. The whole text is replaced, because the exact position of the secret in the encoding is
+ * not computed.
+ */
 const withheld = '(left out as a whole, because it contains an encoded [secret])'
 
 /** Registers a value that `redact` removes from now on. */
@@ -84,7 +87,7 @@ export function redact(text: string, also: readonly string[] = [], longest = 8_1
   const shown = withoutPlain(clean, needles, isCut)
   const isIn = (haystack: string): boolean =>
     needles.some(needle => placesOf(needle, haystack, isCut).next().done === false)
-  // Escapes are removed first, because a colour code or a zero-width character may be inside a secret.
+  // Escape sequences are removed first, because a colour code or a zero-width character may be inside a secret.
   const unescaped = unfolded(shown)?.text
   if (unescaped !== undefined && isIn(folded(Buffer.from(unescaped)))) return withheld
   for (const decoding of decodingsOf(withoutSpace(Buffer.from(shown).toString('latin1'))))

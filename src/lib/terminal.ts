@@ -5,7 +5,10 @@ import { plainJson, plainLine, plainLines } from './plain-text.ts'
 export interface Terminal {
   readonly stdin?: NodeJS.ReadableStream & {
     readonly isTTY?: boolean
-    /** Only a terminal has this method. In raw mode each key press is delivered immediately and not echoed. */
+    /**
+     * Turns the terminal's raw mode on or off. In raw mode each key press is delivered immediately and not echoed. Undefined if the input is not a
+     * terminal.
+     */
     setRawMode?(raw: boolean): unknown
   }
   readonly stdout: NodeJS.WritableStream & {
@@ -37,7 +40,10 @@ export function printJson(terminal: Terminal, value: unknown, indent?: number): 
   print(terminal, plainJson(JSON.stringify(value, null, indent)))
 }
 
-/** Prints a coloured drawing. Only functions in `terminal/` may create it, because they make the names in it plain. */
+/**
+ * Prints a coloured drawing. Only functions in `terminal/` may create drawings, because they remove control sequences from the names that a drawing
+ * contains.
+ */
 export function printPicture(terminal: Terminal, picture: string): void {
   terminal.stdout.write(`${picture}\n`)
 }

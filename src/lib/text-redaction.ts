@@ -86,8 +86,8 @@ const charactersAtOnce = 16 * 1024
 const charactersPerText = 256
 
 /**
- * Returns a function that must be called before each of many texts is redacted. It waits for the next turn of the event loop once enough was redacted
- * in this one.
+ * Returns a function that must be called before each of many texts is redacted. Once enough characters were redacted in one turn of the event loop,
+ * the function waits for the next turn.
  */
 export function redactionTurns(): (text: string) => Promise<void> {
   let since = 0
@@ -194,10 +194,7 @@ export function createKeyWatch(): (text: string) => boolean {
   }
 }
 
-/**
- * The maximum number of characters that are read from a text, and the maximum number of characters of the resulting line that are searched in all
- * encodings.
- */
+/** The maximum number of characters that are read from a text, and the maximum number of these characters that are searched in all encodings. */
 const [maxScanned, maxDecoded] = [65_536, 2_048]
 
 const redactText = createTextRedaction([])

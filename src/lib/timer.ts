@@ -38,7 +38,7 @@ export function after(ms: number, work: () => unknown, onError: (error: unknown)
 }
 
 export interface PausableTimeout {
-  /** Aborted when the timeout has elapsed. */
+  /** A signal that is aborted when the timeout has elapsed. */
   readonly signal: AbortSignal
   /** Pauses the timeout: from now on, elapsed time does not count. */
   pause(): void

@@ -21,7 +21,7 @@ export function outliveErrors(log: Log): void {
     const name = `${place} ${reason}`.slice(0, 200)
     const now = performance.now()
     if (now - (loggedAt.get(name) ?? -minute) < minute) return
-    // The number of entries is limited, because an error's message may differ each time although it comes from the same place.
+    // The number of remembered errors is limited, because errors from one place may each have a different message.
     if (loggedAt.size >= 1_000) loggedAt.clear()
     loggedAt.set(name, now)
     log.error({ reason, place: place.trim() }, 'unexpected error; the daemon continues')

@@ -7,7 +7,8 @@
  */
 export function isWebPage(body: Uint8Array, contentType: string | undefined): boolean {
   const text = new TextDecoder().decode(body)
-  // A letter or one of these characters must follow `<`, because a partial success in protobuf may begin with a line feed and `<`.
+  // Only a `<` that is followed by a letter, `!`, `?` or `/` indicates markup, because a partial success in protobuf may begin with a line feed and
+  // `<`.
   if (/^\s*<[!?/a-z]/i.test(text)) return true
   return isHtml(contentType) && !isJsonText(text) && (text.includes('<') || isBinary(text))
 }
@@ -49,7 +50,8 @@ export function isGrpc(contentType: string | undefined): boolean {
   return /^\s*application\/grpc\b/i.test(contentType ?? '')
 }
 
-// Describes, based on a request's error, how an address behaves that returned no HTTP response: it uses another protocol, or does not respond.
+// Describes the behaviour of an address that returned no HTTP response, based on the request's error: the address uses another protocol, or does not
+// respond.
 /** Returns a clause such as `it closes the connection`, or undefined if nothing listens at the address or the error does not show what happened. */
 export function strangerBy(error: unknown): string | undefined {
   const code = codeOf(error)

@@ -7,7 +7,7 @@ import type { JobView } from './job.ts'
 import type { PipelineFacts, ProjectFacts, RunKey } from './observation.ts'
 import type { TraceContext } from './trace-context.ts'
 
-/** A job as its span will be sent. */
+/** A job with the data that its span will contain. */
 export interface JobSnapshot extends JobView {
   /** Start of the job's span; equal to `end` for a job that never ran. */
   readonly start: Millis
@@ -16,7 +16,7 @@ export interface JobSnapshot extends JobView {
   readonly retried: boolean
   /** True if the job is on the critical path of its attempt. Like the slack, it is absent in supplements and for jobs that never ran. */
   readonly critical?: true | undefined
-  /** How much later the job could have ended without delaying the end of its attempt, ms. */
+  /** The job's slack in ms: how much later the job could have ended without delaying the end of its attempt. */
   readonly slack?: Millis | undefined
   /** The name of the job's rate in the price table. `cost` is in the table's currency. */
   readonly rate?: string | undefined
@@ -32,7 +32,7 @@ export interface PipelineSnapshot {
   readonly facts: PipelineFacts
   readonly createdAt?: Millis | undefined
   readonly start: Millis
-  /** The attempt's finish (F), or the start if that is later. */
+  /** The attempt's finish (F), or the attempt's start if the start is later. */
   readonly end: Millis
   /** The finish that the platform reports for this attempt. It is absent if the pipeline is blocked, stale or skipped. */
   readonly finishedAt?: Millis | undefined
@@ -47,7 +47,7 @@ export interface PipelineSnapshot {
   readonly failures: readonly string[]
   /** Number of jobs and bridges of this attempt, in all its chunks. */
   readonly jobCount: number
-  /** Total runner time of all jobs of this attempt, in all its chunks, ms. Bridges do not count, because they occupy no runner. */
+  /** Total runner time in ms of all jobs of this attempt, in all its chunks. Bridges do not count, because they occupy no runner. */
   readonly computeMs?: number | undefined
   /** Total cost of all jobs of this attempt, in all its chunks. Absent if there is no price table. */
   readonly cost?: number | undefined
@@ -70,10 +70,10 @@ export interface Chunk {
   readonly attempt: number
   /** The number of the chunk within its attempt, starting at 1. Chunks that are created after the snapshot continue the numbering. */
   readonly number: number
-  /** `job`: the chunk contains job internals (`inside`) and no jobs. */
+  /** The kind of the chunk. A chunk of kind `job` contains job internals (`inside`) and no jobs. */
   readonly kind: 'attempt' | 'supplement' | 'job'
   readonly trace: TraceContext
-  /** When the last observation before the snapshot was processed, by the store's clock. The export delay is measured from there. */
+  /** When the last observation before the snapshot was processed, by the store's clock. The export delay is measured from this time. */
   readonly observedAt?: Millis | undefined
   readonly pipeline: PipelineSnapshot
   readonly jobs: readonly JobSnapshot[]

@@ -17,7 +17,7 @@ export const conditionKinds = {
 } as const
 export type ConditionKind = keyof typeof conditionKinds
 
-/** A report that a condition is broken or fixed, such as a broken default branch. */
+/** A report that something is broken or has been fixed, such as a default branch. */
 export interface Condition {
   readonly kind: ConditionKind
   readonly instance: string
@@ -60,8 +60,8 @@ export function messageIdOf(key: string): string {
 export const ownInstance = 'pipespan'
 
 /**
- * How long before a token expires a notification is sent, ms. The platform reports the expiry 60, 30, 7 and 1 days ahead, but the first two reports
- * are too early to act on.
+ * A notification about an expiring token is sent this many ms before the token expires. The platform reports the expiry 60, 30, 7 and 1 days ahead,
+ * but the first two reports are too early to act on.
  */
 export const tokenNotice = 7 * 86_400_000
 

@@ -24,7 +24,7 @@ export interface CriticalPath {
   readonly waitedFor: ReadonlyMap<number, number>
 }
 
-/** How long before the end of a job its dependent jobs may appear to begin, ms. Webhooks truncate times to whole seconds. */
+/** The time in ms by which a job may appear to begin before the end of the job that it waited for. Webhooks truncate times to whole seconds. */
 const tolerance = 1_000
 
 /**
@@ -48,8 +48,8 @@ export function criticalPath(jobs: readonly Ran[]): CriticalPath {
 }
 
 /**
- * The release time of a job: jobs that begin at this time or later may have waited for it. It is later than the job's own start, so that a job cannot
- * wait for itself.
+ * The release time of a job: jobs that begin at this time or later may have waited for the job. The release time is later than the job's own start,
+ * so that a job cannot wait for itself.
  */
 function releaseOf({ start, end }: Ran): Millis {
   return Math.max(end - tolerance, start + 0.5)

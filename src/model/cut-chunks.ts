@@ -33,7 +33,10 @@ export function splitIntoChunks(
   return groups
 }
 
-/** Estimates the size of a job, bytes: the strings that can be long, plus 330 bytes for the rest of its JSON. The estimate errs on the high side. */
+/**
+ * Estimates the size of a job in bytes: the strings that can be long, plus 330 bytes for the rest of the job's JSON. The estimate errs on the high
+ * side.
+ */
 function roughSize({ name, stage, url, user, runner, environment, artifacts }: JobSnapshot): number {
   const texts = (name?.length ?? 0) + (stage?.length ?? 0) + (url?.length ?? 0) + (user?.username?.length ?? 0)
   const places =

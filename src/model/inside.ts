@@ -51,7 +51,7 @@ export interface Section {
   readonly clock: 'line' | 'marker'
   readonly start: Millis
   readonly end: Millis
-  /** How far the section's times were shifted to fall within the job's times, ms; undefined if by at most a second. */
+  /** The number of ms by which the section's times were shifted to fall within the job's times; undefined if the shift was at most a second. */
   readonly clockShift?: number | undefined
   /** True if the job failed in this section. */
   readonly failed?: true | undefined

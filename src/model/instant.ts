@@ -47,8 +47,8 @@ export function durationText(ms: number): string {
 }
 
 /**
- * Formats a duration to the second, or below a minute to a tenth of a second: `1 h 05 m 12 s`, `45.3 s`. It is used for figures that partly cancel
- * out, so that their sum is smaller than each of them.
+ * Formats a duration to the second, or below a minute to a tenth of a second: `1 h 05 m 12 s`, `45.3 s`. It is used for positive and negative figures
+ * that partly cancel out, because each of them may be larger than their sum.
  */
 export function exactDurationText(ms: number): string {
   const seconds = Math.round(ms / 1_000)

@@ -24,7 +24,7 @@ export interface Collected {
   readonly problem?: string | undefined
   /** JSON that is stored for the next collection round. */
   readonly memory?: unknown
-  /** Time until an unfinished collection round continues, ms. Until then, the data points of the previous round are kept. */
+  /** Time in ms until an unfinished collection round continues. Until then, the data points of the previous round are kept. */
   readonly goesOnIn?: Millis | undefined
 }
 
@@ -61,10 +61,10 @@ export interface AskedAbout {
   readonly owner?: { readonly as: OwnerKind; readonly named: string } | undefined
 }
 
-/** How long a looked-up owner is used before it is looked up again, ms. */
+/** Time in ms for which a looked-up owner is used before it is looked up again. */
 export const knownFor = 24 * hour
 
-/** Minimum number of requests per hour that these collections send, averaged over a day. Large responses may take more requests. */
+/** Minimum number of requests per hour that the given collections send, averaged over a day. Large responses may take more requests. */
 export function requestsAnHour(asked: readonly AskedAbout[]): number {
   const rounds = asked.reduce((sum, { every, atLeast }) => sum + (atLeast * hour) / every, 0)
   const owners = new Set(

@@ -12,7 +12,7 @@ export interface JobTests {
 }
 
 export interface TestSummary extends Pick<TestReport, 'totals' | 'dropped' | 'fault'> {
-  /** The duration of each suite whose duration is known, s. */
+  /** The durations of the suites in seconds, without suites whose duration is unknown. */
   readonly suiteSeconds: readonly number[]
 }
 

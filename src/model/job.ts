@@ -1,4 +1,4 @@
-// Merges observations of one job of a run, and builds the view of the result.
+// Merges observations of one job of a run, and builds the view of the merged job.
 import {
   newestSecondOf,
   knownOf,
@@ -14,8 +14,8 @@ import { isActive, isFinished, rankOf, hasFailed } from './status.ts'
 import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
 /**
- * The properties of an exported span that the stored job lacks, or that may have changed in the job since the export. `run-chunks.ts` rebuilds the
- * span from the job and this mark.
+ * The mark of an exported span: those properties of the span that the stored job lacks, or that may have changed in the job since the export.
+ * `run-chunks.ts` rebuilds the span from the job and its mark.
  */
 export interface SpanMark {
   readonly attempt: number
@@ -97,8 +97,8 @@ export function mergeJob(a: Job, b: Job): Job {
 }
 
 /**
- * Merges a job's times; the later time wins. If the job runs again, its times are later. If two times are in the same second, the later one is more
- * precise.
+ * Merges a job's times. The later time wins, because a job that runs again has later times. If two times are in the same second, the later one is
+ * more precise.
  */
 function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
   const createdAt = later(a.createdAt, b.createdAt)

@@ -29,7 +29,7 @@ export interface OwnSpan {
 }
 
 export interface OwnLink {
-  /** The trace ID of the linked span: 32 hex digits. If undefined, it is in the same trace as the span itself. */
+  /** The trace ID of the linked span: 32 hex digits. If undefined, the linked span is in the same trace as the span itself. */
   readonly traceId?: string | undefined
   readonly spanId: string
   readonly attributes: OwnAttributes

@@ -25,8 +25,8 @@ const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> = {
     return aIsBranch === bIsBranch ? undefined : aIsBranch
   },
   /**
-   * The most complete description of the merge request wins. Webhooks report the whole merge request, the cross-project list also its title, and a
-   * pipeline's ref only its iid.
+   * The most complete description of the merge request wins. Webhooks report the whole merge request, the cross-project list reports its iid and
+   * title, and a pipeline's ref only its iid.
    */
   mergeRequest: (a, b) => {
     const [ofA, ofB] = [completeness(a), completeness(b)]
@@ -47,7 +47,7 @@ export function mergeRequestOfRef(ref: string | undefined): MergeRequest | undef
   return Number.isSafeInteger(iid) ? { iid } : undefined
 }
 
-/** The platform's name for the kind of merge request pipeline, from a ref such as `refs/merge-requests/7/head`. */
+/** Derives the platform's name for the kind of a merge request pipeline from its ref, such as `refs/merge-requests/7/head`. */
 export function mergeRequestEventOfRef(ref: string | undefined): string | undefined {
   const kind = refOfMergeRequest.exec(ref ?? '')?.[2]
   return kind === undefined ? undefined : mergeRequestEvents[kind]
@@ -106,7 +106,7 @@ function mergeTimes(a: PipelineTimes, b: PipelineTimes): PipelineTimes {
 
 /** The project of an observation. Name and path are taken from the newest observation, so a renamed project gets its latest path. */
 export function observedProject(observation: Observation): Versioned<ProjectFacts> {
-  // The payload of a pipeline contains the project's full name, but that of a job may contain "Owner / project".
+  // A pipeline payload contains the project's full name, but a job payload may contain "Owner / project".
   const hasPipeline = observation.pipeline === undefined ? 0 : 1
   return versioned(versionOf(hasPipeline, newestSecond(observation)), observation.project)
 }

@@ -21,14 +21,20 @@ export interface Attempt {
   readonly status: string
   /** The finish time (F) that was exported for the attempt. */
   readonly finish: Millis
-  /** The newest second in the version of the pipeline's record when the snapshot was taken. */
+  /**
+   * The newest time in the observations of the pipeline when the snapshot was taken, in Unix seconds. It is the first part of the version of the
+   * pipeline's record.
+   */
   readonly newestSecond: number
   readonly incomplete: boolean
   /** Number of the attempt's chunks so far, including supplements. */
   readonly chunks: number
   /** The data that the attempt's IDs are derived from. Every later export of this attempt and its supplements uses it. */
   readonly trace: TraceContext
-  /** Undefined if the attempt was not to be exported, or if the run was restored from a tombstone (`tombstone.ts`). */
+  /**
+   * The contents of the attempt's chunks. Undefined if the attempt was not to be exported, or if the run was restored from a tombstone
+   * (`tombstone.ts`).
+   */
   readonly exported?: ExportedAttempt | undefined
 }
 
@@ -45,14 +51,14 @@ export interface ExportedAttempt {
 export interface RunHead {
   readonly key: RunKey
   readonly project: Versioned<ProjectFacts>
-  /** Undefined while only job events of the pipeline were observed. */
+  /** The merged facts of the pipeline itself. Undefined while only job events of the pipeline were observed. */
   readonly pipeline?: Pipeline | undefined
   readonly attempts: readonly Attempt[]
   /** The merge request as it appears in a list, with its title. The platform's response about the pipeline itself contains only the iid. */
   readonly listedMergeRequest?: MergeRequest | undefined
   /**
    * The pipeline's facts as reported by a list. They are deleted once the platform's response about the pipeline itself is observed, or a webhook
-   * with the same status.
+   * with the same status as in the list.
    */
   readonly listed?: ObservedPipeline | undefined
   /** The kind of a merge request pipeline. It never changes, and not every source reports it. */
@@ -111,8 +117,8 @@ export function mergeRun(known: Run, observed: Run): Run {
 }
 
 /**
- * Whether an observation makes the facts from a list obsolete. The platform's response about the pipeline itself is newer than the list. A webhook
- * makes them obsolete only if it has the same status.
+ * Whether an observation makes the facts from a list obsolete. The platform's response about the pipeline itself always does, because it is newer
+ * than the list. A webhook does so only if it has the same status as the list.
  */
 function saysAsMuch({ pipeline }: Run, { facts }: ObservedPipeline): boolean {
   if (pipeline === undefined) return false

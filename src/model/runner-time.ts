@@ -26,7 +26,9 @@ export function durationsByStage(jobs: readonly JobView[]): StageDurations[] {
   return [...stages].map(([stage, seconds]) => ({ stage, seconds }))
 }
 
-/** How long a job occupied a runner, s. Undefined for a bridge, which needs no runner, and for a job that never ran or is still running. */
+/**
+ * The time in seconds that a job occupied a runner. Undefined for a bridge, which needs no runner, and for a job that never ran or is still running.
+ */
 export function computeSeconds(job: JobView): number | undefined {
   return job.kind === 'bridge' ? undefined : secondsOf(job)
 }
@@ -73,8 +75,8 @@ export function priceOf(
 export type ComputePurpose = 'retried' | 'superseded' | 'failed' | 'useful'
 
 /**
- * Whether a job's runner time was useful, or why it was wasted. The first purpose that applies is returned. `superseded`: the job's pipeline was
- * canceled when a newer one of its ref already existed.
+ * Whether a job's runner time was useful, or why it was wasted. If several reasons apply, the first in this order is returned: `retried`,
+ * `superseded`, `failed`. `superseded`: the job's pipeline was canceled when a newer one of its ref already existed.
  */
 export function computePurposeOf(
   { retried, status }: { readonly retried: boolean; readonly status: Status },

@@ -33,7 +33,10 @@ export interface RunClock {
   readonly changedAt: Millis
   /** When the open attempt was first observed as ended; undefined if it has not ended. */
   readonly endedAt?: Millis | undefined
-  /** The deadline up to which enrichment may delay the snapshot. Undefined: enrichment is done or off. A time in the past: details are missing. */
+  /**
+   * The deadline up to which enrichment may delay the snapshot. If undefined, enrichment is done or off. If the deadline has passed, details are
+   * missing.
+   */
   readonly enrichingUntil?: Millis | undefined
 }
 

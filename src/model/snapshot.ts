@@ -28,7 +28,7 @@ export interface Snapshot {
 }
 
 export interface SnapshotOptions extends ChunkLimits {
-  /** Finds the rate of a job. Undefined without a price table: then jobs have no cost. */
+  /** Finds the rate of a job. Undefined if there is no price table: jobs then have no cost. */
   readonly rateOf?: RateOf | undefined
   /** True if the pipeline was canceled when a newer pipeline of its ref already existed. */
   readonly superseded?: boolean | undefined
@@ -36,7 +36,7 @@ export interface SnapshotOptions extends ChunkLimits {
   readonly lacksDetails?: boolean | undefined
 }
 
-/** Takes the snapshot of the run's next attempt, which consists of these jobs. */
+/** Takes the snapshot of the run's next attempt, which consists of the given jobs. */
 export function snapshotAttempt(
   run: Run,
   jobs: readonly Job[],
@@ -220,7 +220,7 @@ function saltOf({ snapshot }: Job, attempt: number): string {
   return isFirst ? String(attempt) : `${attempt}.${snapshot.spans + 1}`
 }
 
-/** Marks the jobs with the properties of their spans in these chunks. */
+/** Marks the jobs with the properties of their spans in the given chunks. */
 function marks(jobs: readonly Job[], chunks: readonly Chunk[]): Job[] {
   const spans = new Map(chunks.flatMap(chunk => chunk.jobs.map(job => [job.id, { chunk, job }] as const)))
   return jobs.map(job => {

@@ -1,5 +1,5 @@
-// Computes the start and end of the spans for a report's suites and cases. Plausible times from the report are used. Suites and cases without them
-// are placed one after another within the script section. Pure.
+// Computes the start and end of the spans for a report's suites and cases. Plausible times from the report are used. Suites and cases without
+// plausible times are placed one after another within the script section. Pure.
 import type { Millis } from './instant.ts'
 import type { TestResult, TestSuite } from './test-report.ts'
 
@@ -26,7 +26,7 @@ export interface Window {
   readonly end: Millis
 }
 
-/** Maximum clock skew between a test and its job that is tolerated, ms. */
+/** Maximum tolerated clock skew between a test and its job, ms. */
 const tolerance = 1_000
 
 /**

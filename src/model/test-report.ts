@@ -54,7 +54,7 @@ export interface TestFailure extends TestName {
   readonly stack?: string | undefined
 }
 
-/** Reasons why a report could not be read, or not to its end. */
+/** Reasons why a report could not be read completely, or not at all. */
 export const reportFaultReasons = [
   'empty',
   'archive',
@@ -99,7 +99,7 @@ export interface TestReport {
     readonly failures: number
     readonly times?: number
   }
-  /** Undefined if the whole report was read without a fault. */
+  /** Why the report could not be read completely, or not at all. Undefined if the whole report was read without a fault. */
   readonly fault?: ReportFaultFacts | undefined
 }
 

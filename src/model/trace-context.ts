@@ -10,7 +10,10 @@ export interface TraceContext {
   readonly traceparent?: string | undefined
   /** The bridge or job that triggered the pipeline. Its span is the parent. */
   readonly parent?: ParentSpan | undefined
-  /** The pipeline that triggered this one, if its span cannot be the parent. The span is linked to it instead. */
+  /**
+   * The pipeline that triggered this one, if the triggering span cannot be the parent. This pipeline's span is then linked to the triggering pipeline
+   * instead.
+   */
   readonly linked?: LinkedPipeline | undefined
 }
 

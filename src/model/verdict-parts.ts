@@ -52,7 +52,7 @@ export interface JudgedJob {
   readonly retried: boolean
   readonly startedAt?: Millis | undefined
   readonly finishedAt?: Millis | undefined
-  /** How long the job waited for a runner, s. */
+  /** The time in seconds that the job waited for a runner. */
   readonly queuedDuration?: number | undefined
   readonly failureReason?: string | undefined
 }

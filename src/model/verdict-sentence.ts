@@ -7,7 +7,7 @@ import type { VerdictPart } from './verdict-parts.ts'
 export const maxSentence = 500
 /** Maximum number of parts that a sentence names individually. The remaining parts are summed up; the JSON contains all of them. */
 const maxParts = 3
-/** A part, or a sum of parts, is not mentioned if it is a smaller share of the total than this. */
+/** Minimum share of the total at which a part, or a sum of parts, is mentioned. */
 const leastShare = 0.05
 /** Maximum number of jobs whose names the sentence lists when it shows their combined time as one figure. More jobs are only counted. */
 const maxSummed = 2
@@ -38,7 +38,7 @@ function sentenceOf({ outcome, ms, parts, failures }: Verdict): string {
 
 /**
  * Names the largest parts and sums up the others. Parts that lengthen the duration and parts that shorten it are summed separately. The parts and
- * sums in the sentence explain the total to within a tenth, because less than `leastShare` is omitted in either direction.
+ * sums in the sentence explain the total to within a tenth, because in each of these two directions less than `leastShare` is omitted.
  */
 function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isCompared: boolean): string {
   const all = runnersAsOne(parts).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))

@@ -53,7 +53,7 @@ export interface JudgedRun extends RanOnce {
 
 /** Two durations count as equal if they differ by less than this factor, because usual durations are known only to within 5 %. */
 const slack = 1.1
-/** Two durations also count as equal if they differ by less than this, ms, because webhooks report whole seconds. */
+/** Two durations also count as equal if they differ by fewer ms than this, because webhooks report whole seconds. */
 const leastDifference = 1_000
 
 /** The verdict on a pipeline; undefined until the pipeline has ended. */

@@ -77,7 +77,7 @@ export function mergeVersioned<F extends object>(
     const bVersion = versionOfField(observed, field)
     if (aVersion === undefined && bVersion === undefined) continue
     const keepA = aVersion !== undefined && (bVersion === undefined || wins(a, aVersion, b, bVersion, owners?.[field]))
-    // `b` wins only with a greater version or a different value, so the merge always changes the record.
+    // If `b` wins, its version is greater or its value is different, so the merge always changes the record.
     isNew ||= !keepA
     facts[field] = keepA ? a : b
     const from = (keepA ? aVersion : bVersion) ?? version

@@ -22,7 +22,7 @@ type Component = z.infer<typeof component>
 const bill = z.object({ components: maybe(wireList) })
 
 const memoryShape = z.object({
-  /** The unfinished export, and how often it was checked. `isSecond`: it replaces a first export that the platform no longer had. */
+  /** The unfinished export, and how often it was checked. `isSecond`: true if it replaces a first export that the platform no longer had. */
   export: z.object({ id: z.number(), looks: z.number(), isSecond: z.boolean().optional() }).optional(),
   /** A short hash of each component in the last bill, and a digest of all these hashes. */
   digest: z.string().optional(),

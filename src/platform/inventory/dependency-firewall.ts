@@ -35,9 +35,9 @@ export async function isFirewallOn(project: string, ask: Pick<Asking, 'one'>): P
 }
 
 /**
- * Whether the dependency firewall is on, according to an API path. For a 404, the keys in the response body decide, never its text. `enabled`: the
- * firewall is off. `error`: the platform has no firewall. `message`: the platform refuses to reveal the state, which must not be mistaken for "off".
- * Rejects with a PlatformError in the last two cases.
+ * Whether the dependency firewall is on, according to an API path. For a 404, the keys in the response body decide, never its text. The key `enabled`
+ * means that the firewall is off, and `error` that the platform has no firewall. `message` means that the platform refuses to reveal the state, which
+ * must not be mistaken for "off". Rejects with a PlatformError if the key is `error` or `message`.
  */
 async function isOnAt(path: string, ask: Pick<Asking, 'one'>): Promise<boolean> {
   try {

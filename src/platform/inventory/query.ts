@@ -158,7 +158,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** Converts a value to a string. For an object, this is the field that contains its name. */
+/** Converts a value to a string. An object is represented by the field that contains its name. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

@@ -67,8 +67,8 @@ export function judge(
   const blocked = isNewlyBlocked ? [ownerBlocked(found, blocks)] : []
   const isComparable = before?.plan === plan && showsPipeline && before.due !== undefined
   if (!isComparable || before.pipeline !== last?.id) {
-    // A missed run cannot be detected without the schedule's last pipeline, which is not requested for inactive schedules. A new pipeline means that
-    // the run was not missed.
+    // Without the schedule's last pipeline, which is not requested for inactive schedules, a missed run cannot be detected. If there is a new
+    // pipeline, the run was not missed.
     return { memory: { ...memory, due: showsPipeline ? next : undefined }, events: blocked }
   }
   const { due = now, missed } = before

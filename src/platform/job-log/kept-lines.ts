@@ -26,7 +26,7 @@ export interface Missing {
 
 /** The fraction of the kept bytes that is reserved for the first lines. */
 const headShare = 1 / 16
-/** Minimum number of bytes that each line counts for, so that the number of short lines is limited too. */
+/** Minimum number of bytes that each line counts as, so that the number of short lines is limited too. */
 const minCost = 40
 
 export class KeptLines {

@@ -20,7 +20,7 @@ export interface KeptLog {
 
 /** Maximum length of a line's text, bytes. */
 const maxBody = 16 * 1024
-/** Maximum size of a group of lines, bytes. It is accepted by backends with a request limit of 1 MB. */
+/** Maximum size of a group of lines, bytes. Backends with a request limit of 1 MB accept groups of this size. */
 const maxBytes = 512 * 1024
 /** Estimated size of a log record without its text, bytes. */
 const bytesOfRecord = 300

@@ -5,8 +5,8 @@
 // 2. Each piece is searched for markers. A marker erases the text before it on its line, as on a terminal, and the text after a start marker is the
 //    section's title.
 // 3. A CR also erases the text before it, unless the CR is at the end of the line.
-// 4. If a line may end in a marker, the next line decides. It is a marker if the next line begins with ESC[0K, or if its own line
-//    ended with a CR and has a timestamp. Otherwise it is text.
+// 4. If the text at the end of a line may be a marker, the next line decides. The text is a marker if the next line begins with ESC[0K, or if the
+//    text's own line ended with a CR and has a timestamp. Otherwise it is ordinary text.
 import { maxSecret } from '../../lib/text-redaction.ts'
 import { withControlsMarked, withoutControls } from '../../lib/plain-text.ts'
 import { aheadLength, LogText, type Piece, type Stamp } from './log-text.ts'
@@ -171,8 +171,9 @@ export class LogReader {
   }
 
   /**
-   * Decides whether the undecided text is a marker, and returns true if both lines belong together. `next`: the text that follows it. `isFirst`:
-   * `next` starts a new line of the log file. A log that was stored as text may have a line ending in place of the marker's CR.
+   * Decides whether the undecided text is a marker, and returns true if its line and the next one belong together. `next`: the text that follows the
+   * undecided text. `isFirst`: `next` starts a new line of the log file. A log that was stored as text may have a line ending in place of the
+   * marker's CR.
    */
   #decide(next: string, isFirst: boolean): boolean {
     const one = this.#undecided

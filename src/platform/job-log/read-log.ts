@@ -15,7 +15,7 @@ import type { PlatformClient } from '../port.ts'
 
 /** Maximum number of characters of the log that are searched for a debug trace, which prints the variables at its beginning. */
 const maxRead = 256 * 1024
-/** Minimum number of platform variables in a log that prove a debug trace. */
+/** Minimum number of platform variables that a log must print to be recognised as a debug trace. */
 const minVariables = 3
 
 const exported = /^\s*(?:\++\s*)?(?:export\s+|declare\s+-x\s+|\$env:|set\s+)?"?CI_[A-Z0-9_]+"?\s*=/
