@@ -77,19 +77,16 @@ it('takes a reader of the getting-started page from nothing to a trace in a back
   expect(readFileSync(path.join(repository, page), 'utf8')).toContain(printed.get('map'))
 })
 
-it.runIf(isFull)(
-  'runs every block of the getting-started page in a fresh clone, in the order of the page',
-  async () => {
-    const folder = temporaryFolder()
-    const { status } = spawnSync('git', ['clone', '-q', '--no-hardlinks', repository, folder])
-    expect(status).toBe(0)
-    using shell = docFolder()
-    // The PATH contains nothing from this checkout: neither its program nor its packages.
-    const own = (shell.env.PATH ?? '')
-      .split(path.delimiter)
-      .filter(one => !one.includes('node_modules') && !one.includes(shell.path))
-    const env = { ...shell.env, PATH: own.join(path.delimiter), npm_config_prefer_offline: 'true' }
-    const printed = await walk(steps, folder, env)
-    expect(printed.get('clone')).toMatch(/^10 pipelines with \d+ jobs drawn/m)
-  },
-)
+it.runIf(isFull)('runs the blocks of the getting-started page in page order, in a fresh clone', async () => {
+  const folder = temporaryFolder()
+  const { status } = spawnSync('git', ['clone', '-q', '--no-hardlinks', repository, folder])
+  expect(status).toBe(0)
+  using shell = docFolder()
+  // The PATH contains nothing from this checkout: neither its program nor its packages.
+  const own = (shell.env.PATH ?? '')
+    .split(path.delimiter)
+    .filter(one => !one.includes('node_modules') && !one.includes(shell.path))
+  const env = { ...shell.env, PATH: own.join(path.delimiter), npm_config_prefer_offline: 'true' }
+  const printed = await walk(steps, folder, env)
+  expect(printed.get('clone')).toMatch(/^10 pipelines with \d+ jobs drawn/m)
+})

@@ -14,7 +14,7 @@ import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 const filled = ['Overview', 'Duration and results', 'Jobs', 'Runners']
 
 it.skipIf(!hasPrometheus)(
-  'ships only valid dashboard queries, with data for those about pipelines, jobs and runners',
+  'ships only valid dashboard queries, of which those about pipelines, jobs and runners return data',
   async () => {
     const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
     const house = closeAfterTest(

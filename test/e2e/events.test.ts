@@ -56,7 +56,7 @@ function nameOf(record: ReceivedLogRecord): string {
 
 describe('event export', () => {
   it(
-    'exports each event once despite two hooks, resends, kills and clock changes, including every change of a flag and every token announcement',
+    "exports each event once, including each feature flag change and each announcement of a token's expiry, despite two hooks, resends, kills and clock changes",
     async () => {
       const random = new Random(seed)
       const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))

@@ -25,7 +25,7 @@ function packagesIn(file: string): string[] {
 }
 
 describe('code loaded by a ready daemon', () => {
-  it('loads no schema compiler, and no file that takes much memory to compile, before it is ready', async () => {
+  it('loads no schema compiler, and no file that takes much memory to compile, before the daemon is ready', async () => {
     const files = await loadedFiles()
     const packages = files.flatMap(packagesIn)
     expect(packages).toEqual(expect.arrayContaining(['fastify', 'zod', 'undici']))
@@ -33,7 +33,7 @@ describe('code loaded by a ready daemon', () => {
       expect(packages).not.toContain(other)
     expect(files.filter(file => statSync(file).size > 1_400_000)).toEqual([])
   })
-  it('creates no Intl formatter before it is ready, because the first one loads locale data that only pages need', async () => {
+  it('creates no Intl formatter before the daemon is ready, because the first formatter loads locale data that only pages need', async () => {
     const made = noteIntl(temporaryFolder())
     const daemon = await Daemon.start({}, made.nodeArgs)
     expect(made.names()).toEqual([])

@@ -122,7 +122,7 @@ it('changes nothing on reload if the file is invalid or the daemon cannot start 
   expect((await live(daemon)).refused).toBeUndefined()
 })
 
-it('keeps its secrets while the file is being rewritten slowly, and when the file is empty', async () => {
+it('keeps its secrets while the configuration file is rewritten slowly, and when the file is empty', async () => {
   const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const lines = [

@@ -61,7 +61,7 @@ const postgres = await startPostgres()
 afterAll(async () => postgres.dispose())
 
 it.each(['sqlite', 'postgres'] as const)(
-  'exports from two platforms with three tokens, one of them revoked, with %s',
+  'exports pipelines from two platforms with three tokens, one of them revoked, with %s',
   async engine => {
     const store = engine === 'sqlite' ? {} : { PIPESPAN_STORE_URL: await postgres.newDatabase() }
     const [cloud, onprem] = [await openPlatform('X-Service-'), await openPlatform('X-Gitlab-')]

@@ -222,7 +222,7 @@ describe('the command line', () => {
     [['--version'], `${version}\n`],
     [['--help'], 'Exit codes: 0 done; 1 failed; 2'],
     [['serve', '--help'], 'PIPESPAN_WEBHOOK_TOKEN'],
-  ])('exits with 0 after %j', async (args, description) => {
+  ])('exits with 0 when called with %j', async (args, description) => {
     const { code, stdout, stderr } = await runCommand(args)
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toContain(description)

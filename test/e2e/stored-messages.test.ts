@@ -30,7 +30,7 @@ async function startBackend(): Promise<{
   return backend
 }
 
-it('sends stored messages byte for byte, whatever version and configuration the earlier process had', async () => {
+it('sends stored messages byte for byte, whatever version and configuration of Pipespan stored them', async () => {
   const backend = await startBackend()
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: backend.url,

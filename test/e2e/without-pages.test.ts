@@ -35,7 +35,7 @@ const read = async (url: string, headers = {}): Promise<[number, string]> => {
   return [answer.status, await answer.text()]
 }
 
-it('exports, answers health checks and /metrics without pages, names the setting on every page, and shows past figures once pages are enabled', async () => {
+it('exports pipelines and answers /metrics and health checks without pages, names the setting at every page URL, and shows past figures once pages are enabled', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const { daemon, console } = await start({ PIPESPAN_PAGES: 'false', OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   expect((await daemon.post(pipelineEvent({ id: 1 }))).status).toBe(202)

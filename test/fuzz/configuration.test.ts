@@ -123,7 +123,7 @@ const wrongShapes: readonly unknown[] = [
 
 const places = [whole, several].flatMap(tree => placesIn(tree).map(place => ({ tree, ...place })))
 
-it('reports a position and a remedy for a wrongly shaped value of any setting in the schema, next to all other settings', () => {
+it('reports a position and a remedy for a wrongly shaped value of any setting in a configuration that contains all other settings too', () => {
   const wrong = fc.record({
     at: fc.constantFrom(...places),
     shape: fc.oneof(fc.constantFrom(...wrongShapes), fc.jsonValue({ maxDepth: 3 })),

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { createBusyLimit, ownTurn } from '../../src/lib/busy-limit.ts'
 
-it('rejects requests above the limit, and accepts new ones after a request has ended or failed', async () => {
+it('rejects concurrent requests above the limit, and accepts new ones after a request has ended or failed', async () => {
   const limit = createBusyLimit(1)
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const first = limit.run(async () => {

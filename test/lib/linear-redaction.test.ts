@@ -161,7 +161,7 @@ describe("an operator's redaction pattern", () => {
     }
   })
 
-  it('removes the rest of a text with too many matches of a pattern', () => {
+  it('removes the rest of a text after too many matches of a pattern', () => {
     expect(replacedBy(linearPattern('x'), 'x,'.repeat(29), '·')).toBe('·,'.repeat(29))
     expect(replacedBy(linearPattern('x'), 'x,'.repeat(200), '·')).toBe(`${'·,'.repeat(29)}·`)
   })

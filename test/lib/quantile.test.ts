@@ -49,7 +49,7 @@ function counted(some: readonly number[]): BinCounts {
   return counts
 }
 
-it('counts, adds up and serializes bin counts like plain objects of bins', () => {
+it('counts, adds up and serializes bins with the same results as plain objects', () => {
   fc.assert(
     fc.property(values, values, (a, b) => {
       const sum = counted(a)

@@ -102,7 +102,7 @@ describe('the redaction of texts from jobs', () => {
     expect(left).toEqual([])
   })
 
-  it("leaves all of a job's text unchanged that is not a secret", () => {
+  it("redacts only secrets in a job's text, and leaves the rest unchanged", () => {
     expect(harmless.filter(line => redactText(line) !== line)).toEqual([])
   })
 
@@ -138,7 +138,7 @@ describe("a job log that prints the job's variables", () => {
     const isTraced = createDebugWatch()
     return lines.map(isTraced).at(-1) === true
   }
-  it("detects from its first lines that a log prints the job's variables", () => {
+  it("detects from a log's first lines that the log prints the job's variables", () => {
     const traced = ['CI_JOB_ID', 'CI_PIPELINE_ID', 'CI_JOB_TOKEN']
     expect(shows(traced.map(name => `++ export ${name}=1`))).toBe(true)
     expect(shows(traced.map(name => `declare -x ${name}="1"`))).toBe(true)

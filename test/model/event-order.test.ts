@@ -17,7 +17,7 @@ it('counts identical contents within ten minutes as one event, even if the clock
   expect(isAgain(first, reported('expires', sameWithin + 1))).toBe(false)
 })
 
-it('gives later events later times even if the clock was set back, and ignores the time of a clock that was far ahead', () => {
+it('gives each event a later time than the previous one even if the clock was set back, but ignores a previous time far ahead', () => {
   expect(timeAfter(undefined, 5_000)).toBe(5_000)
   expect(timeAfter(4_000, 5_000)).toBe(5_000)
   expect(timeAfter(5_000, 5_000)).toBe(5_001)

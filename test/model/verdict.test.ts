@@ -85,7 +85,7 @@ describe('the verdict on a pipeline', () => {
     )
   })
 
-  it('sums up the parts that are not named individually, longer and shorter ones separately', () => {
+  it('sums up the parts that a verdict does not name, longer and shorter ones separately', () => {
     const chain = (...seconds: number[]): JudgedJob[] => {
       let at = 0
       return seconds.map((took, id) => job(id, 'abcdefgh'[id]!, { from: at, to: (at += took) }))
@@ -208,7 +208,7 @@ function pipelineOf(lengths: readonly (readonly (readonly [number, number])[])[]
 }
 
 describe('the sentence of a verdict', () => {
-  it('explains at least nine tenths of the difference in duration, and leaves out no more than a tenth of the longer or of the shorter parts', () => {
+  it('explains at least nine tenths of a difference in duration, and leaves out at most a tenth of the longer or the shorter parts', () => {
     fc.assert(
       fc.property(stages, stages, fc.constantFrom(1, 0.1, 7.3), fc.boolean(), (own, other, unit, isSame) => {
         // The earlier run has either the same jobs with other durations, or additional jobs as well.

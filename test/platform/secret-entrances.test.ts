@@ -196,7 +196,7 @@ const entrances: Readonly<Record<string, (all: readonly string[]) => unknown>> =
   ]),
 }
 
-it.each(Object.entries(entrances))('redacts a secret, however it is hidden, in %s', async (_, enter) => {
+it.each(Object.entries(entrances))('redacts a secret in %s, however the secret is disguised', async (_, enter) => {
   const read = JSON.stringify(await enter(texts), (_key, value: unknown) =>
     value instanceof Map ? [...(value as Map<unknown, unknown>)] : value,
   )

@@ -81,10 +81,13 @@ describe('the variables of a pipeline event', () => {
     expect(readVariables(variables)?.isDebugTraced ?? false).toBe(isOn)
   })
 
-  it.each([null, 7, 'text', [], {}])('reads neither a traceparent nor a debug trace from a list like %j', variables => {
-    const { traceparent, isDebugTraced = false } = readVariables(variables) ?? {}
-    expect([traceparent, isDebugTraced]).toEqual([undefined, false])
-  })
+  it.each([null, 7, 'text', [], {}])(
+    'reads neither a traceparent nor a debug trace if the variables are %j',
+    variables => {
+      const { traceparent, isDebugTraced = false } = readVariables(variables) ?? {}
+      expect([traceparent, isDebugTraced]).toEqual([undefined, false])
+    },
+  )
 
   it("stores only a pipeline's traceparent, its debug trace flag and the variables on the allow list", () => {
     const stored = (names?: ReadonlySet<string>): unknown =>

@@ -17,7 +17,7 @@ function build(userAgent: string): string {
   return stderr
 }
 
-it('reports that Node.js is too old if npm has left out the bundler for that reason', () => {
+it('reports that Node.js is too old if that is why npm has left out the bundler', () => {
   expect(build('npm/9.2.0 node/v18.20.4 linux x64')).toContain('npm runs on Node.js 18')
   expect(build('npm/9.2.0 node/v18.20.4 linux x64')).toContain('Use Node.js 20 or newer')
 })

@@ -64,7 +64,7 @@ function inContainer(
 }
 
 it.skipIf(config === undefined)(
-  'runs the job of deploy/ci in the image, which replaces the token in the Kubernetes Secret',
+  'runs the deploy/ci job in the image, which replaces the token in the Kubernetes Secret',
   async () => {
     const text = readFileSync(path.join(repository, 'deploy/ci/token-rotation.yml'), 'utf8')
     const { 'rotate ingest token': job } = parse(text) as {

@@ -30,7 +30,7 @@ const bill = (): { components: { purl: string; name: string; version: string; ha
   read('dist/sbom.cdx.json') as never
 
 describe('the lock file', () => {
-  it('accepts the lock file of the product', () => {
+  it("accepts the product's lock file", () => {
     expect(faultsOf(lock, manifest)).toEqual([])
   })
 

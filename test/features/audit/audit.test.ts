@@ -59,7 +59,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(world.stretches().every(ms => ms <= longest)).toBe(true)
   })
 
-  it('resumes a backfill of audit events where it stopped, and finds nothing in a second one, even weeks later', async () => {
+  it('resumes a backfill of audit events where it stopped, and exports nothing in a second backfill, even weeks later', async () => {
     await using world = await openAuditWorld(await bench())
     const past = Array.from({ length: 260 }, (_one, n) => world.happen(t0 - 40 * day + n * 3.5 * hour))
     await world.poller().round()
@@ -92,7 +92,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(await world.exported()).toEqual([])
   })
 
-  it('reads new and past audit events of projects by path or id, and exports them once alongside those of their group', async () => {
+  it('reads new and past audit events of projects by path or id, and exports them once even if their group is also a source', async () => {
     await using world = await openAuditWorld(await bench())
     const entity = { type: 'Project', id: 333, path: 'brightwater/data/reports' } as const
     const old = world.happen(t0 - 3 * day, { entity })
@@ -113,7 +113,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
 })
 
 describe('the audit event reader', () => {
-  it('tolerates repeated and overlapping pages of audit events, stops reading a list that repeats itself, and reads its new events once it no longer does', async () => {
+  it('tolerates repeated and overlapping pages of audit events, stops reading a list that repeats itself, and reads its new events once the repetition ends', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = Array.from({ length: 12 }, (_one, n) => world.happen(t0 - n * minute))
     const page = async (query: string): Promise<unknown[]> => {
@@ -249,7 +249,7 @@ describe('failing audit event sources', () => {
     },
   )
 
-  it('reads other sources of audit events without delay however many fail, and sends few requests if all do', async () => {
+  it('reads working sources of audit events without delay however many others fail, and sends few requests if all sources fail', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const sources = [...Array.from({ length: 8 }, (_one, n) => `g${n}`), good]
     const poller = world.poller({ sources })
@@ -280,7 +280,7 @@ describe('failing audit event sources', () => {
 
 describe('audit event fields', () => {
   it.each(['id', 'author_id', 'entity_id', 'entity_type', 'details', 'created_at'])(
-    'exports an audit event without %s, or logs the name of the missing field',
+    'exports an audit event that lacks the field %s, or logs the name of the field',
     async field => {
       await using world = await openAuditWorld(await sqliteBench())
       world.happen(t0 - minute)

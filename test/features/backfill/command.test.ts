@@ -76,7 +76,7 @@ describe('pipespan backfill', () => {
     expect(JSON.parse(scripted.out)).toMatchObject({ dryRun: true, stopped: false, projects: 1, pipelines: 1, new: 1 })
   })
 
-  it("backfills everything that the token may see by default, and only its user's pipelines with --mine", async () => {
+  it("backfills everything that the token may see by default, and only the pipelines of the token's user with --mine", async () => {
     const all = await run('--since', '2d', '--dry-run')
     expect(all.out).toContain(`${state.pipelines.size} pipelines seen, ${state.pipelines.size} of them not exported`)
     const paths = () => new Set(api.asked.splice(0).map(({ path }) => path))

@@ -55,7 +55,7 @@ async function exported(world: PolledWorld): Promise<number[]> {
 }
 
 describe('a backfill', () => {
-  it("exports every pipeline of the backfill's period once, with children, and nothing when it is repeated", async () => {
+  it("exports every pipeline of the backfill's period once, with its child pipelines, and nothing when the backfill is repeated", async () => {
     await using world = await openPast()
     const all = [...world.lifecycle.state.pipelines.keys()]
     const summary = await run(world)
@@ -103,14 +103,17 @@ describe('a backfill', () => {
     ['goes on just before', 7 * day - 1, false, true],
     ['begins anew', 7 * day, false, false],
     ['begins anew as a dry run', 0, true, false],
-  ])('resumes an interrupted backfill within a week, except as a dry run: %s', async (_, later, dryRun, resumed) => {
-    await using world = await openPast()
-    const stopping = new AbortController()
-    const onProgress: PastPipelinesOptions['onProgress'] = () => stopping.abort(new Error('stopped'))
-    await expect(run(world, { onProgress }, stopping.signal)).rejects.toThrow('stopped')
-    const begun = world.now()
-    expect(await run(world, { dryRun, now: () => begun + later })).toMatchObject({ resumed })
-  })
+  ])(
+    'resumes an interrupted backfill within a week, and begins anew later or in a dry run: %s',
+    async (_, later, dryRun, resumed) => {
+      await using world = await openPast()
+      const stopping = new AbortController()
+      const onProgress: PastPipelinesOptions['onProgress'] = () => stopping.abort(new Error('stopped'))
+      await expect(run(world, { onProgress }, stopping.signal)).rejects.toThrow('stopped')
+      const begun = world.now()
+      expect(await run(world, { dryRun, now: () => begun + later })).toMatchObject({ resumed })
+    },
+  )
 
   it('skips and reports a project that a backfill may not read', async () => {
     await using world = await openPast()
@@ -138,7 +141,7 @@ describe('a backfill', () => {
     },
   )
 
-  it('skips a few projects that respond to a backfill as if the token or a proxy rejected everything, and reads the others', async () => {
+  it('skips a few projects whose responses look as if the token or a proxy rejected everything, and backfills the others', async () => {
     await using world = await openPast()
     const page = { status: 403, headers: { 'content-type': 'text/html' }, body: '<html><title>Blocked</title>' }
     world.api.misbehave = ({ path }) =>

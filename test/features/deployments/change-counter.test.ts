@@ -244,7 +244,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
   }
   const merged = { state: 'merged' } as const
 
-  it('accepts an earlier time for a change until its counting deadline, and ignores it afterwards', async () => {
+  it("accepts an earlier time of a change until the change's counting deadline, and ignores an earlier time that is reported later", async () => {
     await report([observed(1, 'open', t0), observed(1, 'approved', t0 + 2 * hour)])
     here.move(countIn - second)
     await counter().drain()
@@ -263,7 +263,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     })
   })
 
-  it('counts a change once after a crash of its counter, even if the change was reported again meanwhile', async () => {
+  it('counts a change once after the counting process crashes, even if the change was reported again meanwhile', async () => {
     await report([observed(1, 'merge', t0 + hour, merged)])
     here.move(countIn)
     const [due] = await store.on(storedChanges).due(9)

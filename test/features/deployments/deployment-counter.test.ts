@@ -247,7 +247,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     }),
   })
 
-  it('counts a year of shuffled and duplicated deployments exactly, with one request for each that may have new commits', async () => {
+  it('counts a year of shuffled and duplicated deployments exactly, with one request for each deployment that may have new commits', async () => {
     const random = new Random(21)
     const made = year(random)
     const observed = random.shuffle(made.flatMap(one => reports(one, random)))
@@ -314,7 +314,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     }
   })
 
-  it('counts the other deployments of a batch once each if one deployment fails', async () => {
+  it('counts the other deployments of a batch once each if some rows of the batch are damaged', async () => {
     await report(...[1, 2, 3, 4, 5].map(id => event(id, 'success', t0 + id, { environment: 'staging' })))
     // The first row is not JSON. The second row is JSON, but not a deployment.
     await here.sql(`UPDATE deployments SET content = '{"half": ' WHERE deployment_id = 2`)
@@ -419,7 +419,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     expect(asked.ranges).toEqual([])
   })
 
-  it('ignores deployments without an environment, and those that neither succeeded nor failed; a job may still name the environment', async () => {
+  it('ignores deployments that neither succeeded nor failed, and those whose environment is named neither by their event nor by their job', async () => {
     const [job] = reports(
       { id: 4, environment: 'production', status: 'success', at: t0, startedAt: t0 - minute, revision: 4 },
       new Random(1),

@@ -77,7 +77,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     return found
   }
 
-  it('counts each incident once if it is reported twice, shuffled, and counted by two replicas', async () => {
+  it('counts each incident once even if it is reported twice, in any order, and counted by two replicas', async () => {
     const random = new Random(3)
     const truths = Array.from({ length: isFull ? 2_000 : 40 }, (_, at): Truth => {
       const openedAt = t0 - random.whole(1, 5_000) * minute

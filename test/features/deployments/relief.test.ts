@@ -75,7 +75,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
       expect((await store.views.chunks({ instance, pipelineId: id })).length > 0).toBe(isLeft)
   })
 
-  it("keeps uncounted data, current deployments, recent failures and the last day's keys in a nearly full store", async () => {
+  it("keeps uncounted data, current deployments, recent failures and the last day's tombstones in a nearly full store", async () => {
     await deploy(1, 'forgotten')
     here.move(101 * day)
     await deploy(2)

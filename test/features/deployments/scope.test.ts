@@ -72,7 +72,7 @@ describe.each(bothDatabases())('a scope on %s', (_name, bench) => {
     }
   }
 
-  it('shows a scope the same deployments as a store that contains only its projects', async () => {
+  it("shows the same deployments in a scope as in a store that contains only the scope's projects", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(thing, { minLength: 3, maxLength: 20 }),

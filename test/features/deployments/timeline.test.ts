@@ -20,7 +20,7 @@ function of(id: number, status: string, environment = 'production', tier?: strin
   }
 }
 
-it('marks deployments to production and failed ones on the timeline, and links to the deploying job', async () => {
+it('marks production deployments and failed deployments on the timeline, and links to the deploying job', async () => {
   const house = closeAfterTest(await openHouse())
   const deployments = [
     ...[of(1, 'success'), of(2, 'failed')],

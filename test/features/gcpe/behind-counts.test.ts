@@ -20,7 +20,7 @@ function counts(answer: (of: BehindOf) => CountedBehind | Error) {
 }
 const refused: CountedBehind = { as: 'refused', what: 'HTTP 404', remedy: '' }
 
-it('requests the commits between two revisions once, one pair at a time, and returns the known counts', async () => {
+it('requests the number of commits between two revisions once, one pair at a time, and returns the numbers known so far', async () => {
   const { read, asked } = counts(({ revision }) => ({ as: 'counted', commits: revision.length, isAll: true }))
   expect([read('a'), read('a'), read('bb')]).toEqual([undefined, undefined, undefined])
   await expect.poll(() => read('bb')).toBe(2)
@@ -39,7 +39,7 @@ it('retries a request that counts commits ten minutes after the platform refused
   await expect.poll(() => read('a')).toBe(4)
 })
 
-it('counts the commits of 300 environments as fast as the limit per minute allows, and those of another token at once', async () => {
+it('counts the commits of 300 environments as fast as the limit per minute allows, and those read with another token at once', async () => {
   let requests = 0
   const commits = async function* () {
     requests += 1
@@ -65,7 +65,7 @@ it('counts the commits of 300 environments as fast as the limit per minute allow
   expect(requests).toBe(301)
 })
 
-it('reports an error while counting commits, and continues', async () => {
+it('reports an error that occurs while commits are counted, and continues to count', async () => {
   let fails = true
   const { read, errors } = counts(() => (fails ? new Error('bug') : { as: 'counted', commits: 1, isAll: true }))
   read('a')

@@ -42,7 +42,7 @@ describe.each(bothDatabases())('the newest pipelines and deployments on %s', (_n
     expect(await latest.after(first[1]!.id, 2)).toMatchObject([{ pipelineId: 2 }])
   })
 
-  it('changes the version of a run when the run changes, and returns none for a deleted run', async () => {
+  it('changes the version of a run when the run changes, and returns no version of a deleted run', async () => {
     for (const id of [1, 2]) await observe(id, 'running')
     const ids = (await latest.after(0, 10)).map(({ id }) => id)
     const before = await latest.versions([...ids, 99])
@@ -62,7 +62,7 @@ describe.each(bothDatabases())('the newest pipelines and deployments on %s', (_n
     expect(await latest.testTotals(listed!.id, 10)).toEqual([])
   })
 
-  it("returns the totals of a run's test reports without its other chunks", async () => {
+  it('returns only the chunks of a run that contain totals of test reports', async () => {
     await observe(7, 'failed', { sha: 'a' })
     let chunk: Chunk | undefined
     await store.runs.transact([snapshotWork(7, one => ({ chunk: (chunk = one), to: [exportQueue] }))])

@@ -85,7 +85,7 @@ describe('gcpe metrics of pipelines', () => {
     expect(valuesOf(all, 'gitlab_ci_pipeline_status', 'kind')).toEqual({ branch: 1, 'merge-request': 1 })
   })
 
-  it('shows only unfolded refs of visible projects in the gcpe metrics', async () => {
+  it('shows only the configured metric refs of visible projects in the gcpe metrics', async () => {
     await observe(1, 'success', { ref: 'main' })
     await observe(2, 'success', { ref: 'release/1' })
     await observe(3, 'success', { ref: 'fix' })
@@ -172,7 +172,7 @@ describe('gcpe metrics of jobs', () => {
     })
   })
 
-  it('counts each newer job that ran, and limits the job series per project', async () => {
+  it('counts each job that ran and is newer than the last one of its name, and limits the job series per project', async () => {
     const scrape = scraper({ maxSeries: 2 })
     const jobs = (id: number, status: string): ObservedJob[] =>
       ['a', 'b', 'c'].map((name, at) => job(id * 10 + at, name, status, { created: id }))
@@ -185,7 +185,7 @@ describe('gcpe metrics of jobs', () => {
     expect(await runs()).toEqual({ a: 1, b: 1 })
   })
 
-  it("continues a job's count when its runner, trigger or failure changes, and starts a new count for other tags", async () => {
+  it("continues a job's count when its runner, trigger or failure changes, and starts a new count when its tags change", async () => {
     const scrape = scraper()
     const runs = async (): Promise<object> => valuesOf(await scrape(), 'gitlab_ci_pipeline_job_run_count', 'job_name')
     const counts: unknown[] = []

@@ -51,7 +51,7 @@ const cases = kinds.flatMap(([kind, of, paths, fields, metric]) =>
 )
 
 it.each(cases)(
-  'exports $kind without the field $field, or logs the name of the field',
+  'exports $kind if the response lacks the field $field, or logs the name of the field',
   async ({ kind, of, paths, field, metric }) => {
     const world = closeAfterTest(await openInventoryWorld())
     const records = async (): Promise<number> => {

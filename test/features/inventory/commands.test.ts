@@ -56,7 +56,7 @@ it.each([
   expect([code, err]).toEqual([2, expect.stringContaining(words)])
 })
 
-it('lists in the doctor what the platform provides, what it refuses with a remedy, and what has not been requested yet', async () => {
+it('lists in the doctor what the platform provides, what it refuses (with a remedy), and what has not been requested yet', async () => {
   const shop = 'brightwater/shop/storefront'
   world.answers(/\/enablement$/, { message: '403 Forbidden' }, 403)
   const asked = { feature_flags: [shop], dependency_firewall: [shop] }
@@ -120,7 +120,7 @@ it.each([
   expect(found.at(-1)).toMatchObject({ level: 'skipped', what: expect.stringMatching(words) as string })
 })
 
-it('reports in the doctor since when the daemon has sent no inventory requests, and how much is omitted', async () => {
+it('reports in the doctor since when the daemon has sent no inventory requests, and how many points are omitted', async () => {
   const shop = 'brightwater/shop/storefront'
   const key = { instance: world.api.url, kind: 'feature_flags', of: shop }
   const nextAt = world.now() - 3_600_000

@@ -37,7 +37,7 @@ afterAll(async () => house.close())
 const components = async (query = ''): Promise<Components> =>
   (await fetch(`${house.url}/api/components${query}`)).json() as Promise<Components>
 
-it('shows which component versions are in use, and which projects are behind', async () => {
+it('shows which component versions are in use, and which projects use an older version than the newest', async () => {
   const { components: found, projects } = await components()
   expect(projects).toBe(3)
   expect(found[0]).toMatchObject({ name: 'git.example.com/ci/scan', newest: '2.0.1', behind: ['pay/api'] })
@@ -69,7 +69,7 @@ describe('order of component versions', () => {
     expect([order.newest, versions.filter(order.isLower)]).toEqual([newest, lower])
   })
 
-  it('never orders the newest version below itself', () => {
+  it('orders every other component version below the newest one, and never the newest one below itself', () => {
     const version = fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3)).map(parts => parts.join('.'))
     fc.assert(
       fc.property(fc.array(version, { minLength: 1, maxLength: 6 }), versions => {

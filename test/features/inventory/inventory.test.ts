@@ -440,17 +440,20 @@ describe('refused inventory requests', () => {
     },
   )
 
-  it.each([503, 429])('retries an inventory request with exponential backoff after a temporary %i', async status => {
-    world.answers(/feature_flags$/, {}, status)
-    const inventory = world.inventory({ feature_flags: [shop] })
-    await world.pass(inventory, 6 * hour)
-    const asked = world.asked().filter(path => path.endsWith('feature_flags')).length
-    expect(asked).toBeGreaterThan(3)
-    expect(asked).toBeLessThan(14)
-    world.api.misbehave = () => undefined
-    await world.pass(inventory, hour)
-    expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
-  })
+  it.each([503, 429])(
+    'retries an inventory request with exponential backoff after the temporary status %i',
+    async status => {
+      world.answers(/feature_flags$/, {}, status)
+      const inventory = world.inventory({ feature_flags: [shop] })
+      await world.pass(inventory, 6 * hour)
+      const asked = world.asked().filter(path => path.endsWith('feature_flags')).length
+      expect(asked).toBeGreaterThan(3)
+      expect(asked).toBeLessThan(14)
+      world.api.misbehave = () => undefined
+      await world.pass(inventory, hour)
+      expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
+    },
+  )
 
   it('retries a refused inventory request at once after a restart, because the cause may be fixed', async () => {
     world.answers(/feature_flags$/, {}, 403)

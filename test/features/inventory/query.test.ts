@@ -137,7 +137,7 @@ describe('configured queries', () => {
     expect(points[0]?.attributes).toEqual(text === undefined ? {} : { 'platform.query.ref': text })
   })
 
-  it("retries a query that the platform rejects on the next day, and logs the platform's message", async () => {
+  it("retries a rejected query on the next day, and logs the platform's message", async () => {
     const wrong = { ...count, query: 'nonsense' }
     await expect(askQuery(wrong, world.ask)).rejects.toThrow(/Unexpected end of query.*queries/s)
     await world.pass(world.inventory([thing(wrong)]), 2 * hour)

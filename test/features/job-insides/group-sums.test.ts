@@ -56,7 +56,7 @@ describe('sums of flaky tests', () => {
     groups?: object
   }
 
-  it('sums flaky tests and lost time by group and attribute, including unlisted tests, and counts each job once', async () => {
+  it("sums flaky tests and lost time by group and attribute, including tests beyond the list's limit, and counts each job once", async () => {
     const minute = 60_000
     const { flaky, total, subgroups, groups } = await json<Flaky>('/tests?project=acme/&limit=1')
     expect(flaky.map(({ project }) => project)).toEqual(['acme/data/etl'])

@@ -41,7 +41,7 @@ describe('telemetry from inside a job', () => {
     expect(insideTelemetry.records(chunk!, { job, lines }, settings).map(({ body }) => body)).toEqual(['line 0'])
   })
 
-  it('adds where the job ran to the spans of its sections and the records of its log lines', () => {
+  it('adds the place where a job ran to the spans of its sections and the records of its log lines', () => {
     const section: Section = {
       ...{ ordinal: 1, name: 'step_script', kind: 'runner', clock: 'line', start: t0, end: t0 + 9 },
     }

@@ -95,7 +95,7 @@ describe('reading job logs', () => {
     expect(new Set(lines.map(({ spanId }) => spanId)).size).toBe(4)
   })
 
-  it('reads a log that looks unfinished once more, then accepts it as it is', async () => {
+  it('reads a log a second time if it looks unfinished, then accepts it as it is', async () => {
     world.platform.reply = answer(200, log.slice(0, 300))
     await begin([failed(1)], ['failed'])
     expect(reader.counters).toMatchObject({ early: 1, read: 0 })

@@ -120,7 +120,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect((await store.runs.get(key))?.run.jobs.size).toBe(2)
   })
 
-  it("lets features report on every job read, and passes them whether a destination takes the job's chunk", async () => {
+  it("lets features report on every job read, and tells them whether a destination takes the job's chunk", async () => {
     const [first, second] = await take()
     const told: boolean[] = []
     const reports: InsideOutlets['reports'] = (_, { isSent }) => {
@@ -222,7 +222,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
       expect(await left()).toEqual([])
     })
 
-    it("reads a late report with the chunk of the job's supplement, and none for a job that has run again", async () => {
+    it("reads a late report with the chunk of the job's supplement, but no late report of a job that has run again", async () => {
       const more = [job(3, 'build 3', 'failed', { started: 5, finished: 50 })]
       await store.runs.transact(mergeObservations([event('failed', { finishedAt: at(60) }, more)], 'webhook', late))
       await store.runs.transact([supplementing(3)])

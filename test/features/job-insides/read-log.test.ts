@@ -104,7 +104,7 @@ describe('reading a single log', () => {
     expect(line?.text).toMatch(/^é+…?$/)
   })
 
-  it('reads a log that looks unfinished once more, unless its job was canceled', async () => {
+  it('reads a log a second time if it looks unfinished, unless its job was canceled', async () => {
     platform.reply = answer(200, 'compiling\n')
     const read = async (status: JobSnapshot['status']): Promise<string> =>
       (await readingOf().read({ ...asked, tries: 0 }, { ...job, status }, { priority: 'inside' })).as
@@ -121,7 +121,7 @@ describe('reading a single log', () => {
     expect(reading.counters).toMatchObject({ cutLogs: { debug_trace: 1 }, lines: { true: 0 } })
   })
 
-  it('exports no log lines of a pipeline with debug trace, and does not fetch a log only for its lines', async () => {
+  it('exports no log lines of a pipeline with debug trace, and fetches no log if only its lines are wanted', async () => {
     const traced = {
       ...chunk,
       pipeline: { ...chunk.pipeline, facts: { ...chunk.pipeline.facts, isDebugTraced: true } },

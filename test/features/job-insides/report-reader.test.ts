@@ -241,7 +241,7 @@ describe("job reports other than test reports, and jobs' own spans", () => {
     expect([...(counters.reports.get('jacoco') ?? [])]).toEqual([['not_xml', 1]])
   })
 
-  it('retries a report type that is unknown to the platform after a day', async () => {
+  it('retries a report type after a day if the platform does not know it', async () => {
     artifacts = { sarif: answer(400, '{"error":"file_type does not have a valid value"}') }
     await finish([withReports(1, 'sarif')])
     await finish([withReports(2, 'sarif')], 8)

@@ -274,7 +274,7 @@ describe("jobs' test reports", () => {
   })
 
   it.each(['error', 'message'])(
-    "reads tests once from the platform's own report, with its %s, if the platform does not serve the artifact",
+    "reads tests once from the platform's own report if the platform rejects the artifact request with the reason under the key %s",
     async key => {
       const suite = (name: string, status: string) => ({
         name,

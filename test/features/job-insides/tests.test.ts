@@ -157,7 +157,7 @@ describe('pages about tests that cost time', () => {
     expect(await ask('/tests?project=acme/vault/')).toMatchObject({ total: { tests: 0, jobs: 0, lostMs: 0 } })
   })
 
-  it("lists each job's most expensive flaky test among what to fix first", async () => {
+  it("adds each job's most expensive flaky test to the list of what to fix first", async () => {
     const of = { instance: 'https://git.example.com', projectId: 3, project: 'acme/shop', job: 'unit' }
     const flaky = (name: string, costMs: number) => ({
       ...{ ...of, suite: 'Cart', name, times: 3, lastAt: 0, jobId: 11, pipelineId: 7, costMs },

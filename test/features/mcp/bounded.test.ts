@@ -31,7 +31,7 @@ it('truncates long texts in a tool result without splitting a character', () => 
   expect(bounded({ text }, first)).toEqual({ text: `${'x'.repeat(maxTextLength - 1)}\ufffd…` })
 })
 
-it('returns no tool result if not even one row fits', () => {
+it('returns no tool result if not even one row fits the limit', () => {
   const row = Object.fromEntries(Array.from({ length: 50 }, (_, nth) => [`key ${nth}`, 'x'.repeat(1_000)]))
   expect(bounded({ rows: [row, row] }, first)).toBeUndefined()
 })

@@ -135,7 +135,7 @@ describe('MCP tools', () => {
     expect(await listed('find_pipelines', { text: 'nowhere-to-be-found' })).toEqual([])
   })
 
-  it('accepts the operator’s attribute in MCP tools that list pipelines, jobs or tests', async () => {
+  it("accepts the operator's attribute in MCP tools that list pipelines, jobs or tests", async () => {
     expect(await listed('find_pipelines', { own: 'shop' })).toHaveLength(2)
     const reason = 'No known project has the team “none”. Choose one of: shop.'
     for (const tool of ['failed_pipelines', 'find_pipelines', 'flaky_tests', 'cost', 'trends'])

@@ -15,7 +15,7 @@ function callsOf(handle: () => Promise<unknown>): ToolCalls {
   return createToolCalls(tools, routes, silentLog())
 }
 
-it('hides the reason for a failure from the MCP client, and names where to find it', async () => {
+it("hides the cause of a failed call from the MCP client, and refers to the daemon's log for it", async () => {
   const calls = callsOf(async () => Promise.reject(new Error('disk I/O error at /var/lib/pipespan')))
   const [found] = (await calls.call('failed_pipelines', {})).content
   expect(found).toMatchObject({

@@ -79,7 +79,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
   const broken = 'acme/shop: main is broken'
   const works = 'acme/shop: main works again'
 
-  it('sends one message per incident, and none for further failures or a branch that already works', async () => {
+  it('sends one message when a branch breaks and one when it works again, and none for further failures or successes', async () => {
     await end(ended(7, 'success'))
     await end(ended(8, 'failed'))
     await end(ended(9, 'failed'))
@@ -145,7 +145,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     expect(await delivered()).toEqual([broken])
   })
 
-  it('sends the reason without secrets, with ids that distinguish incidents and messages', async () => {
+  it('sends the reason for a notification without secrets, with ids that distinguish incidents and messages', async () => {
     await end(ended(8, 'failed'))
     await end(ended(9, 'success'))
     const events = []
@@ -203,7 +203,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     expect(await delivered()).toEqual([broken, works])
   })
 
-  it('sends one message per subject of a condition that never ends, whichever report comes first', async () => {
+  it('sends one message per subject of a condition that never ends, however often the subject is reported', async () => {
     const flaky = (test: string, time: number): Condition => ({
       ...{ kind: 'flaky-tests', instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' } },
       ...{ subject: test, state: 'broken', version: [time], at: time, title: `test ${test} is flaky` },

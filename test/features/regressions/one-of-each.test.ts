@@ -37,7 +37,7 @@ it('flags a single regression for a section and its enclosing sections, job and 
   expect(flagged(install, script, job, pipeline)).toEqual(['e2e › install'])
 })
 
-it("flags a pipeline separately if its slowdown is more than twice its job's", () => {
+it('flags a pipeline separately if its slowdown is more than twice the slowdown of its job', () => {
   expect(flagged(install, found({}, { onDay: 14, longer: 20 }))).toEqual(['e2e › install', 'pipeline'])
 })
 

@@ -131,7 +131,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(found?.cause).toContain('fail with runner_system_failure')
   })
 
-  it('finds regressions only in projects that the scope sees', async () => {
+  it('finds regressions only in projects that are in scope', async () => {
     await playE2e([-16, -3], 300)
     await playE2e([-3, 0], 700)
     const found = async (sees: Scope['sees']) =>
@@ -140,13 +140,13 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(await found(({ path }) => path !== 'acme/p3')).toEqual([])
   })
 
-  it('finds no regressions in constant figures, and reads no runs for that', async () => {
+  it('finds no regressions in constant figures, without reading any run', async () => {
     await playE2e([-16, 0], 300)
     await judge(without('newest', store))
     expect(await flagged()).toEqual([])
   })
 
-  it("flags and resolves a section's regression once, with its first bad run, whether or not the job shows it too", async () => {
+  it("flags and resolves a section's regression once, with its first bad run, whether or not the job regresses too", async () => {
     const worse = (run: number, by: number): Pipeline => ({
       // The section's slowdown is a twelfth of the job's duration, too little to flag the job itself.
       build: { sections: { get_sources: 8, compile: 590, archive: run >= -5 * perDay ? 50 + by : 50 } },
@@ -194,7 +194,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(await judged(['all'])).toEqual([])
   })
 
-  it("attributes a job's regression to a section if the job's sections are read, and computes no sections otherwise", async () => {
+  it("attributes a job's regression to a section if the job's sections are read, and otherwise does not query section figures", async () => {
     await play(store, 101, [-days, 0], run => ({
       e2e: { sections: { get_sources: 5, install: run >= -3 * perDay ? 240 : 60, cases: 240 } },
     }))

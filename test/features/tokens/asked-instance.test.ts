@@ -33,7 +33,7 @@ it('exports whether an ingest token is required, the number of tokens, and when 
   ])
 })
 
-it('requests the enforcement state once a minute, shows the cached one until then, and shows it as unknown after an error', async () => {
+it('requests the enforcement state once a minute, shows the cached state in between, and shows it as unknown after an error', async () => {
   const { instance, options } = await openInstance()
   let now = 0
   let asked = 0

@@ -72,7 +72,7 @@ describe('token API client', () => {
     expect(error.message).toContain('there is no token API at this address')
   })
 
-  describe('requests that a command retries', () => {
+  describe('retried token API requests', () => {
     const waits: number[] = []
     const retryClock = { now: () => 0, sleep: async (ms: number) => void waits.push(ms) }
     const retrying = () =>
@@ -204,7 +204,7 @@ describe('token API errors, with a message and a remedy', () => {
     expect((await faultOf(hasty.enforcement())).message).toContain('no answer within 0.3 s')
   })
 
-  it('reports broken and refused connections to the token API, of which only a broken one may have had an effect', async () => {
+  it('reports that a token request may have taken effect if its connection broke, but not if the connection was refused', async () => {
     instance.misbehaveOnce('POST', '/tokens', 'lost')
     expect(await faultOf(client.create('pipespan'))).toMatchObject({ uncertain: true })
     // Port 1 is used, because another process may take any port that was free a moment ago.
@@ -213,7 +213,7 @@ describe('token API errors, with a message and a remedy', () => {
   })
 })
 
-describe('responses whose shape is not documented', () => {
+describe('token API responses whose shape is not documented', () => {
   it.each([
     ['a bare array', [{ id: 1 }]],
     ['an object with tokens', { tokens: [{ id: '1' }] }],

@@ -73,7 +73,7 @@ it.runIf(process.getuid?.() === 0)(
   },
 )
 
-it('finds no token if the file is missing or blank', async () => {
+it('finds no token if the token file is missing or blank', async () => {
   expect(await createFileTarget(file).peek()).toEqual({ value: undefined, journal: undefined })
   await writeFile(file, ' \n')
   expect((await createFileTarget(file).peek()).value).toBeUndefined()

@@ -90,7 +90,7 @@ describe('rotating a file', () => {
   it.each([
     ['POST', '/tokens'],
     ['DELETE', '/tokens/'],
-  ])('leaves no orphaned token after a kill before the response to a %s of %s', async (method, part) => {
+  ])('leaves no orphaned token if a rotation is killed before the response to %s %s', async (method, part) => {
     await rotateToken(world.parts(), usual)
     const child = start({})
     world.instance.onDone = (done, url) => {

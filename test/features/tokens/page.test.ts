@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(async () => house.close())
 
-it('sorts rotations in the tokens route as on the page', async () => {
+it('sorts rotations in the tokens API route as on the tokens page', async () => {
   const recorded = house.daemon.store.repositories.of(rotations)
   for (const [id, name, startedAt, tookMs] of [
     ['r1', 'b', 3_000, 500],

@@ -163,7 +163,7 @@ describe('an interrupted rotation', () => {
 })
 
 describe('the creation of a token', () => {
-  it('fails to create a token if several new tokens of its name appear and cannot be told apart', async () => {
+  it('fails to create a token if several new tokens of the same name appear and cannot be told apart', async () => {
     await rotateToken(world.parts(), usual)
     const held = await world.held()
     world.instance.onDone = (method, url) => {

@@ -221,7 +221,7 @@ describe('a token command that fails', () => {
     },
   )
 
-  it("succeeds if the server's certificate is from the configured authority", async () => {
+  it("completes a token command if the server's certificate is from the configured authority", async () => {
     world.env.PIPESPAN_OBSERVABILITY_URL = (await startTls()).replace('127.0.0.1', 'localhost')
     world.env.PIPESPAN_OBSERVABILITY_CA_FILE = path.join(
       import.meta.dirname,

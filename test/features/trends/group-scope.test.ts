@@ -144,7 +144,7 @@ it('shows beside costs by branch and runner which share of the job time was coun
   expect(shown({ pipelines: 0 })).toContain('No pipeline of this period is stored any more.')
 })
 
-it('compares with the previous period only if all of that period is stored', async () => {
+it('compares figures with those of the previous period only if all of that period is stored', async () => {
   expect((await json<Trends>('/trends?span=7d')).before).toBeUndefined()
   expect(await text('/trends?span=7d')).toContain('because not all of them are stored')
 })

@@ -85,7 +85,7 @@ describe('the times of log lines with timestamps', () => {
     ])
   })
 
-  it('uses the time of the previous line if that is later, and marks it as estimated', async () => {
+  it("uses the previous line's time for a line with an earlier timestamp, and marks the time as estimated", async () => {
     const lines = await linesOf([`${stamp(9_000)}a`, `${stamp(4_000)}b`, 'c', `${stamp(9_500)}d`].join('\n'))
     expect(lines.map(({ text, at, estimated }) => [text, Math.floor(at - jobStart), estimated])).toEqual([
       ...[

@@ -58,7 +58,7 @@ describe('a job log that a page shows', () => {
   const textsOf = (read: ShownLog): unknown =>
     read.as === 'log' ? read.lines.map(({ runs }) => runs.map(({ text }) => text).join('')) : read
 
-  it('requests a log for a page before polls and backfills', async () => {
+  it('requests the log on a page with a higher priority than polls and backfills', async () => {
     expect(textsOf(await showing()(job))).toEqual(['one', 'two'])
     expect(asked).toEqual(['page'])
   })

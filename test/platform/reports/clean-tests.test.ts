@@ -23,7 +23,7 @@ it("leaves no part of a secret at the end of a test's name, message or stack tra
   expect(clean).toContain('x [REDACTED"')
 })
 
-it('removes the end of an already truncated text, even if redaction shortened the rest', () => {
+it('removes the end of a text that was already truncated, even if redaction shortened the rest', () => {
   const text = `${secret} `.repeat(200).slice(0, 128 + 2_048)
   expect(redactedTo(128, text, redactText)).not.toContain('glpat')
   expect(redactedTo(128, 'short', redactText)).toBe('short')

@@ -132,7 +132,7 @@ describe("a test framework's JUnit report", () => {
   })
 })
 
-describe('test cases with the same name in one suite', () => {
+describe('same-named test cases in one suite', () => {
   const caseOf = (result: string, attributes = 'name="x" classname="C"') =>
     `<testcase ${attributes}>${result === 'pass' ? '' : `<${result} message="${result}"/>`}</testcase>`
   const suiteOf = (cases: readonly string[], attributes = '') =>
@@ -146,7 +146,7 @@ describe('test cases with the same name in one suite', () => {
       }),
     )
 
-  it('counts cases with the same name as separate tests, so that a passed test never hides a failed one', async () => {
+  it('counts same-named cases as separate tests, so that a passed test never hides a failed one', async () => {
     expect(await totalsOf(suiteOf(['pass', 'pass', 'failure'].map(one => caseOf(one))))).toEqual([3, 2, 1, 0, 0, 0])
     expect(await totalsOf(repeated)).toEqual([6, 3, 3, 0, 0, 0])
     const { report } = await read(suiteOf(['failure', 'pass', 'error'].map(one => caseOf(one))))
@@ -167,7 +167,7 @@ describe('test cases with the same name in one suite', () => {
     expect(await totalsOf(nameless)).toEqual([4, 2, 1, 0, 1, 0])
   })
 
-  it('counts cases with the same name as separate tests, whatever their results', async () => {
+  it('counts same-named cases as separate tests, whatever their results', async () => {
     const results = fc.array(fc.constantFrom('pass', 'failure', 'error', 'skipped'), { maxLength: 90 })
     await fc.assert(
       fc.asyncProperty(results, async all => {
@@ -184,7 +184,7 @@ describe('test cases with the same name in one suite', () => {
     )
   })
 
-  it('identifies cases with the same name across reports by name and ordinal, and the first one by its name alone', async () => {
+  it('identifies same-named cases across reports by name and ordinal, and the first one by its name alone', async () => {
     const of = async (...all: readonly string[]) => (await read(suiteOf(all.map(one => caseOf(one))))).outcomes
     const [alone, three, red] = [
       await of('pass'),
@@ -197,7 +197,7 @@ describe('test cases with the same name in one suite', () => {
   })
 
   it.each(['attempt', 'retry', 'rerun'])(
-    'counts cases with the same name as runs of one test if their attribute "%s" numbers the runs',
+    'counts same-named cases as runs of one test if their attribute "%s" numbers the runs',
     async attribute => {
       const [first, second, third] = attribute === 'attempt' ? [1, 2, 3] : [0, 1, 2]
       const run = (number: number | undefined, result: string) => `${attribute}=${number} ${result}`
@@ -218,26 +218,26 @@ describe('test cases with the same name in one suite', () => {
     },
   )
 
-  it('counts cases with the same name as runs of one test if only the later cases have the attribute for reruns', async () => {
+  it('counts same-named cases as runs of one test if only the later cases have the attribute for reruns', async () => {
     expect(await totalsOf(runsOf('a=b failure', 'rerun=true pass'))).toEqual([1, 1, 0, 0, 0, 1])
     expect(await totalsOf(runsOf('a=b failure', 'retry=1 error', 'retry=2 pass'))).toEqual([1, 1, 0, 0, 0, 1])
   })
 
-  it('counts cases with the same name as separate tests if the attribute that numbers runs has the same value in all of them', async () => {
+  it('counts same-named cases as separate tests if the attribute that numbers runs has the same value in all of them', async () => {
     for (const attribute of ['retry=2', 'attempt=1', 'rerun=false', 'retry=always'])
       expect(await totalsOf(runsOf(`${attribute} pass`, `${attribute} pass`, `${attribute} failure`))).toEqual([
         ...[3, 2, 1, 0, 0, 0],
       ])
   })
 
-  it('counts cases with the same name as separate tests if they are in different files or on different lines', async () => {
+  it('counts same-named cases as separate tests if they are in different files or on different lines', async () => {
     const at = (line: number, retry: number, result: string) =>
       caseOf(result, `name="x" classname="C" file="a.js" line="${line}" retry="${retry}"`)
     expect(await totalsOf(suiteOf([at(1, 0, 'failure'), at(9, 1, 'pass')]))).toEqual([2, 1, 1, 0, 0, 0])
     expect(await totalsOf(suiteOf([at(1, 0, 'failure'), at(1, 1, 'pass')]))).toEqual([1, 1, 0, 0, 0, 1])
   })
 
-  it('counts cases with the same name as runs of one test if the suite counts them as one', async () => {
+  it('counts same-named cases as runs of one test if the suite counts them as one', async () => {
     expect(await totalsOf(pytestTeardown)).toEqual([2, 1, 1, 0, 0, 0])
     expect((await read(pytestTeardown)).report.failures).toMatchObject([{ message: 'assert 1 == 2' }])
     const [a, b] = [caseOf('failure'), caseOf('pass', 'name="y"')]
@@ -264,7 +264,7 @@ describe('test cases with the same name in one suite', () => {
     ])
   })
 
-  it('counts cases with the same name as separate tests if the suite counts them separately or its count is implausible', async () => {
+  it('counts same-named cases as separate tests if the suite counts them separately or its count is implausible', async () => {
     const three = ['pass', 'pass', 'failure'].map(one => caseOf(one))
     for (const tests of ['3', '2', '4', '0', '', 'x'])
       expect(await totalsOf(suiteOf(three, `tests="${tests}"`))).toEqual([3, 2, 1, 0, 0, 0])

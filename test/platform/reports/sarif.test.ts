@@ -101,7 +101,7 @@ describe('the level of a SARIF result', () => {
     expect(await of({ ruleId: 'a', rule: { toolComponent: { index: 9 } } })).toEqual({ warning: 1 })
   })
 
-  it('uses the level that the invocation of a SARIF result overrides for the rule', async () => {
+  it("uses the level by which a SARIF result's invocation overrides the rule's own level", async () => {
     const override = (level: string | null, descriptor: object) => ({ configuration: { level }, descriptor })
     const strict = { ruleConfigurationOverrides: [override('warning', { id: 'a' }), override('error', { index: 1 })] }
     const lax = { ruleConfigurationOverrides: [override('none', { id: 'a' }), override(null, { id: 'b' })] }
@@ -168,7 +168,7 @@ describe('the level of a SARIF result', () => {
     expect(whole < 100 || whole / eighth < 20, `${eighth} ms, then ${whole} ms`).toBe(true)
   })
 
-  it('reads the same levels for any order of keys and any chunk size', async () => {
+  it('reads the same SARIF levels for any order of keys and any chunk size', async () => {
     const levels = ['none', 'note', 'warning', 'error'] as const
     const run = fc.record({
       rules: fc.array(fc.constantFrom(...levels), { maxLength: 4 }),

@@ -221,7 +221,7 @@ describe('the platform client', () => {
     expect(ports.size).toBeLessThanOrEqual(2)
   })
 
-  it('uses the given proxy with the trusted certificate authorities, and closes it', async () => {
+  it('connects through the given proxy with the trusted certificate authorities, and closes the proxy connections when the client is closed', async () => {
     await using platform = await startPlatform(json(fixture('pipeline-retried.json')))
     const made: unknown[] = []
     const { client } = clientOf(platform.url, {

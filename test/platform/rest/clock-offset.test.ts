@@ -6,7 +6,7 @@ import { createClockOffset } from '../../../src/platform/rest/answer.ts'
 const dateOf = (at: number): { date: string } => ({ date: new Date(at).toUTCString() })
 
 it.each([-48 * 60_000, 3 * 3_600_000])(
-  'computes the offset of a clock that is off by %i ms to the second after one response',
+  'computes a clock offset of %i ms from one response, to the second',
   async off => {
     const clockOffset = createClockOffset()
     await using platform = await startPlatform(answer(500, '', dateOf(0)))
@@ -30,7 +30,7 @@ it('computes an offset of 0 for a clock that agrees, however late and at whateve
   }
 })
 
-it("updates the offset when the platform's clock is changed", () => {
+it("updates the clock offset when the platform's clock is changed", () => {
   const { observe, current } = createClockOffset()
   observe(50_000, 110_000, 110_010)
   expect(current()).toBe(-59_001)

@@ -127,7 +127,7 @@ describe('a request to the platform', () => {
   })
 
   it.each(['[]', '{}', '1'])(
-    'rejects a response that contains more values than any page, without parsing it: %s',
+    'rejects a response that contains more than 500,000 values, without parsing it: %s',
     async value => {
       await using platform = await startPlatform((_asked, response) => {
         response.writeHead(200, isJson).end(`[${`${value},`.repeat(600_000)}1]`)

@@ -26,7 +26,7 @@ it.each([
   expect(maybeAt(url, urlVariables, ours)).toBe(is)
 })
 
-it('compares a URL with thousands of masked parts', () => {
+it("compares a hook URL with thousands of masked parts to the daemon's URL without hanging", () => {
   const url = `https://pipespan.example.com/${'{a}s'.repeat(20_000)}`
   expect(maybeAt(url, ['a'], `https://pipespan.example.com/${'s'.repeat(10_000)}`)).toBe(false)
 })

@@ -19,23 +19,20 @@ const moved =
   }
 
 describe('a project that has moved', () => {
-  it.each([301, 308])(
-    "follows a moved project's redirect with the status %d, with the query and the token",
-    async status => {
-      await using platform = await startPlatform(moved(status, '/api/v4/projects/81'))
-      await using test = clientOf(platform.url)
-      await allOf(test.client.projectPipelines('harbour/crane', { source: 'parent_pipeline' }, poll))
-      await test.client.project('harbour/crane', poll)
-      expect(platform.asked.map(({ path }) => path)).toEqual([
-        `${old}/pipelines`,
-        '/api/v4/projects/81/pipelines',
-        old,
-        '/api/v4/projects/81',
-      ])
-      expect(platform.asked[1]!.query.get('source')).toBe('parent_pipeline')
-      expect(platform.asked.every(({ headers }) => headers['private-token'] !== undefined)).toBe(true)
-    },
-  )
+  it.each([301, 308])("follows a moved project's redirect (status %d) with the query and the token", async status => {
+    await using platform = await startPlatform(moved(status, '/api/v4/projects/81'))
+    await using test = clientOf(platform.url)
+    await allOf(test.client.projectPipelines('harbour/crane', { source: 'parent_pipeline' }, poll))
+    await test.client.project('harbour/crane', poll)
+    expect(platform.asked.map(({ path }) => path)).toEqual([
+      `${old}/pipelines`,
+      '/api/v4/projects/81/pipelines',
+      old,
+      '/api/v4/projects/81',
+    ])
+    expect(platform.asked[1]!.query.get('source')).toBe('parent_pipeline')
+    expect(platform.asked.every(({ headers }) => headers['private-token'] !== undefined)).toBe(true)
+  })
 
   it('does not follow the redirect of a request that modifies data, and reports the new path', async () => {
     await using platform = await startPlatform(moved(308, '/api/v4/projects/81'))

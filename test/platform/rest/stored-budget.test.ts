@@ -15,7 +15,7 @@ function sharedStore() {
   return { store: openSqlite(':memory:', { now: () => now, maxSize: 1e9 }), clock }
 }
 
-it('grants two processes with the same API token together no more than its budget in a minute', async () => {
+it("grants two processes that share an API token no more than the token's budget in a minute", async () => {
   const { store, clock } = sharedStore()
   const rules = { perMinute: 60 }
   const [one, two] = [1, 2].map(() =>

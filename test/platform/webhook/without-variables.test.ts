@@ -19,7 +19,7 @@ describe('the stored body of an undecodable delivery', () => {
     expect(kept('')).toBe('')
   })
 
-  it('truncates an incomplete body before its variables', () => {
+  it('truncates a body with incomplete JSON before its variables', () => {
     const broken = '{"object_attributes":{"id":31,"variables":[{"key":"A","value":"planted"}],"url":"https'
     expect(kept(broken)).toBe('{"object_attributes":{"id":31,"')
   })
