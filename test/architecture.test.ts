@@ -78,7 +78,7 @@ describe('the architecture', () => {
     expect([...new Set(files.map(roomOf))].sort()).toEqual([...mayImport.keys()].sort())
   })
 
-  it('allows every folder only the imports in its row of the table', () => {
+  it('allows each folder only the imports that the import table lists for it', () => {
     const breaches = imports
       .filter(({ from, to, typeOnly }) => {
         const [room, target] = [roomOf(from), roomOf(to)]
@@ -125,7 +125,7 @@ describe('the architecture', () => {
     expect(loaded.map(({ to }) => to)).toEqual([path.join('lib', 'fault.ts')])
   })
 
-  it('allows only a feature to import the platform folder of the same name', () => {
+  it('allows a platform folder named after a feature to be imported only by that feature', () => {
     const seeing = imports.filter(({ from, to }) => {
       const [, name = ''] = to.split(path.sep)
       const isOfFeature = roomOf(to) === 'platform' && features.some(one => one.name === name)
@@ -134,13 +134,13 @@ describe('the architecture', () => {
     expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
   })
 
-  it('allows only repositories to use the key-value table, and feature reporters, which change documents in the transaction of their report', () => {
+  it('allows the key-value table to be used only by repositories and by feature reporters, which change documents in the transaction of their report', () => {
     const seeing = imports.filter(({ to }) => to.startsWith(path.join('core', 'store', 'sql', 'repositories')))
     const rest = seeing.map(({ from }) => from).filter(from => featureOf(from) === undefined)
     expect(rest).toEqual([path.join('core', 'store', 'sql', 'operations.ts')])
   })
 
-  it('is described in ARCHITECTURE.md, which names only existing files', () => {
+  it('documents the architecture in ARCHITECTURE.md, which names only existing files', () => {
     const named = [...page.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.ts)`/g)].map(([, file = '']) => file)
     expect(named.length).toBeGreaterThan(30)
     const roots = [source, path.join(source, '..')]
@@ -195,7 +195,7 @@ describe('the architecture', () => {
     expect(files.filter(file => buckets.test(file))).toEqual([])
   })
 
-  it("uses the vendor's name only in the vendor table, and in the table for an exporter whose name contains it", () => {
+  it("uses the vendor's name only in the vendor table, and in the table of an exporter whose name contains the vendor's", () => {
     // The demo's simulated platform must use the vendor's names.
     const speaking = new Set(['simulator', path.join('commands', 'demo-settings.ts')])
     const knowing = files.filter(

@@ -14,7 +14,7 @@ describe('the README for newcomers', () => {
   const readme = read('README.md')
   const blocks = docBlocks().filter(({ page }) => page === 'README.md')
 
-  it('can be read in three minutes', () => {
+  it('has a README that can be read in three minutes', () => {
     expect(Buffer.byteLength(readme)).toBeLessThan(5_000)
   })
 
@@ -25,7 +25,7 @@ describe('the README for newcomers', () => {
     expect(screen.indexOf('## What you get')).toBeGreaterThan(screen.indexOf('npm run demo'))
   })
 
-  it('explains how to run the tests', () => {
+  it('explains in the README how to run the tests', () => {
     expect(readme).toContain('`npm ci && npm test`')
   })
 
@@ -67,20 +67,20 @@ function commandsOf(written: string): string[] {
 describe('the command table', () => {
   const commands = read('docs/commands.md')
 
-  it('lists every command of the program, and no other', () => {
+  it('lists every command of the program in docs/commands.md, and no other', () => {
     const cells = [...commands.matchAll(/^\| `(pipespan [^`]+)` \|/gm)].map(([, written = '']) => written)
     const program = allCommands({ choices: true })
     expect(program.length).toBeGreaterThan(25)
     expect(cells.flatMap(commandsOf).sort()).toEqual(program.sort())
   })
 
-  it('lists each exit code', () => {
+  it('lists every exit code in docs/commands.md', () => {
     const codes = [...commands.matchAll(/^\| (\d) \|/gm)].map(([, code]) => Number(code))
     expect(codes).toEqual(Object.values(exitCode))
   })
 })
 
-it('writes `npx` before a command at most once, because each `npx` call takes seconds', () => {
+it('writes `npx pipespan` at most once in all documentation, because each `npx` call takes seconds', () => {
   const pages = ['*.md', 'docs/**/*.md', 'deploy/**/*.md'].flatMap(pattern => globSync(pattern, { cwd: repository }))
   expect(pages.length).toBeGreaterThan(30)
   expect(pages.flatMap(file => read(file).match(/npx pipespan\b/g) ?? []).length).toBeLessThan(2)
@@ -93,12 +93,12 @@ describe('docs/coverage.md', () => {
     .slice(1)
     .map(line => line.split(' | '))
 
-  it('covers about two dozen systems', () => {
+  it('covers about two dozen systems in docs/coverage.md', () => {
     expect(rows.length).toBeGreaterThan(20)
   })
 
   it.each(rows.map(cells => [cells[0]?.slice(2) ?? '', ...cells.slice(1)]))(
-    'names existing tests for %s, or a reason why there are none',
+    'names existing tests for %s in docs/coverage.md, or a reason why there are none',
     (_system, _does, why, proof = '') => {
       const files = [...proof.matchAll(/`(test\/[^`]+)`/g)].map(([, file = '']) => file)
       if (files.length === 0) expect(proof).toMatch(/^none: /)

@@ -86,7 +86,7 @@ it('closes connections above the total limit, and accepts new ones once others h
   await expect.poll(async () => deliver(url).catch(() => 0)).toBe(202)
 })
 
-it('limits bodies without a secret to a quarter of the byte budget, and leaves the rest to senders with the token', async () => {
+it('limits bodies from senders without the token to a quarter of the byte budget, and leaves the rest to senders with the token', async () => {
   const waiting = { total: 100_000, unproven: 25_000 }
   const { port, url } = await runIngress({ secrets: byBoth, waiting })
   const held = await connectMany(5, port)
@@ -133,7 +133,7 @@ it('does not store an endless chunked body, and ends it after the timeout', asyn
   await sending
 })
 
-it('rejects wrong tokens from one address after some attempts, but not the right token or other addresses', async () => {
+it('responds to wrong tokens from one address with 429 after some attempts, but accepts the right token and serves other addresses', async () => {
   const { url } = await runIngress({ secrets: byBoth, maxRefusals: 5, now: () => 1_700_000_000_000 })
   const from = { localAddress: stranger }
   const wrong = { ...withToken, 'x-service-token': 'wrong' }
@@ -153,7 +153,7 @@ it('closes a connection with too many pending requests', async () => {
   expect(await deliver(url)).toBe(202)
 })
 
-it('rejects forged signatures from one address after some attempts', async () => {
+it('responds to forged signatures from one address with 429 instead of 401 after some attempts', async () => {
   const at = Date.now()
   const { port, url } = await runIngress({ secrets: bySignature, maxRefusals: 5, now: () => at })
   const flood = async (): Promise<string> => {

@@ -5,7 +5,7 @@ import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { plansOf } from '../../bench/plans.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 
-it("generates a company's pipelines with 1 to 5,000 jobs, mostly few, and the same ones for the same seed", () => {
+it("generates a company's pipelines with 1 to 5,000 jobs, most with few, and generates the same sizes for the same seed", () => {
   const sizes = plansOf('company', 1_000, 7).map(({ jobs }) => jobs.length)
   expect(plansOf('company', 1_000, 7).map(({ jobs }) => jobs.length)).toEqual(sizes)
   expect(Math.min(...sizes)).toBe(1)
@@ -25,7 +25,7 @@ it.each([1, 20, 5_000])('generates a pipeline of %i jobs that can be decoded and
   expect(new Set(parsed.observation.jobs.map(({ id }) => id)).size).toBe(jobs)
 })
 
-it('generates a pipeline of 20 jobs that is as large as on the platform, 24.6 KB', () => {
+it("generates a 24.6 KB payload for a pipeline of 20 jobs, as large as the platform's", () => {
   const sizes = bodiesOf(finishedPipeline(20), 64).map(({ length }) => length)
   expect(sizes.reduce((sum, size) => sum + size) / sizes.length).toBeCloseTo(24_600, -3)
 })

@@ -15,7 +15,7 @@ import { pino } from 'pino'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { completeChange, lookAt, watchConfig } from '../../src/commands/config-watch.ts'
 
-it('reports a change once, after two consecutive checks have found it, and none while the file is still being written', () => {
+it('reports a change to the file once, after two consecutive checks have found it, but not while the file is still being written', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
   const changeAt = completeChange(lookAt(file))
@@ -32,7 +32,7 @@ it('reports a change once, after two consecutive checks have found it, and none 
   expect([look(), look()]).toEqual([undefined, undefined])
 })
 
-it('reports a file that was touched or replaced with the same text, because another file may have changed', () => {
+it('reports a file that was touched or replaced by an identical one, because another file may have changed', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
   const changeAt = completeChange(lookAt(file))
@@ -53,7 +53,7 @@ it('reports a change made between reading the configuration and the first check'
   expect([changeAt(lookAt(file)), changeAt(lookAt(file))?.text]).toEqual([undefined, 'settle: 6s\n'])
 })
 
-it('follows a link that is replaced, a file that replaces it, and one that is missing for a while', () => {
+it('detects that a symbolic link was replaced, that it is missing for a while, and that a file has taken its place', () => {
   const folder = temporaryFolder()
   const inFolder = (name: string): string => path.join(folder, name)
   const version = (name: string, text: string): void => {

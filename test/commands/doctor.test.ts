@@ -164,7 +164,7 @@ it('judges a job token by the data that it can read, because it has no user', as
   expect((await examined()).reported).toContainEqual(expect.objectContaining({ check: 'platform', level: 'failure' }))
 })
 
-it('judges a token that may not read its user by the data that it can read', async () => {
+it('judges a token that cannot read its own user by the data that it can read', async () => {
   answering(/^\/user$/, () => restFaults.missingScope())
   expect(await examined()).toEqual({ code: 0, reported: [] })
 })
@@ -395,7 +395,7 @@ async function sendWrong(count: number): Promise<void> {
     expect((await fetch(`${daemon.url}/webhooks`, { method: 'POST', headers, body: '{}' })).status).toBe(401)
 }
 
-it('reports after five deliveries that the platform sends a different webhook secret', async () => {
+it("reports, after five deliveries with a wrong webhook secret, that the platform's secret differs from the daemon's", async () => {
   afterwardsAnew()
   await daemon.stop(0)
   await startWith(usual)
@@ -405,7 +405,7 @@ it('reports after five deliveries that the platform sends a different webhook se
   await finds(warning('webhooks', expect.stringContaining('to the value of PIPESPAN_WEBHOOK_TOKEN') as string))
 })
 
-it('does not send the admin token to another service', async () => {
+it('does not send the admin token to a service other than the daemon', async () => {
   const seen: IncomingMessage['headers'][] = []
   const server = createHttpServer(({ headers }, answer) => {
     seen.push(headers)
@@ -435,7 +435,7 @@ it('reports a daemon that verifies signatures but has no token to identify the p
   ])
 })
 
-it("requests lists if the platform does not reveal the token's user", async () => {
+it("checks the token by requesting lists if the platform does not reveal the token's user", async () => {
   answering(/^\/user$/, () => restFaults.notFound('Not Found'))
   expect(await examined()).toEqual({ code: 0, reported: [] })
   answering(/\/pipelines$/, restFaults.missingScope)

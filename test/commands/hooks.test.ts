@@ -39,7 +39,7 @@ describe('the command `pipespan hooks ensure`', () => {
     }
   })
 
-  it('sets the event flags that the selected events need, more for a group than for a project, and lists missing ones', async () => {
+  it('enables the hook flags that the selected events need, including flags that only group hooks have, and lists the repaired ones', async () => {
     const flags = { deployment_events: false, releases_events: true, member_events: false }
     const hooks = { 'projects/4': [{ ...good, ...flags }], 'groups/7': [{ ...good, ...flags }] }
     await using platform = await startHooksPlatform(hooks)
@@ -106,7 +106,7 @@ describe('the command `pipespan hooks ensure`', () => {
     expect(platform.hooks['projects/4']).toMatchObject([{ ...hook, job_events: true }])
   })
 
-  it("sets the hook's secret if it has none, on request, and when a new URL deletes it", async () => {
+  it("sets the hook's secret if the hook has none, if requested, and if a new URL deletes the secret", async () => {
     const old = 'https://old.example.com/webhooks'
     await using platform = await startHooksPlatform({
       'projects/2': [{ url, pipeline_events: true, job_events: true }],
@@ -144,7 +144,7 @@ describe('the command `pipespan hooks ensure`', () => {
     expect(platform.hooks['projects/4']).toMatchObject([whole])
   })
 
-  it("sets only a hook's signing token if only that is configured", async () => {
+  it("sets only a hook's signing token if no other secret is configured", async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [], 'projects/4': [good] })
     const env = { PIPESPAN_WEBHOOK_TOKEN: '', PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken }
     expect((await ensure(platform, ['--project', '2', '--project', '4'], env)).code).toBe(0)
@@ -182,7 +182,7 @@ describe('the command `pipespan hooks ensure`', () => {
     expect((await ensure(platform, ['--all-projects'])).out).toContain('created 1, repaired 0, fine 2')
   })
 
-  it('continues after a project whose hooks it may not change, and exits with 1', async () => {
+  it('continues after a project whose hooks the token cannot change, and exits with 1', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [], 'projects/4': [] })
     platform.forbidden.add('projects/2')
     const { code, out, err } = await ensure(platform, ['--project', '2', '--project', '4'])

@@ -76,7 +76,7 @@ it('reports errors when reading standard input', async () => {
   })
 })
 
-it('explains the mapped payload with its verdict', async () => {
+it("prints the pipeline's verdict after the mapped payload with --explain", async () => {
   const { code, out } = await map(payload, Readable.from([]), '--explain')
   expect(code).toBe(0)
   expect(out).toMatch(/\nVerdict: failed in unit after 4 m 27 s\.\n$/)

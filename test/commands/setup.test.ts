@@ -122,7 +122,7 @@ describe('the command `pipespan setup`', () => {
     expect(loaded.config.poll.groups).toEqual(['team'])
   })
 
-  it("writes the files that it can without an owner's token, and lists what a person must do", async () => {
+  it("writes as many files as possible without an owner's token, and lists what a person must do", async () => {
     const { code, out } = await setup(['--yes'])
     expect(code).toBe(1)
     expect(out).toContain('Create a webhook of team to https://pipespan.example.com/webhooks')
@@ -131,7 +131,7 @@ describe('the command `pipespan setup`', () => {
     expect(existsSync(file('pipespan.yaml'))).toBe(true)
   })
 
-  it('creates another ingest token if a response is lost, and revokes the one with the unknown value', async () => {
+  it('creates another ingest token if a response is lost, and revokes the token whose value is unknown', async () => {
     instance.add('pipespan')
     instance.misbehaveOnce('POST', '/tokens', 'lost')
     expect((await setup(['--yes'], owner())).out).toContain('ingest-token:')
@@ -145,7 +145,7 @@ describe('the command `pipespan setup`', () => {
     expect(instance.tokens.at(-1)?.value).toBe(read('ingest-token'))
   })
 
-  // In the long form the setup is killed at every step, until there is no step left at which it could be killed.
+  // If `isFull` is set, the setup is killed at each step in turn, until a run completes without being killed.
   it(
     'completes the setup in the next run after being killed between any two steps, without duplicates',
     { timeout: 600_000 },

@@ -67,6 +67,6 @@ it.each([
   ['store', 'words', noPostgres],
   ['store', 'closing', noPostgres],
   ['store', 'nobody', /ECONNREFUSED/],
-] as const)('reports the problem if %s connects to another service: %s', async (command, stranger, sentence) => {
+] as const)('reports the problem if %s connects to the wrong service: %s', async (command, stranger, sentence) => {
   expect(await complaintOf(command, stranger)).toMatch(sentence)
 })

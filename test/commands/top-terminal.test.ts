@@ -86,7 +86,7 @@ describe.skipIf(!hasPseudoTerminals)('`pipespan top` on a terminal (needs python
     expect(terminal.written.endsWith('\x1b[?25h\x1b[?1049l')).toBe(true)
   })
 
-  it('does not let a name move the cursor or set the title', async () => {
+  it("does not let a name move the cursor or set the terminal's title", async () => {
     const terminal = opened({ rows: 24, columns: 60 })
     await shows(terminal, 'acme/東京')
     terminal.press(`/tok${'\x7f'.repeat(3)}東${enter}${enter}`)

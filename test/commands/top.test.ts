@@ -58,7 +58,7 @@ it('distinguishes an unreachable daemon from another service, and a web page fro
   expect(await foreign((_, answer) => answer.end('{"running":'))).toContain('200 with JSON of another shape.')
 })
 
-it('does not send the admin token to another service', async () => {
+it('does not send the admin token to a service other than the daemon', async () => {
   const seen: string[] = []
   const server = createServer(({ headers }, answer) => {
     seen.push(JSON.stringify(headers))

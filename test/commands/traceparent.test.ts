@@ -62,26 +62,29 @@ describe('the command `pipespan traceparent`', () => {
     expect(status).toBe(0)
   })
 
-  it.each(['instance', 'platform'])('prints the same as the shell snippet in the documentation (%s)', ids => {
-    const id = fc.integer({ min: 1, max: 2 ** 40 }).map(String)
-    fc.assert(
-      fc.property(id, id, fc.option(id), (pipelineId, jobId, root) => {
-        const env = {
-          CI_SERVER_URL: 'https://git.example.com/ci',
-          CI_PIPELINE_ID: pipelineId,
-          CI_JOB_ID: jobId,
-          ...(root === null ? {} : { PIPESPAN_ROOT_PIPELINE_ID: root }),
-        }
-        const script = `${shellLines(ids)}\nprintf %s "$TRACEPARENT"`
-        const said = execFileSync('sh', ['-eu', '-c', script], {
-          env: { ...env, PATH: process.env.PATH },
-          encoding: 'utf8',
-        })
-        expect(said).toBe(traceparentOf(env, { ids }))
-      }),
-      { numRuns: isFull ? 15 : 4 },
-    )
-  })
+  it.each(['instance', 'platform'])(
+    'prints the same traceparent as the shell snippet in the documentation (%s)',
+    ids => {
+      const id = fc.integer({ min: 1, max: 2 ** 40 }).map(String)
+      fc.assert(
+        fc.property(id, id, fc.option(id), (pipelineId, jobId, root) => {
+          const env = {
+            CI_SERVER_URL: 'https://git.example.com/ci',
+            CI_PIPELINE_ID: pipelineId,
+            CI_JOB_ID: jobId,
+            ...(root === null ? {} : { PIPESPAN_ROOT_PIPELINE_ID: root }),
+          }
+          const script = `${shellLines(ids)}\nprintf %s "$TRACEPARENT"`
+          const said = execFileSync('sh', ['-eu', '-c', script], {
+            env: { ...env, PATH: process.env.PATH },
+            encoding: 'utf8',
+          })
+          expect(said).toBe(traceparentOf(env, { ids }))
+        }),
+        { numRuns: isFull ? 15 : 4 },
+      )
+    },
+  )
 
   it('uses the root pipeline from the variable that trigger jobs pass on', () => {
     const child = { ...job, CI_PIPELINE_SOURCE: 'parent_pipeline', PIPESPAN_ROOT_PIPELINE_ID: '4000' }

@@ -95,7 +95,7 @@ describe('the command `pipespan try`', () => {
     await expect(fetch(pages)).rejects.toThrow()
   })
 
-  it('prints, at the end, the configuration that would keep the data, without the token', async () => {
+  it('prints, at the end, a configuration for a permanent daemon, without the token', async () => {
     const { api, branch } = await platform()
     const { process, printed } = start([api.url, branch.project.path], { PIPESPAN_PLATFORM_PROFILE: 'gitlab' })
     await printed(/^Found 2/m)
@@ -174,7 +174,7 @@ describe('the command `pipespan try`', () => {
     await second.printed(/^Found 2 pipelines/m)
   })
 
-  it('shows pipelines without jobs, and says so, if the token may not read jobs', async () => {
+  it('shows pipelines without jobs if the token may not read jobs, and reports this', async () => {
     const { api, branch } = await platform()
     const body = '{"message":"403 Forbidden"}'
     const headers = { 'content-type': 'application/json' }
@@ -300,11 +300,14 @@ it.each([
   ['https://git.example.com', 'https://git.example.com/team/shop.git', 'https://git.example.com', 'team/shop'],
   ['https://git.example.com/groups/team/sub/-/issues', undefined, 'https://git.example.com', 'team/sub'],
   ['https://example.com/git', 'https://example.com/git/team/shop', 'https://example.com/git', 'team/shop'],
-])('parses %s %s as people type or paste it', (url, named, base, name) => {
-  expect(targetOf(url, named)).toEqual({ url: base, name })
-})
+])(
+  'determines the platform and the project or group from %s %s as a person may type or paste them',
+  (url, named, base, name) => {
+    expect(targetOf(url, named)).toEqual({ url: base, name })
+  },
+)
 
-describe('the browser of `pipespan try`', () => {
+describe('opening the browser in `pipespan try`', () => {
   const terminal = (env: NodeJS.ProcessEnv, isTTY = true) => {
     const stdout = Object.assign(new PassThrough(), { isTTY })
     return { stdout, stderr: new PassThrough(), env }

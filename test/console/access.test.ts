@@ -160,7 +160,7 @@ describe('the console with an admin token', () => {
     expect(answer).toMatchObject({ status: 303, headers: { location: '/spans/' } })
   })
 
-  it('ignores the redirect target if the login request has more than one', async () => {
+  it('ignores the redirect targets if the login request contains more than one', async () => {
     expect((await ask(`${house.url}/login?next=/a&next=/b`)).body).toContain('name="next" value="/"')
   })
 
@@ -171,7 +171,7 @@ describe('the console with an admin token', () => {
     expect((await login({ 'x-forwarded-proto': 'https' })).whole).toMatch(/; Secure$/)
   })
 
-  it('accepts a session cookie under any host name, but not a modified one', async () => {
+  it('accepts a session cookie under any host name, but rejects a modified cookie', async () => {
     const { cookie } = await login()
     expect((await ask(`${house.url}/`, { headers: { cookie, host: 'pipespan.example.com' } })).status).toBe(200)
     for (const forged of [
@@ -255,7 +255,7 @@ describe('the console with an admin token', () => {
     expect(await guess(2, '192.0.2.8')).toBe(401)
   })
 
-  it('counts wrong tokens by the client address that the proxy reports, whatever the client adds to it', async () => {
+  it('counts wrong tokens by the client address that the proxy reports, whatever addresses the client itself reports', async () => {
     const statuses: number[] = []
     for (let count = 0; count < 6; count += 1) statuses.push(await guess(count, `198.51.100.${count}, 192.0.2.9`))
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429])

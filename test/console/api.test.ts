@@ -50,7 +50,7 @@ const routes = allRoutes.filter(
 )
 
 it.each(routes.map(route => [route.path, route] as const))(
-  'responds to %s as described by the OpenAPI description',
+  'responds to %s as the OpenAPI description specifies',
   async (path, route) => {
     const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
     expect(pipelines.length).toBeGreaterThan(4)
@@ -119,7 +119,7 @@ it('returns the content of a dead letter as JSON, and sorts dead letters as thei
   expect(await letters('?sort=of')).toEqual([oldest, newest])
 })
 
-it('names the setting that enables the data if the JSON API has none', async () => {
+it('names the missing settings if the JSON API has no data for a page', async () => {
   const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
   const { projectId, pipelineId, jobs } = pipelines[0]!
   for (const [address, needs] of [

@@ -303,7 +303,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await page.locator('#dead', { hasText: 'No backend has permanently refused' }).waitFor()
   })
 
-  it('can be operated by keyboard alone', async () => {
+  it('lets people operate every page by keyboard alone', async () => {
     await open('/')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')

@@ -113,7 +113,7 @@ describe("a job's page", () => {
   const text = (): string =>
     jobPage(detail, { links: '', tail: '', noSections: '', legacyName: () => undefined }, reader).content.toString()
 
-  it('shows the runner, the cost, the comparison, the last runs, and a link to the platform', () => {
+  it("shows a job's runner, its cost, its comparison with other runs, its last runs, and a link to the platform", () => {
     const page = text()
     for (const one of [
       'linux-1, instance runner',

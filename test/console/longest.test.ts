@@ -27,7 +27,7 @@ const list = async (query: string): Promise<List> =>
   (await (await fetch(`${house.url}/api/pipelines?${query}`)).json()) as List
 
 describe('the sorted list of pipelines', () => {
-  it('lists the pipelines that took longest first, regardless of age', async () => {
+  it('lists the longest pipelines first, whatever their age', async () => {
     const all = await list('limit=200')
     const { pipelines, total, next } = await list('sort=duration&limit=200')
     const took = pipelines.map(({ spentMs = 0 }) => spentMs)

@@ -27,7 +27,7 @@ const pages = ['/pipelines', '/environments', '/trends', '/cost', '/tests', '/ch
 const reason = 'No known project has the team “none”. Choose one of: data, shop & co.'
 const routes = [...pages, '/tests/costly', '/trends/regressions'] as const
 
-describe("the filter by the operator's own attribute", () => {
+describe('the filter by an attribute that the operator configured', () => {
   it('shows the pipelines of all projects that have the attribute value, or of a single one of these projects', async () => {
     const own = await json<{ pipelines: unknown[] }>(`/pipelines?${team}`)
     expect(own.pipelines.length).toBeGreaterThan(1)
@@ -68,7 +68,7 @@ describe("the filter by the operator's own attribute", () => {
     expect(await text('/pipelines')).not.toContain('<option value="platform"')
   })
 
-  it('reports that no project has the given value, and lists the possible values', async () => {
+  it("reports that no project has the filter's value, and lists the possible values", async () => {
     for (const page of pages) expect(await text(`${page}?own=none`), page).toContain(reason.replace('&', '&amp;'))
     for (const route of routes) {
       const answer = await fetch(`${house.url}/api${route}?own=none`)

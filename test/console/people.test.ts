@@ -90,7 +90,7 @@ describe('access through a proxy that logs people in', () => {
     }
   })
 
-  it('lets nobody else in, not even from this machine', async () => {
+  it('rejects everybody who matches no entry of `admin.people`, even from this machine', async () => {
     for (const who of [
       'nobody@other.example',
       'ops@acme.example, x',
@@ -245,7 +245,7 @@ describe('a person who may see only some projects', () => {
     expect((await ask(viewer, '/metrics')).status).toBe(200)
   })
 
-  it('lists the pipelines that a person may see among many newer ones of other projects, without a cursor that reveals those', async () => {
+  it('lists the pipelines that a person may see among many newer ones of other projects, without a cursor that reveals the newer ones', async () => {
     interface List {
       pipelines: { project: string }[]
       next?: unknown
@@ -321,7 +321,7 @@ describe('a person with the operator role', () => {
     expect((await post(shopOperator, { do: 'now' })).status).toBe(403)
   })
 
-  it('lets an operator who may see only some projects act only on these, not on all projects together', async () => {
+  it('lets an operator who may see only some projects act on those projects, but not on all projects at once', async () => {
     expect((await act(shopOperator, '/api/exports/try', {})).status).toBe(403)
     expect(await (await act(shopOperator, '/api/dead-letters/drop', { ids: [letterOf(902)] })).json()).toEqual({
       count: 0,

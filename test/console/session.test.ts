@@ -79,7 +79,7 @@ describe('a console session', () => {
     await full.end(token, found!)
   })
 
-  it('keeps a session ended on the replica where it was logged out while the store rejects writes', async () => {
+  it('rejects a session on the replica where it was logged out, even while the store rejects writes', async () => {
     const refuse = async (): Promise<never> => Promise.reject(new StoreError('The disk is full.', 'Free some.'))
     const full = replica({ ...store.repositories.sessions, put: refuse, prune: refuse })
     const cookie = full.begin(token)
@@ -87,7 +87,7 @@ describe('a console session', () => {
     expect(await full.find(token, cookie)).toBeUndefined()
   })
 
-  it('keeps a session ended even if other users log out while the clock is 13 hours ahead', async () => {
+  it('rejects a logged-out session even after other users have logged out while the clock was 13 hours ahead', async () => {
     const cookie = replica().begin(token)
     await replica().end(token, (await replica().find(token, cookie))!)
     now += 13 * 3_600_000

@@ -4,7 +4,7 @@ import { isFull } from '../full.ts'
 import { killRepeatedly } from './deaths.ts'
 
 it.skipIf(!isFull)(
-  'loses nothing and repeats nothing on PostgreSQL, killed at every named point and at random',
+  'loses and repeats nothing on PostgreSQL if the daemon is killed at every named point and at random',
   { timeout: 5_400_000 },
   async () => killRepeatedly('postgres'),
 )

@@ -26,7 +26,7 @@ const few: Readonly<Record<Engine, readonly string[]>> = {
 
 describe.skipIf(isFull)('a daemon that is killed once at some of the named points', () => {
   it.each(['sqlite', 'postgres'] as const)(
-    'loses nothing and repeats nothing on %s',
+    'loses and repeats nothing on %s if the daemon is killed',
     { timeout: 1_800_000 },
     async engine => {
       const moments = momentsOn(engine).filter(moment => few[engine].includes(nameOf(moment)))
@@ -37,7 +37,7 @@ describe.skipIf(isFull)('a daemon that is killed once at some of the named point
 })
 
 it.skipIf(!isFull)(
-  'loses nothing and repeats nothing on SQLite, killed at every named point and at random',
+  'loses and repeats nothing on SQLite if the daemon is killed at every named point and at random',
   { timeout: 5_400_000 },
   async () => killRepeatedly('sqlite'),
 )

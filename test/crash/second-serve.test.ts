@@ -32,7 +32,7 @@ const pipelineOf = ({ attributes }: ReceivedSpan): number => Number(attributes['
 const isOfLast = (span: ReceivedSpan): boolean => pipelineOf(span) >= firstOfLast
 
 it(
-  'rejects a second serve on the same store, which takes nothing away from the first',
+  'rejects a second `pipespan serve` on the same store without taking anything away from the first',
   async () => {
     const random = new Random(seed)
     const { deliveries, truths } = makeLoad({ seed: 40, ...size })

@@ -33,7 +33,7 @@ async function post(body: Uint8Array, headers: Record<string, string> = {}, path
   return status
 }
 
-it('passes on spans and events, plain or gzipped, but no log records of jobs', async () => {
+it('emits the spans and events that it receives, plain or gzipped, but no log records of jobs', async () => {
   expect(await post(spans('a'))).toBe(200)
   expect(await post(gzipSync(spans('b')), { 'content-encoding': 'gzip' })).toBe(200)
   const body = { stringValue: 'c' }
@@ -44,7 +44,7 @@ it('passes on spans and events, plain or gzipped, but no log records of jobs', a
   expect(texts).toEqual(['deployment: c (shop)'])
 })
 
-it('passes on the title of a notification', async () => {
+it('emits the title of a notification that it receives', async () => {
   const titles: string[] = []
   receiver.on('message', title => titles.push(title))
   const body = Buffer.from(JSON.stringify({ specversion: '1.0', data: { title: 'shop: main is broken' } }))
@@ -53,7 +53,7 @@ it('passes on the title of a notification', async () => {
   expect(titles).toEqual(['shop: main is broken'])
 })
 
-it('rejects other paths, methods, types and encodings, and invalid protobuf', async () => {
+it('rejects unsupported paths, methods, types and encodings, and invalid protobuf', async () => {
   expect(await post(spans('a'), {}, '/v1/profiles')).toBe(404)
   expect((await fetch(`${receiver.url}/v1/traces`)).status).toBe(405)
   expect(await post(spans('a'), { 'content-type': 'application/json' })).toBe(415)

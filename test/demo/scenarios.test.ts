@@ -41,7 +41,7 @@ describe('the generator', () => {
     expect([...generate({ ...options, seed: 8 })]).not.toEqual(once)
   })
 
-  it('gives every pipeline, job and delivery a unique id', () => {
+  it('gives every pipeline, job and delivery a unique ID', () => {
     const families = [...generate({ seed: 1, scenarios: names, pipelines: 30 })]
     const pipelines = families.flatMap(family => family.pipelines)
     const jobs = pipelines.flatMap(pipeline => pipeline.jobs)

@@ -111,8 +111,8 @@ describe('the sender', () => {
   })
 })
 
-describe('the live platform', () => {
-  it('catches up with the present, so that a pipeline that was played to its end ends now', async () => {
+describe('the simulated live platform', () => {
+  it('lets the simulated clock catch up with the real one but not overtake it, so that a completed pipeline ends by now', async () => {
     const played = {
       seed: 9,
       instance: 'https://git.example.com',

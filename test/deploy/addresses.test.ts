@@ -40,7 +40,7 @@ const cases = [
   ['runner', 'token-rotation', 'ingress'],
 ] as const
 
-describe.skipIf(!hasKubectl)('after the steps of deploy/kubernetes/README.md', () => {
+describe.skipIf(!hasKubectl)('an overlay edited as deploy/kubernetes/README.md describes', () => {
   it.each(cases.map(one => [one.join(' with '), one] as const))(
     'leaves no placeholder image or address in %s',
     (_, chosen) => {
@@ -79,7 +79,7 @@ describe.skipIf(!hasKubectl)('after the steps of deploy/kubernetes/README.md', (
 
 describe.skipIf(!hasKubectl)('the overlays as shipped', () => {
   it.each(['single', 'scaled', 'sidecar', 'runner', 'token-rotation'])(
-    'ships overlay %s without an image that anyone could publish under its name',
+    'refers in overlay %s only to images under names that strangers cannot publish',
     overlay => {
       const text = runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`])
       for (const [, image = ''] of text.matchAll(/image: (\S+)/g))

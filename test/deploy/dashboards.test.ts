@@ -30,12 +30,12 @@ describe.each(dashboards)('%s', (name, dashboard) => {
     }
   })
 
-  it('uses only documented metrics and labels', () => {
+  it('uses only documented metrics and labels in the dashboard', () => {
     for (const expr of expressionsOf(dashboard)) expect(unknownIn(expr), expr).toEqual([])
   })
 
   const installed = spawnSync('promtool', ['--version']).error === undefined
-  it.skipIf(!installed)('has valid PromQL', () => {
+  it.skipIf(!installed)('has valid PromQL in every panel of the dashboard', () => {
     const rules = expressionsOf(dashboard).map((expr, index) => ({ record: `rule${index}`, expr }))
     const temporary = temporaryFolder()
     const file = path.join(temporary, 'rules.json')

@@ -84,7 +84,7 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
     expect(await schemaFaults(manifests)).toEqual([])
   })
 
-  it('hardens every pod, and contains everything except its Secrets', () => {
+  it('hardens every pod, and contains every object that its pods need except Secrets', () => {
     expectHardened(manifests)
     expectComplete(manifests)
   })
@@ -236,7 +236,7 @@ describe.skipIf(!hasKubectl)('the components of the overlays', () => {
   })
 })
 
-it('runs the rotation command with only known settings in the job of a scheduled pipeline', () => {
+it("runs the rotation command in a scheduled pipeline's job with only known settings", () => {
   const text = readFileSync(path.join(repository, 'deploy/ci/token-rotation.yml'), 'utf8')
   const { 'rotate ingest token': job } = parse(text) as {
     'rotate ingest token': { script: string[]; variables: Record<string, string>; allow_failure: unknown }

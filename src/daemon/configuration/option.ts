@@ -66,7 +66,7 @@ export class Option<V = unknown> {
     this.spec = spec
   }
 
-  /** Returns a copy of the option with this description, which must be a sentence. */
+  /** Returns a copy of the option with this description. The description must be a sentence. */
   describe(description: string): Option<V> {
     return new Option(this.kind, { ...this.spec, description })
   }

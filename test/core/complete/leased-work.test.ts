@@ -157,7 +157,7 @@ describe("the tokens' work lanes", () => {
   })
 })
 
-it('pauses longer after each failure of the platform, up to a minute, and briefly again after a response', () => {
+it('pauses longer after each failure of the platform, up to a minute, and starts again with a short pause after a response', () => {
   let now = 0
   const rests = createRests({ now: () => now, sleep: async () => undefined })
   const pauses = Array.from({ length: 10 }, () => {

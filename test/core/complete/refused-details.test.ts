@@ -31,25 +31,28 @@ function warnings(world: PolledWorld): string[] {
 describe.each([
   [403, () => restFaults.missingRole(), 2],
   [404, () => restFaults.notFound('Not Found'), 4],
-] as const)('a polled pipeline whose jobs and bridges get a %s response', (status, refusal, requests) => {
-  it('exports a pipeline with its final status, without jobs and marked as incomplete, and logs the missing permission once', async () => {
-    await using world = await openPolledWorld(polled)
-    world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? refusal() : undefined)
-    const [pipeline] = begin(world)
-    await world.pass(hour)
-    const sent = await world.sent()
-    expect(sent.map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
-    expect(detailsIn(sent)).toEqual([{ hasJobs: false, isMarked: true }])
-    expect(asked(world)).toEqual({ itself: requests - 1, jobs: 1, bridges: 1 })
-    expect(warnings(world)).toHaveLength(2)
-    for (const what of ['jobs', 'bridges']) {
-      expect(warnings(world)).toContainEqual(
-        expect.stringContaining(`may not read the ${what} of this project's pipelines`),
-      )
-      expect(warnings(world)).toContainEqual(expect.stringContaining(`(${status} at GET /projects/333/pipelines/`))
-    }
-  })
-})
+] as const)(
+  'a polled pipeline for whose jobs and bridges the platform responds with %s',
+  (status, refusal, requests) => {
+    it('exports a pipeline with its final status, without jobs and marked as incomplete, and logs the missing permission once', async () => {
+      await using world = await openPolledWorld(polled)
+      world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? refusal() : undefined)
+      const [pipeline] = begin(world)
+      await world.pass(hour)
+      const sent = await world.sent()
+      expect(sent.map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
+      expect(detailsIn(sent)).toEqual([{ hasJobs: false, isMarked: true }])
+      expect(asked(world)).toEqual({ itself: requests - 1, jobs: 1, bridges: 1 })
+      expect(warnings(world)).toHaveLength(2)
+      for (const what of ['jobs', 'bridges']) {
+        expect(warnings(world)).toContainEqual(
+          expect.stringContaining(`may not read the ${what} of this project's pipelines`),
+        )
+        expect(warnings(world)).toContainEqual(expect.stringContaining(`(${status} at GET /projects/333/pipelines/`))
+      }
+    })
+  },
+)
 
 describe('a project whose details are refused', () => {
   it("sends one request per pipeline after a project's third refusal, and requests details again after a day", async () => {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { createPollHints } from '../../../src/core/find/poll-due.ts'
 
-it('hands out each hinted project once, twenty in a round', () => {
+it('returns each hinted project once, at most twenty per round', () => {
   const hints = createPollHints()
   for (let id = 1; id <= 25; id += 1) hints.add(id)
   hints.add(3)
@@ -19,7 +19,7 @@ it('keeps at most a thousand hints, so that a flood of webhooks takes no memory'
   expect(taken).toHaveLength(1_000)
 })
 
-it('hints at a project that webhooks name only once', () => {
+it('adds a hint for a project only the first time that a webhook names it', () => {
   const hints = createPollHints()
   hints.remember(7)
   expect(hints.take()).toEqual([7])

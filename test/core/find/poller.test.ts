@@ -170,7 +170,7 @@ describe('the poller without webhooks', () => {
     })
   })
 
-  it('exports a pipeline that waits for a manual job in its current state, after an hour', async () => {
+  it('exports a pipeline that has waited for a manual job for an hour, in its current state', async () => {
     await using world = await openPolledWorld({ poll: whole })
     const { id } = world.lifecycle.create(scenarios.blocked(new Random(3)))
     await world.pass(hour, minute)

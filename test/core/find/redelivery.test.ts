@@ -86,7 +86,7 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
 }
 
 describe('reading failed deliveries', () => {
-  it('reads only the state of hooks while redelivery is off, and failed deliveries, too, once it is on', async () => {
+  it('reads only the state of hooks while redelivery is off, and also reads failed deliveries once it is on', async () => {
     await using here = await open({ redelivers: false })
     for (const id of [1, 2, 3]) record(here.world, own, '503', delivery(id))
     await here.redelivery.round()

@@ -13,7 +13,7 @@ import { byToken, open, pipelineBody, runIngress, token } from './running-ingres
 const withToken = { 'x-service-token': token }
 
 describe('an accepted delivery', () => {
-  test('responds to a delivery once its run is in the store', async () => {
+  test('responds to a delivery only after its run is in the store', async () => {
     const { post, store, accepted, ingress } = await runIngress()
     const answer = await post(pipelineBody, {
       ...withToken,
@@ -78,7 +78,7 @@ describe('a duplicate or irrelevant delivery', () => {
     for (const { key } of accepted) expect(key).toMatch(/^sha256:[0-9a-f]{64}$/)
   })
 
-  test('responds to an event of another kind with 200, counts it by kind, and never stores it', async () => {
+  test('responds with 200 to an event of a kind that it does not process, counts it by kind, and never stores it', async () => {
     const { post, accepted, ingress } = await runIngress()
     for (const event of [
       'Push Hook',

@@ -168,7 +168,7 @@ describe('pending exports', () => {
     expect(due.items.length).toBeGreaterThanOrEqual(60 - 7 - 3)
   })
 
-  it('resends exports with identical bytes, and counts them, if the response was lost', async () => {
+  it('resends exports with identical bytes if the response was lost, and counts them as repeated', async () => {
     await bench.enqueue(range(1, 5))
     backend.behave = (_request, index) => (index === 0 ? 'cut' : ok)
     const exporter = bench.exporter([destination(backend.url)])

@@ -124,7 +124,7 @@ describe('a single OTLP POST request', () => {
     expect(await answer).toMatchObject({ kind: 'failed', outcomeUnknown: true })
   })
 
-  it('does not send an OTLP request that waited for a connection until its deadline', async () => {
+  it('does not send an OTLP request whose deadline passed while it was waiting for a connection', async () => {
     const { answers, sent } = await withinDeadline(async timeoutMs => {
       const before = backend.requests.length
       const one = createOtlpHttp(plain({ timeoutMs }), undefined, 1)

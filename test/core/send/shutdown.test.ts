@@ -25,7 +25,7 @@ describe('stopping the exporter', () => {
     await expect.poll(due).toBe(30)
   })
 
-  it('completes requests in flight when it stops, and starts no new ones', async () => {
+  it('completes requests in flight when the exporter stops, and starts no new ones', async () => {
     await bench.enqueue(range(1, 30))
     let answer: (() => void) | undefined
     backend.behave = async () => {

@@ -52,7 +52,7 @@ describe("the verdict on a backend's response", () => {
     expect(late).toMatchObject({ as: 'later', kind: 'unreachable', outcomeUnknown: true })
   })
 
-  it('has exactly one verdict for every status, and retries after unknown ones', () => {
+  it('has exactly one verdict for every status, and retries after unknown statuses', () => {
     const dead = new Set([400, 413, 422])
     fc.assert(
       fc.property(fc.integer({ min: 200, max: 999 }), fc.uint8Array({ maxLength: 64 }), (status, body) => {

@@ -65,7 +65,7 @@ describe('PostgreSQL errors', () => {
     expect(await db.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  it('stores all deliveries whose connection was cut once they are sent again, quarantines none, and counts none twice', async () => {
+  it('stores deliveries whose connection was cut when they are resent, quarantines none, and counts none twice', async () => {
     const url = await server.newDatabase()
     const store = closeAfterTest(await openPostgres(url, { maxSize: 2 ** 30 }))
     // For a while, every second connection that stores deliveries is cut, even while deliveries are stored one at a time.

@@ -268,7 +268,7 @@ describe('repairing stored times on PostgreSQL', () => {
     expect(await repaired).toBe(2)
   })
 
-  it('lets the next repair of stored times complete one during which the clock was set back', async () => {
+  it('completes, in the next repair of stored times, a repair during which the clock was set back', async () => {
     await observe()
     await repairPast('outbox', async () => {
       now -= day

@@ -33,7 +33,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       }
     }
 
-    describe('runs', () => {
+    describe('stored runs', () => {
       it('returns a run with its jobs exactly as it was written', async () => {
         await store.runs.transact(finished())
         const found = await store.runs.get(key)
@@ -78,7 +78,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       })
     })
 
-    describe('exports', () => {
+    describe('stored exports', () => {
       it('leases entries from both ends of the queue if the bytes per lease are limited, and always at least one entry', async () => {
         await oweExports(6)
         const size = (await store.outbox.lease(exportQueue, 10, 0)).items[0]!.body.length

@@ -5,7 +5,7 @@ import { manyRuns } from './many-runs.ts'
 import { sqliteBench } from './benches.ts'
 import { t0 } from '../../flow/world.ts'
 
-it('counts a large export backlog from time to time, and immediately after an operator has changed it', async () => {
+it('counts a large export backlog periodically, and immediately after an operator has changed it', async () => {
   const bench = closeAfterTest(await sqliteBench())
   const store = await bench.open()
   const exportQueues = Array.from({ length: 300 }, (_, index) => {

@@ -63,8 +63,8 @@ it.each(['pipespan_schema', 'pipespan_version'])(
   },
 )
 
-// Two kinds of stores from between two releases: the next migration step finds itself already applied, or a statement needs a column that no
-// migration creates anymore.
+// Two kinds of stores that versions between two releases wrote: in one, the next migration step has already been applied; in the other, a statement
+// needs a column that no migration creates anymore.
 describe.each([
   ['whose next step is done already', 'PRAGMA user_version = 0', 'DELETE FROM pipespan_store'],
   [

@@ -70,7 +70,7 @@ it('counts the leased entries of crashed processes as repeated only once, howeve
   expect(await next(10)).toEqual([4, 0])
 })
 
-it('releases leases that are stored in rows at start-up, as in a copy from PostgreSQL', async () => {
+it('releases at start-up the leases that are stored in rows, as in a copy from PostgreSQL', async () => {
   beside.prepare(`UPDATE outbox SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
   expect(await store.outbox.dueIn(exportQueue)).toBe(0)
   expect((await store.outbox.lease(exportQueue, 10, 0)).items).toHaveLength(3)

@@ -56,7 +56,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await store.outbox.queues()).toEqual([])
     })
 
-    it('keeps a run that is due later', async () => {
+    it('does not prune a run that is still due, however old it is', async () => {
       await observe(failed())
       here.move(30 * day)
       expect(await prune()).toBe(0)

@@ -222,7 +222,7 @@ describe('replicas on one PostgreSQL database', () => {
     },
   )
 
-  it('takes in a delivery once if it is resent to a second replica while the first is suspended in taking it in', async () => {
+  it('takes in a delivery once if it is resent to a second replica while the first is suspended before storing it', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(60)
     a.pause.at('before runs.takeIn')

@@ -186,7 +186,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     }
   }
 
-  it('shows the same as a store that contains only the data of the scope', { timeout: 120_000 }, async () => {
+  it("shows exactly the data that a store with only the scope's data would show", { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(thing, { minLength: 3, maxLength: 14 }),
@@ -208,7 +208,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     )
   })
 
-  it('acts only on the dead letters within a scope', async () => {
+  it('retries and drops only the dead letters within a scope', async () => {
     const things = [0, 3, 4].map((project): Thing => ({ ...base, project, status: 'failed', dead: true }))
     await within(bench, async store => {
       await fill(store, things, everything)
@@ -222,7 +222,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     })
   })
 
-  it('shows the documents of its projects and groups, and those without a project unless the scope is limited to some projects', async () => {
+  it("shows the documents of the scope's projects and groups, and those without a project unless the scope is limited to some projects", async () => {
     const note = z.object({ instance: z.string(), path: z.string() })
     const ofFeature = documentKind('note', note, ['path'])
     const ofProject = documentKind('shown-note', note, ['path'], { about: one => ({ ...one, paths: [one.path] }) })
@@ -303,7 +303,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     })
   })
 
-  it('follows a project that is moved, with all its data, and shows a project that has just appeared', async () => {
+  it('applies a scope to the latest path of a moved project, with all its data, and to a project that has just appeared', async () => {
     await within(bench, async store => {
       const { views } = store.reads({ bounds: 'hidden', sees: ({ path }) => !path.startsWith('secret/') })
       const seen = async (): Promise<number[]> =>

@@ -114,7 +114,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       )
     })
 
-    it('reports that it is full and not ready once it has reached its maximum size', async () => {
+    it('reports that the store is full and not ready once it has reached its maximum size', async () => {
       const small = await here.open({ maxSize: 1 })
       expect(await small.isFull()).toBe(true)
       await expect(proveRoom(small)).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')

@@ -72,7 +72,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       ])
     })
 
-    it("merges a project's pending increments into one per series, except increments whose ref was replaced by a placeholder, which are counted", async () => {
+    it("merges a project's pending increments into one per series, but leaves those with a placeholder ref separate to count them", async () => {
       const folded = { ...runs(1, 'other'), folded: true as const }
       const elsewhere = { key: { instance, projectId: 4 }, project: { id: 4 } }
       await move(increments([runs(1), folded]), increments([runs(8)], elsewhere), increments([runs(2), folded]))

@@ -174,7 +174,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       ])
     })
 
-    it('finds other runs that took about as long, those with the same ref and source first', async () => {
+    it('finds other runs that took about as long as a given run, first those with its ref and source', async () => {
       const ran = async (id: number, took: number, facts: Partial<PipelineFacts> = {}, status = 'success') =>
         observe(
           id,

@@ -54,7 +54,7 @@ function openFlow(ruled = rules): Flow {
   }
 }
 
-it('takes the same snapshot immediately that the settle loop would take later, for any observations in any order', async () => {
+it('immediately takes the snapshot that the settle loop would take later, for any observations in any order', async () => {
   const property = fc.asyncProperty(fc.array(observation, { maxLength: 6 }), async observed => {
     const [atOnce, later] = [openFlow(), openFlow()]
     for (const one of observed) {

@@ -109,7 +109,7 @@ describe('a delivery', () => {
     expect(committed).toEqual([['of 1'], ['of 2', 'of 3', 'of 4']])
   })
 
-  it('takes in at most twice as many deliveries together as runs may change per transaction', async () => {
+  it('limits the deliveries per transaction to twice the number of runs that a transaction may change', async () => {
     const most = 2 * store.runsPerTransaction
     await takeAll(...Array.from({ length: most + 1 }, (_, at) => delivery(at + 1)))
     expect(committed.map(keys => keys.length)).toEqual([most, 1])
@@ -246,7 +246,7 @@ describe('a bad delivery', () => {
   })
 })
 
-describe('a store', () => {
+describe('a store that fails or is full', () => {
   it('fails all deliveries of a group if the store cannot write, and quarantines, counts or records none of them', async () => {
     failure = () => outage
     const three = [delivery(1), delivery(2), delivery(3)]

@@ -39,7 +39,7 @@ function teams(settings: TelemetrySettings, of = chunk!): Record<string, unknown
   return { ...Object.fromEntries<unknown>(own), resource: spans[0]!.resource.attributes.team }
 }
 
-describe('a rule', () => {
+describe('an attribute rule', () => {
   it("sets a rule's attributes on the resource, on all spans and on all log records of a pipeline", () => {
     const settings = settingsOf([rule({ team: 'payments' })])
     expect(new Set(Object.values(teams(settings)))).toEqual(new Set(['payments']))
@@ -91,8 +91,8 @@ describe('a rule', () => {
   })
 })
 
-describe('several rules', () => {
-  it('applies all matching rules; the last one wins, also over configured resource attributes', () => {
+describe('several attribute rules', () => {
+  it('applies all matching rules, of which the last overrides earlier ones and configured resource attributes', () => {
     const resourceAttributes = { team: 'nobody', region: 'eu' }
     const rules = [rule({ team: 'shop', tier: '2' }), rule({ team: 'payments' })]
     const [span] = readableSpans(chunk!, settingsOf(rules, { resourceAttributes }))
@@ -121,7 +121,7 @@ describe('a value from a label', () => {
     pipeline: { ...chunk!.pipeline, facts: { ...chunk!.pipeline.facts, labels } },
   })
 
-  it('takes a value from the remainder of the label with a given prefix, or from an earlier rule if there is no such label', () => {
+  it('takes a value from the part of a label after the given prefix, or from an earlier rule if no label has the prefix', () => {
     const settings = settingsOf(rules)
     const [span] = readableSpans(labelled(['kind::fix', 'team::payments']), settings)
     for (const attributes of [span!.attributes, span!.resource.attributes]) {
@@ -155,10 +155,10 @@ it('takes a value from a pipeline variable if the variable is known', () => {
   }
 })
 
-describe('metrics', () => {
+describe('metrics with the attributes of rules', () => {
   const settings = settingsOf([rule({ team: 'payments' }, { metrics: true }), rule({ tier: '1' })])
 
-  it('sets the attributes of rules with `metrics` on every data point, and no other attributes', () => {
+  it('sets the attributes of rules with `metrics` on every data point, but no attributes of other rules', () => {
     const points = decodeMetrics(encodeMetrics([chunk!], settings)).flatMap(metric => [...metric.points])
     expect(points.length).toBeGreaterThan(10)
     for (const { attributes } of points) expect([attributes.team, attributes.tier]).toEqual(['payments', undefined])

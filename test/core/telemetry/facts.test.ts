@@ -44,7 +44,7 @@ describe('a merge request pipeline', () => {
     [{ title: 'Draft: x', draft: false }, 'open'],
     [{ title: 'x', work_in_progress: true }, 'wip'],
     [{ title: 'Draft: x', state: 'merged' }, 'merged'],
-  ])('gives a merge request with %j the state %s', (fields, state) => {
+  ])('maps a merge request with %j to the state %s', (fields, state) => {
     const request = { ...body.merge_request, ...fields }
     expect(pipelineOf({ ...body, merge_request: request })['vcs.change.state']).toBe(state)
   })

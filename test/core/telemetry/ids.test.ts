@@ -24,7 +24,7 @@ const bridge = { id: 2, kind: 'bridge' } as const
 const sampled = { traceFlags: 1 }
 const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00'
 
-describe('the test vectors for scheme instance', () => {
+describe('the test vectors for the `instance` scheme', () => {
   it.each([
     ['trace, root 123', traceIdOf(chunk('instance').trace, instance), '5fbe2c4b2ade95c4e545a4025a7fadc5'],
     ['pipeline 123', pipelineSpanId(chunk('instance')), 'b2562e297a82cf07'],
@@ -38,7 +38,7 @@ describe('the test vectors for scheme instance', () => {
   })
 })
 
-describe('the test vectors for scheme platform', () => {
+describe('the test vectors for the `platform` scheme', () => {
   it.each([
     ['trace, root 123', traceIdOf(chunk('platform').trace, instance), '0000000000000000000000000000007b'],
     ['pipeline 123', pipelineSpanId(chunk('platform')), '136bcb60d0df151b'],
@@ -80,7 +80,7 @@ describe('the parent of a trace', () => {
   )
 })
 
-describe('every id', () => {
+describe('every ID', () => {
   const id = fc.nat({ max: Number.MAX_SAFE_INTEGER })
   const salt = fc.option(fc.constantFrom('2', '3', '2.2'), { nil: undefined })
 

@@ -10,7 +10,7 @@ import {
 import { userKindOf } from '../../../src/core/telemetry/mapping/pipeline.ts'
 import { meaningOf } from '../../../src/core/telemetry/mapping/failure-reasons.ts'
 
-describe('a status', () => {
+describe("a pipeline's status", () => {
   it.each([
     ['success', 'success', 'finalizing'],
     ['failed', 'failure', 'finalizing'],
@@ -83,7 +83,7 @@ describe('a failed pipeline', () => {
     [['', 'job_execution_timeout'], 'failure', undefined, '_OTHER'],
     [['', 'script_failure'], 'failure', 'script_failure', 'script_failure'],
     [[], 'failure', undefined, '_OTHER'],
-  ])('gives a pipeline whose jobs failed for the reasons %j the result %s', (failures, result, reason, errorType) => {
+  ])("maps the failure reasons %j of a pipeline's jobs to the result %s", (failures, result, reason, errorType) => {
     const outcome = outcomeOfPipeline('failed', failures)
     expect(outcome).toEqual(reason === undefined ? { result } : { result, reason })
     expect(errorTypeOf(outcome)).toBe(errorType)

@@ -90,13 +90,13 @@ describe('refs in metrics', () => {
     ['success', ['release/*', 'v*'], '*'],
     ['linked', ['release/*', 'v*'], 'v2.4.0'],
     ['merge-request', ['**'], 'refs/merge-requests/*'],
-  ])('exports the ref of the story %s under %j as %s', (story, metricRefs, ref) => {
+  ])('exports the ref of the story %s under the ref patterns %j as %s', (story, metricRefs, ref) => {
     expect(refOf(story, { metricRefs })).toBe(ref)
   })
 })
 
 describe('metrics for any observations', () => {
-  it('has no series twice, no run ID in a data point, and only metrics from the table', () => {
+  it('exports no series twice, no run ID in a data point, and only metrics from the table', () => {
     const known = new Map(attemptMetrics.map(row => [row.name.replace(/^platform\./, ''), row]))
     fc.assert(
       fc.property(anyChunk, chunk => {

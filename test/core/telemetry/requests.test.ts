@@ -80,7 +80,7 @@ describe.each([
     expect(written).toBeGreaterThan(0)
   })
 
-  it('builds the same request from a stored message', () => {
+  it('builds the same request from a stored message as from the chunk itself', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
         const plain = encoded([chunk])

@@ -25,7 +25,7 @@ describe('the waterfalls of complete stories', () => {
 })
 
 describe('a waterfall', () => {
-  it('shows every span, whatever spans it is given', () => {
+  it('shows every span of any chunk in a waterfall', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
         const spans = shownSpans(chunk, settings)
@@ -35,7 +35,7 @@ describe('a waterfall', () => {
     )
   })
 
-  it('stays within its width if the width is 60 or more', () => {
+  it('draws a waterfall within the given width if that is at least 60 columns', () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(stories)), fc.integer({ min: 60, max: 200 }), (name, width) => {
         for (const line of waterfall(spansOf(name), { width }).split('\n')) {
@@ -45,7 +45,7 @@ describe('a waterfall', () => {
     )
   })
 
-  it('has the same text with and without colour', () => {
+  it('draws the same waterfall with colour as without', () => {
     const coloured = waterfall(spansOf('family'), { color: true })
     expect(coloured).toContain('\u001b[')
     const plain = (text: string) => stripVTControlCharacters(text).replace(/ +$/gm, '')

@@ -109,7 +109,7 @@ it('reports the number of extra requests if a value comes from a label', () => {
   )
 })
 
-describe('an attribute that pages group by', () => {
+describe('the attribute that `pages.group_by` names', () => {
   it('warns if no rule has a literal value for whole projects', () => {
     const env = { PIPESPAN_PAGES_GROUP_BY: 'team' }
     expect(warnings('    - { set: { team: shop } }', env)).toEqual([])

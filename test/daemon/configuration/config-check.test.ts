@@ -80,7 +80,7 @@ it('prints the effective settings and their origin, without secrets', async () =
   expect(out).not.toContain('hunter2')
 })
 
-it('prints how many requests each switch costs', async () => {
+it('prints how many requests to the platform each optional setting causes', async () => {
   const env = { PIPESPAN_JOB_SECTIONS: 'failed,slow', PIPESPAN_PLATFORM_URL: 'https://git.example.com' }
   const printed = async (more: Environment): Promise<string> => (await check([], { ...env, ...more })).out
   expect(await printed({ PIPESPAN_PLATFORM_TOKEN: 'a-token' })).toContain(
@@ -109,7 +109,7 @@ it('accepts paths of files with spans that jobs record themselves, and prints ho
   }
 })
 
-it('requires the keys to export from dotenv reports', async () => {
+it('requires a list of the keys to export if dotenv reports are read', async () => {
   expect((await check([], { PIPESPAN_REPORTS: 'dotenv' })).err).toContain('no key is allowed to be exported')
   expect((await check([], { PIPESPAN_REPORTS: 'dotenv', PIPESPAN_DOTENV_KEYS: 'A,B_*' })).code).toBe(0)
 })

@@ -89,7 +89,7 @@ describe('setting values', () => {
   })
 })
 
-describe('headers', () => {
+describe('configured headers', () => {
   const revealed = (raw: unknown): unknown => {
     const result = headers.parse(raw)
     return 'value' in result

@@ -9,7 +9,7 @@ import { profiles } from '../../../src/daemon/profile.ts'
 
 const noSecret: unknown = faultOf('webhook.token', 'Set webhook.signing_token or webhook.token.')
 
-describe('precedence', () => {
+describe('the precedence of the file, variables and defaults', () => {
   it('uses the defaults without a file or variables', () => {
     const { config, warnings } = good({})
     expect(config.listen).toEqual({ host: '127.0.0.1', port: 8080 })
@@ -69,7 +69,7 @@ describe('precedence', () => {
   })
 })
 
-describe('faults', () => {
+describe('faults in the configuration', () => {
   it('reports all faults in the file and in the environment together', () => {
     const yaml = 'settle: soon\nlog: { level: loud }\nwebhok: {}\n'
     expect(faults({ PIPESPAN_LISTEN: 'nowhere', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, yaml)).toEqual([
@@ -136,7 +136,7 @@ describe('faults', () => {
   })
 })
 
-describe('secrets', () => {
+describe('secrets in the configuration', () => {
   it('reads secrets from a file without the trailing line break', () => {
     const file = fileWith('abc,def\r\n', 'token')
     const { config } = good({ PIPESPAN_WEBHOOK_TOKEN_FILE: file })
@@ -184,7 +184,7 @@ describe('secrets', () => {
   })
 })
 
-describe('variables', () => {
+describe('environment variables', () => {
   it.each([
     ['PIPESPAN_SETLE', 'PIPESPAN_SETLE: Unknown variable. Did you mean PIPESPAN_SETTLE?'],
     ['PIPESPAN_PORT', 'PIPESPAN_PORT: Unknown variable. Remove it; config/REFERENCE.md lists all variables.'],

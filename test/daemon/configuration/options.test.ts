@@ -33,7 +33,7 @@ describe('the table of options', () => {
     for (const { option } of rows) expect(option.spec.description).toMatch(/[.]$/)
   })
 
-  it('lists all of its variables in the help text, except those for single signals', () => {
+  it('lists all variables in the help text, except those for single signals', () => {
     const help = environmentHelp(profiles, profiles.gitlab, features)
     const names = rows.flatMap(({ option }) => variablesOf(option, profiles.gitlab).slice(-1))
     for (const name of names)

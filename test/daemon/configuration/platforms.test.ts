@@ -80,7 +80,7 @@ describe('the configuration views of platforms', () => {
 })
 
 describe('a reload', () => {
-  it('applies changed platform secrets, alone or together with a changed list', () => {
+  it('applies changed platform secrets, alone or together with other changes in the list of platforms', () => {
     const { loaded, reload } = load(tokens)
     const team = () => platformViews(loaded.config)[1]?.config.platform.token.current()?.reveal()
     expect(reload(tokens.replace('token: team', 'token: renewed'))).toMatchObject({ ok: true, changed: [] })

@@ -91,7 +91,7 @@ describe('a project pattern', () => {
     ]).toEqual([false, false, false])
   })
 
-  it("keeps a pattern's platform when a command uses one of several platforms", () => {
+  it("applies a pattern for one platform only to that platform's projects, even in commands that use only one of several platforms", () => {
     for (const { platform, config } of platformViews(configOf(two + everywhere('internal:org/**')))) {
       const [destination] = exportDestinations(config, features).destinations.filter(({ name }) => name === 'one')
       const instance = platform === 'cloud' ? cloud : internal
@@ -102,7 +102,7 @@ describe('a project pattern', () => {
     }
   })
 
-  it('rejects a pattern for a platform that is not configured, in any place', () => {
+  it('rejects a pattern for a platform that is not configured, in every setting', () => {
     const loaded = load(two + everywhere('internl:org/**'))
     const faults = loaded.ok ? [] : loaded.faults.map(({ setting, what, remedy }) => `${setting} ${what} ${remedy}`)
     expect(faults).toHaveLength(7)

@@ -88,14 +88,14 @@ it.each(places.map(place => [nameOf(place), place] as const))('%s', async (name,
   if (isSet) await reload(place, undefined)
 })
 
-it('covers every option that has two values', () => {
+it('tests the reload of every option that can have two different values', () => {
   const all = new Set(places.map(place => inAnyItem(nameOf(place))))
   // There is only one protocol, and a query can name a different platform only if there are several.
   const others = [...all].filter(name => !tried.has(name) && !/protocol$|^queries\[\]\.platform$/.test(name))
   expect(others).toEqual([])
 })
 
-it('applies a changed secret without restarting any part, unless its templates change or a token is added or removed', async () => {
+it('applies a changed secret without restarting any part, unless templates in it change or a token is added or removed', async () => {
   const restartsFor = async (from: string, to: string): Promise<number> => {
     const file = fileWith(from)
     const loading = { env: {}, file, profiles, features }

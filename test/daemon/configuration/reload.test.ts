@@ -80,7 +80,7 @@ it('changes nothing if the new configuration has faults', () => {
   expect(loaded.config.webhook.token.current()?.[0]?.reveal()).toBe('abc')
 })
 
-it('gives each destination its own token, even if the destinations have switched places', () => {
+it("applies each destination's own token on a reload, even if the destinations are listed in another order", () => {
   const one = '{ name: one, endpoint: http://one, token: '
   const two = '{ name: two, endpoint: http://two, token: '
   const { loaded, options, write } = running(`destinations: [${one}a}, ${two}b}]`)

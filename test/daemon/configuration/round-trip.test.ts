@@ -27,7 +27,7 @@ function isOfPeople(path: string): boolean {
   return path.startsWith('admin.trusted_')
 }
 
-describe('a value has the same meaning in file and environment', () => {
+describe('the value of a setting in the file and in the environment', () => {
   const rows = rowsOf(allOptions(profiles, features)).filter(({ path }) => !path.includes('[]') && path !== 'config')
 
   it.each(rows.map(row => [row.path, row] as const))('%s', (path, { option }) => {

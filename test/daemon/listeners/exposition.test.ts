@@ -84,7 +84,7 @@ describe('the format of the metrics page', () => {
     ['application/openmetrics-text;q=0.2,text/plain;q=0.5', 'text/plain'],
     ['application/openmetrics-text; version=1.0.0; charset=utf-8', openmetrics],
     ['application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1', openmetrics],
-  ])('serves a client that accepts %s the format %s', async (accept, type) => {
+  ])('responds to a client that accepts %s in the format %s', async (accept, type) => {
     expect((await scrape(accept)).type).toContain(type)
   })
 })

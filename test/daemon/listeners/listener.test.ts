@@ -175,7 +175,7 @@ describe('responses without a route', () => {
   })
 })
 
-describe('limits', () => {
+describe('limits on connections', () => {
   test('closes a connection on which no request is sent', async () => {
     const { port } = await run({ limits: { headers: 100, request: 200 } })
     const connection = await openRaw(port)
@@ -211,7 +211,7 @@ describe('limits', () => {
   })
 })
 
-describe('stopping', () => {
+describe('stopping the listener', () => {
   test('finishes requests in flight, closes idle connections immediately, and accepts no new ones', async () => {
     let finish: (() => void) | undefined
     const slow: Routes = async app => {
@@ -267,7 +267,7 @@ describe('stopping', () => {
   })
 })
 
-describe('addresses', () => {
+describe('listen addresses', () => {
   test('reports an address that is already in use as a configuration error with the reason', async () => {
     const { port } = await run()
     await expect(run({ port })).rejects.toThrow(
