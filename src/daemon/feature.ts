@@ -39,16 +39,19 @@ export interface FeatureOf<Slice> {
   readonly name: string
   /** The features whose `port.ts` this feature imports. If one of them is missing, this feature is left out as well. */
   readonly needs?: readonly string[]
-  /** The feature's options, by heading of the reference. If the core has a group with the same name, they are added to that group. */
+  /**
+   * The feature's options, grouped by the headings of the reference docs. If the core has a group with the same name, the options are added to that
+   * group.
+   */
   readonly options?: Sections
-  /** The paths of those options of the feature that are project patterns. Such a pattern may name a platform. */
+  /** The paths of the feature's options that contain project patterns. A project pattern may name a platform. */
   readonly patterns?: readonly string[]
   /** The feature's tables in the store. The store is opened with the tables of all features. */
   readonly schema?: StorePart
   /** Checks the feature's options. Returns faults, and warnings about settings that are allowed but probably unintended. */
   readonly faults?: (options: Slice & Config, faultOf: FaultOf) => readonly ConfigFault[]
   readonly warnings?: (options: Slice & Config, unreported: Unreported) => readonly string[]
-  /** Returns the conditions that the feature does not report under these options. */
+  /** Returns the kinds of conditions that the feature does not report with these options. */
   readonly unreported?: (options: Slice & Config) => Unreported
   /** Returns destinations for notifications, which are not telemetry. Each destination has its own format (`encode`). */
   readonly messages?: (options: Slice, surroundings: Surroundings) => readonly Destination[]
@@ -64,7 +67,7 @@ export interface FeatureOf<Slice> {
   readonly parts?: readonly Part<Slice>[]
   /** The functions that the feature runs for each token of each platform. */
   readonly perToken?: PerToken<Slice>
-  /** The counters of the feature's parts that are exposed among the daemon's own metrics. */
+  /** The counters of the feature's parts, as the daemon exposes them among its own metrics. */
   readonly counts?: readonly CountOf[]
   /** The metrics that are computed from the figures of the feature's events. */
   readonly figures?: readonly (FiguresTable & { readonly isOn?: (options: Slice) => boolean })[]
@@ -94,13 +97,13 @@ export interface FeatureOf<Slice> {
   readonly checks?: readonly Check<Slice>[]
   /** Returns how many requests the feature causes, as sentences for `config check`. */
   readonly costs?: (options: Slice, surroundings: Surroundings) => readonly string[]
-  /** What `pipespan backfill` reads instead of pipelines if the feature's flag is given. */
+  /** The data that `pipespan backfill` reads instead of pipelines if the feature's flag is given. */
   readonly backfill?: Backfill<Slice>
   /** Returns the client that `pipespan setup` uses to create an ingest token at an observability instance. */
   readonly ingestTokens?: (instance: { readonly url: string; readonly apiKey: Secret }) => TokenMaker
 }
 
-/** The type of a feature as callers see it. They do not know its options, so they pass the whole configuration, which includes them. */
+/** The type of a feature as callers see it. Callers do not know the feature's options, so they pass the whole configuration, which includes them. */
 export type Feature = FeatureOf<never>
 
 /** Declares a feature. The types of its functions are inferred from its option table. */
@@ -115,7 +118,7 @@ export function tablesOf(features: readonly Pick<Feature, 'schema'>[]): readonly
   return features.flatMap(({ schema }) => schema ?? [])
 }
 
-/** The configured values of option sections. */
+/** The type of the configured values of option sections. */
 export type SliceOf<O extends Sections> = ConfigOf<Intersection<O[keyof O]>>
 
 /** A part of a feature. It runs from the start of the daemon, or a reload, until the daemon stops or the next reload. */
@@ -128,10 +131,10 @@ export interface Part<Slice> {
   readonly create: (options: Slice, context: PartContext) => Running | undefined
 }
 
-/** The loop that a feature's part runs, with its counters. */
+/** The loop that a feature's part runs, and the part's counters. */
 export interface Running extends Loop {
   readonly counters?: object
-  /** The part's counters if it is a client of the platform's API. The pages show them with those of the other clients. */
+  /** The part's counters if the part is a client of the platform's API. The pages show them with those of the other clients. */
   readonly client?: { readonly name: string; readonly counters: object }
 }
 
@@ -153,13 +156,13 @@ export interface PerToken<Slice> {
 export interface Outlets {
   /** The export queues that chunks are written to. */
   readonly queues: readonly Route<Signal>[]
-  /** Returns what a chunk adds to the metric totals; undefined if metrics are disabled. */
+  /** Returns the amounts that a chunk adds to the metric totals; undefined if metrics are disabled. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
 }
 
 export interface RuleContext extends Context, Omit<Surroundings, 'config'> {}
 
-/** The processing line, which is the steps from a delivery to its export, including what all features add to it. */
+/** The processing line: the steps from a delivery to its export, including the steps that features add. */
 export interface Line {
   readonly lineSteps: readonly LineStep[]
   readonly pastDurations: PastDurations
@@ -238,7 +241,7 @@ export { isOfView } from './configuration/platforms.ts'
 export type { Config } from './configuration/options.ts'
 export type { Surroundings } from './context.ts'
 
-/** For each condition that is not reported, what the operator must do to have it reported. */
+/** What the operator must do to have each unreported kind of condition reported. */
 export type Unreported = Readonly<Partial<Record<ConditionKind, string>>>
 
 /** A feature's gauges. `switch` is the option that enables them, for the docs page about metrics. */
@@ -273,9 +276,9 @@ export interface TokenCheck<Slice> {
 }
 
 export interface Trials<Slice> {
-  /** A plural noun for the requests that are tried. It is also the key in the JSON output. */
+  /** A plural noun that names the tested requests. It is also their key in the JSON output. */
   readonly what: string
-  /** Tries all requests; the result is empty if none are configured. `client` is undefined without a token. */
+  /** Sends all requests as a test; the result is empty if none are configured. `client` is undefined without a token. */
   readonly run: (options: Slice, client: PlatformClient | undefined) => Promise<readonly Trial[]>
 }
 

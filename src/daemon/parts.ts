@@ -50,7 +50,7 @@ export interface Parts {
   /** The store. The daemon's own telemetry measures its operations. */
   readonly store: Store
   readonly exporter: Exporter
-  /** Processes the received deliveries and sends pending exports for at most `flushMs`. The remaining ones stay in the store. */
+  /** Processes the received deliveries and sends pending exports for at most `flushMs`. Exports that are still pending stay in the store. */
   stop(flushMs: number): Promise<void>
 }
 
@@ -185,8 +185,8 @@ function tokenContextOf(
 }
 
 /**
- * Starts the reader that fetches the features' inventory items at regular intervals with one token. Without a token it fetches only items that do not
- * come from a platform. The part is undefined if there is nothing to fetch.
+ * Starts the reader that fetches the features' inventory items at regular intervals with one token. Without a token, the reader fetches only items
+ * that do not come from a platform. Its part is undefined if there is nothing to fetch.
  */
 function startThings(
   wiring: Wiring,

@@ -116,7 +116,7 @@ export function startSettling(
   return startDraining(settleLoop, 'no run changes any more: take the snapshots that are due', isLast)
 }
 
-/** How often the daemon looks for quarantined deliveries that should be decoded again, ms. */
+/** The interval between two searches for quarantined deliveries that should be decoded again, ms. */
 const retryEvery = 1_000
 
 /** Starts the intake. From then on, received deliveries are passed to it. */
@@ -148,7 +148,7 @@ export function startTakingIn(
     clock,
     log,
     turn: async () => {
-      // Each version tries once to decode the deliveries that other versions could not decode.
+      // Each Pipespan version tries once to decode the deliveries that other versions could not decode.
       if (!isUpgraded) await store.quarantine.retryOfOtherVersions(version)
       isUpgraded = true
       return (await takeIn.retryQuarantined()) > 0 ? 0 : retryEvery

@@ -1,4 +1,4 @@
-// The profiles that a configuration can choose from. A profile contains a vendor's names and what can be read from its platform.
+// The profiles that a configuration can choose from. A profile contains a vendor's names and the events that its platform can send.
 import { eventWords } from '../platform/webhook/event-table.ts'
 import { vendors, type Vendor, type VendorName } from '../platform/vendor.ts'
 

@@ -47,9 +47,9 @@ export interface ReceivingOptions {
   readonly log: Log
 }
 
-/** How long requests in flight may take while a listener stops, ms. */
+/** The maximum time for requests in flight while a listener stops, ms. */
 export const drainDeadline = 5_000
-/** How long a delivery waits for a reload, ms. After that, its sender must try again. */
+/** The maximum time that a delivery waits for a reload, ms. After that, its sender must try again. */
 const reloadTimeout = 5_000
 
 export function createReceiving({ config: first, store, isStopping, clock, log }: ReceivingOptions): Receiving {

@@ -9,7 +9,7 @@ export interface Started<Part> {
   readonly part: Part
   /** Why the part can be stopped once all later parts have stopped. */
   readonly why: string
-  /** Stops the part. `left` returns how much longer it may continue to send, ms. */
+  /** Stops the part. `left` returns the time, in ms, for which the part may continue to send. */
   readonly stop: (left: () => number) => Promise<void>
 }
 

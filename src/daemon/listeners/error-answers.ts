@@ -1,5 +1,6 @@
-// Sends all responses that do not come from a route, as short JSON without details: to unknown paths, wrong methods and errors; on the bare socket,
-// to requests that do not reach a route; and to requests that Node would otherwise answer itself, bypassing our limits.
+// Sends all responses that do not come from a route, as short JSON without details. Some answer unknown paths, wrong methods and errors. Others are
+// written to the bare socket, for requests that never reach a route. The rest answer requests that Node would otherwise answer itself, bypassing our
+// limits.
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { Log } from '../../lib/log.ts'
 import type { RequestListener, ServerResponse } from 'node:http'

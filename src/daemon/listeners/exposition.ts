@@ -19,7 +19,7 @@ export const contentTypes: Readonly<Record<Exposition, string>> = {
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 }
 
-/** A metric point with the latest measurement that belongs to a trace. The SDK's points have none. */
+/** A metric point with the latest measurement that belongs to a trace. The SDK's points have no such measurement. */
 export interface ExemplaryPoint {
   readonly exemplar?: Exemplar | undefined
 }
@@ -95,8 +95,8 @@ export function wholeMetrics(scopes: readonly ScopeMetrics[]): ScrapedMetric[] {
 }
 
 /**
- * Whether these series may still be written. Once a series has been omitted, all later ones are omitted as well, so that the exposed metrics do not
- * depend on the size of later ones.
+ * Whether these series may still be written. Once a series has been omitted, all later ones are omitted as well, so that which metrics are exposed
+ * does not depend on the size of the later ones.
  */
 function takesRoom(room: SeriesRoom, series: number): boolean {
   if (room.leftOut === 0 && series <= room.left) {
@@ -190,7 +190,7 @@ function histogramText(
   const buckets = [...boundaries, Infinity].map((bound, at) => {
     below += counts[at] ?? 0
     const isHere = measured <= bound && !(measured <= (boundaries[at - 1] ?? -Infinity))
-    // Both formats write the bucket bound the same way, because Prometheus identifies the series by it.
+    // Both formats write a histogram's bucket bound the same way, because Prometheus identifies the series by its text.
     const bucket = inBraces(`${labels}${labels === '' ? '' : ','}le="${numberText(bound)}"`)
     return `${name}_bucket${bucket} ${below}${isHere ? exemplarText(point, format) : ''}\n`
   })

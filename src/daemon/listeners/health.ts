@@ -4,7 +4,7 @@ import { within } from '../../lib/timer.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 
-/** How long the result of the store check is cached, ms. A negative result is cached only briefly, so that the store is checked again soon. */
+/** The caching time of the store check's result, ms. A negative result is cached only briefly, so that the store is checked again soon. */
 const believed = { ready: 5_000, notReady: 1_000 } as const
 /** The timeout of the store check, ms. A store that does not respond within this time counts as not accepting writes. */
 const timeoutMs = 5_000
@@ -12,7 +12,7 @@ const timeoutMs = 5_000
 export interface HealthOptions {
   /** Checks the store. Throws if it does not accept writes. */
   readonly proveWritable: () => Promise<void>
-  /** Returns false if the store's files were removed or replaced. Called for each health check. Undefined if the store has no files. */
+  /** Returns false if the store's files were removed or replaced. It is called for each health check, and is undefined if the store has no files. */
   readonly isInPlace?: (() => boolean) | undefined
   /** Whether the daemon has started to stop. */
   readonly stopping: () => boolean
@@ -27,7 +27,7 @@ type Readiness = { readonly ready: true } | { readonly ready: false; readonly re
 export function createHealth(options: HealthOptions): FastifyPluginAsync {
   const { now, log } = options
   let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
-  /** How long the last result is cached, ms. */
+  /** The caching time of the last result, ms. */
   let believedFor: number = believed.ready
 
   async function ask(): Promise<Readiness> {

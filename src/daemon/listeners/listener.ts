@@ -19,8 +19,8 @@ export interface Limits {
   /** The timeout for the whole request, ms. It is twice the platform's own timeout of 10 s. */
   readonly request: number
   /**
-   * How long an idle connection stays open, ms. It is longer than in proxies (60 s), so that no proxy sends a request on a connection that is being
-   * closed.
+   * The time after which an idle connection is closed, ms. It is longer than in proxies (60 s), so that no proxy sends a request on a connection that
+   * is being closed.
    */
   readonly keepAlive: number
   /**
@@ -80,7 +80,9 @@ export interface Listener {
   start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>
   /** Stops accepting connections, closes idle ones, waits for requests in flight, and closes all remaining connections after `withinMs`. */
   stop(withinMs: number): Promise<void>
-  /** Uses a renewed certificate for new connections. If the certificate is unusable, it throws a ConfigError and keeps the old one. */
+  /**
+   * Uses a renewed certificate for new connections. If the renewed certificate is unusable, it throws a ConfigError and continues to use the old one.
+   */
   renewTls(tls: TlsFiles): void
 }
 
@@ -97,8 +99,8 @@ export function createListener(options: ListenerOptions): Listener {
     onRefused: () => warn('connections', 'too many open connections: a new one is closed', { listener: name }),
   })
   server.on('error', error => {
-    // Before the server is listening, `start` reports the error. Afterwards, an error means that one connection could not be accepted, but the next
-    // one may be.
+    // Errors that occur before the server is listening are reported by `start`. A later error means that one connection could not be accepted, but
+    // the next one may be.
     if (server.listening)
       warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
   })
@@ -157,7 +159,7 @@ function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | 
     serverFactory: handler => {
       const once = onceAtATime()
       server.on('request', once(withHost(handler)))
-      // A sender that asks before sending a body (Expect: 100-continue) may continue only when a route wants the body.
+      // A sender that asks before sending a body (Expect: 100-continue) may continue only if a route reads the body.
       server.on('checkContinue', once(withHost(handler)))
       server.on('checkExpectation', once(answerExpectation))
       return server

@@ -21,8 +21,9 @@ export function onceAtATime(): (handler: RequestListener) => RequestListener {
 }
 
 /**
- * Closes a socket and stops its parser. Otherwise all requests already read would still be parsed, which takes some twenty times as long as answering
- * them. Node removes the parser in the same way, but later. If a Node version has no such parser, the remaining requests are parsed needlessly.
+ * Closes a socket and removes its parser. Otherwise the parser would still parse all requests that were already read, which takes some twenty times
+ * as long as answering them. Node removes the parser in the same way, but later. If a Node version has no such parser, the remaining requests are
+ * parsed needlessly.
  */
 export function cutOff(socket: Socket & { parser?: { remove?: () => void } | null }): void {
   socket.parser?.remove?.()

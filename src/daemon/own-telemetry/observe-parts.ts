@@ -37,7 +37,7 @@ export interface ObservedParts {
   readonly reloads?: { readonly applied: number; readonly refused: number } | undefined
 }
 
-/** The sources of the metrics at collection time: the parts of the daemon, and values that are fetched at that moment. */
+/** The sources of the metrics at collection time: the parts of the daemon, and values that are fetched at collection time. */
 export interface Observed extends ObservedParts {
   /** The time on the store's clock, Unix ms. */
   readonly now: number
@@ -51,12 +51,12 @@ export interface Observed extends ObservedParts {
   readonly fullness: number
   /** Whether the store's files are still in place; see `isInPlace` of `Store`. */
   readonly isInPlace: boolean | undefined
-  /** The number of damaged rows skipped since the start. */
+  /** The number of damaged rows skipped since the daemon started. */
   readonly damagedRows: number
   readonly budgets: readonly (BudgetSnapshot & { readonly platform: string })[]
 }
 
-/** The observed parts of the daemon, and those whose values are fetched at collection time. */
+/** The observed parts of the daemon, including those whose values are fetched at collection time. */
 export interface Parts extends ObservedParts {
   readonly exporter: { status(): Promise<Observed['queues']> }
   readonly flush: { status(): Observed['queues'] }

@@ -56,7 +56,7 @@ export async function startSelfTelemetry(
   return { part, why: 'nothing more is measured', stop: async () => sdk?.stop(deadline) }
 }
 
-/** Returns the variables that the SDK may read. Each has been validated, and may come from the configuration file. */
+/** Returns the `OTEL_…` variables that the SDK may read. Each value has been validated, and may come from the configuration file. */
 function variablesOf({ self, otlp }: Config): Readonly<Record<string, string>> {
   const given = Object.entries(sdkOptions).flatMap(([key, { spec }]) => {
     const value = self.sdk[key as keyof typeof sdkOptions]

@@ -24,7 +24,7 @@ export interface SelfTarget {
 }
 
 interface SelfSettings {
-  /** How often metrics are sent, ms. */
+  /** The interval between two metric exports, ms. */
   readonly interval: number
   /** The timeout of one metric export, ms. It is at most the interval. */
   readonly timeout: number | undefined

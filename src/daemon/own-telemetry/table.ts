@@ -168,7 +168,7 @@ function queueOf({ destination, signal }: ExportQueueStatus): { destination: str
   return { destination, signal }
 }
 
-/** Returns a value as a data point; empty if the part is not running. */
+/** Returns a part's value as a data point; empty if that part is not running. */
 function one(value: number | undefined): Point[] {
   return value === undefined ? [] : [{ value }]
 }

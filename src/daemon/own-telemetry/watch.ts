@@ -142,7 +142,7 @@ function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox
   }
 }
 
-/** Returns a plain object with the port's functions. A copy made by spreading the proxy would bypass its `get` trap. */
+/** Returns a plain object with the port's functions. If the port is a proxy, each function is read through its `get` trap. */
 function bound<T extends object>(port: T): T {
   return Object.fromEntries(Object.keys(port).map(key => [key, port[key as keyof T]])) as T
 }

@@ -93,7 +93,7 @@ export async function readWindow(
       await reading.take(page.items.filter(({ id }) => !isKnown(id)))
       window = withPage(window, page.items, page.servedAt)
       if (page.left !== undefined) {
-        // The next attempt begins at the first page, because starting over may help.
+        // The next attempt begins at the first page of the list, because starting over may help.
         await save({ ...window, next: undefined })
         throw leadsNowhere()
       }
@@ -134,8 +134,8 @@ export function newestOf(marks: readonly AuditMark[]): AuditMark | undefined {
 }
 
 /**
- * Returns the events of the last few minutes before `until`, or else before the newest event, without duplicates. The next window rereads these
- * events.
+ * Returns the events of the last few minutes before `until` or, if it is undefined, before the newest event, without duplicates. The next window
+ * rereads these events.
  */
 export function lastMinutes(marks: readonly AuditMark[], until: Millis | undefined): AuditMark[] {
   const from = (until ?? newestOf(marks)?.[1] ?? 0) - overlap

@@ -29,7 +29,7 @@ export interface AuditOptions extends RoundsOptions {
   readonly isFull: () => Promise<boolean>
   /** Interval between polling rounds, ms. */
   readonly interval: number
-  /** How far back the first round reads, ms. */
+  /** The age of the oldest events that the first round reads, ms. */
   readonly lookback: number
 }
 
@@ -46,7 +46,7 @@ export interface AuditPoller extends Loop {
   round(): Promise<void>
 }
 
-/** If there are no new events, the cursor trails the platform's clock by this much, ms, so that the next window stays short. */
+/** The time by which the cursor trails the platform's clock if there are no new events, ms. It keeps the next window short. */
 const idle = 3_600_000
 
 export function createAuditPoller(options: AuditOptions): AuditPoller {
@@ -151,7 +151,7 @@ function nextWindow({ since, at }: AuditCursor, now: Millis): AuditWindow {
 
 /**
  * Returns the cursor after a window was read to its end. All times are the platform's. An event dated in the future does not move the cursor into the
- * future. `lookback`: how much is reread if the platform's clock was set back, ms.
+ * future. `lookback` is the length of the period, in ms, that is reread if the platform's clock was set back.
  */
 function afterWindow(
   before: AuditCursor,

@@ -68,7 +68,10 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
   let state: State = resumed ? known : { ...range, startedAt: now(), done: [] }
   let seen = 0
   let full = false
-  /** Number of consecutive rejections that may affect every source. The first few are counted only as failures of their own sources. */
+  /**
+   * The number of rejections, since the last source that could be read, that may affect every source. The first few are counted only as failures of
+   * their own sources.
+   */
   let refusals = 0
   const failed: { source: string; reason: string }[] = []
 
@@ -79,7 +82,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
 
   function progress(): AuditBackfillProgress {
     const { since, until, done, reading } = state
-    // Progress is measured in whole windows, because the newest event of a window comes first.
+    // Progress is measured in whole windows, because within a window the newest event is read first.
     const begun = reading === undefined ? 0 : (reading.since - since) / Math.max(1, until - since)
     const share = sources.length === 0 ? 1 : Math.min(1, (done.length + begun) / sources.length)
     return { range: { since, until }, resumed, share, seen, failed, full }

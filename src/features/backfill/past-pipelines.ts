@@ -28,11 +28,11 @@ export const progressShape = z.object({
   since: z.number(),
   until: z.number(),
   startedAt: z.number(),
-  /** Present if the pipelines of the token's user have been read. */
+  /** Set once the pipelines of the token's user have been read. */
   own: z.literal('read').optional(),
   /** All projects up to and including this id have been read. */
   after: z.number(),
-  /** The time up to which the next project has been read. */
+  /** The time up to which the first project after `after` has been read. */
   seen: z.number().optional(),
 })
 type BackfillState = Omit<z.infer<typeof progressShape>, 'instance' | 'name'>
@@ -79,7 +79,10 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
   let at: BackfillState = resumed ? known : { ...range, startedAt: now(), after: 0 }
   const counts = { seen: 0, found: 0, done: 0, all: 0 }
   const failed: { project: string; reason: string }[] = []
-  /** Number of consecutive rejections that may affect every project. The first few are counted only as failures of their own projects. */
+  /**
+   * The number of rejections, since the last project that could be read, that may affect every project. The first few are counted only as failures of
+   * their own projects.
+   */
   let refusals = 0
   /** The pipelines in the list of the token's user. The project lists contain them again. */
   const ofUser = new Set<number>()
@@ -184,8 +187,8 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
 }
 
 /**
- * Returns the projects to read, in ascending order of their ids, so that the last id is enough to resume. `paths`: the paths of projects that the
- * token may not read, although it may be allowed to read their pipelines; they are reread after an interruption.
+ * Returns the projects to read, in ascending order of their ids, so that the last id is enough to resume. `paths` are the paths of projects that the
+ * token may not read, although it may be allowed to read the pipelines of these projects. After an interruption, their pipelines are read again.
  */
 async function projectsOf({
   context,

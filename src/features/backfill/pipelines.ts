@@ -17,7 +17,7 @@ export interface NamedPipelines {
   readonly words: string
 }
 
-/** What one run of the backfill command reads, such as pipelines. */
+/** A kind of data, such as pipelines, that one run of the backfill command reads. */
 export interface Reading {
   /** The values that identify a command. If two commands have equal values, the second resumes the first. */
   readonly same: readonly unknown[]

@@ -28,7 +28,7 @@ interface Seen {
   readonly byWebhook: boolean
 }
 
-/** What webhooks should report. Each row has the word in PIPESPAN_EVENTS, the name of the objects, and their check. */
+/** The objects that webhooks should report. Each row has the word in PIPESPAN_EVENTS, the name of the objects, and their check. */
 const watched: readonly (readonly [word: string, name: string, find: (asked: Asked) => Promise<Finding>])[] = [
   ['deployment', 'Deployments', findDeployments],
   ['change', 'Changes (merge requests)', findChanges],
@@ -60,7 +60,7 @@ async function findDeployments({ store, within, now }: Asked): Promise<Finding> 
 
 async function findChanges({ store, within, now }: Asked): Promise<Finding> {
   const all = (await store?.on(changes).list(within)) ?? []
-  // The store's list of changes lacks those that no webhook reported. They are known only from their pipelines.
+  // The store's list of changes lacks those that no webhook reported: such changes are known only from their pipelines.
   const runs = (await store?.views.lastFinished(lookedAt)) ?? []
   const others = runs.flatMap(({ run }) => changeOfRun(run) ?? [])
   const seen = [
@@ -72,8 +72,8 @@ async function findChanges({ store, within, now }: Asked): Promise<Finding> {
 }
 
 /**
- * Returns the finding of a check. `flag`: the webhook flag to enable. `otherwise`: what reports the objects if no webhook does. `seen`: the objects
- * in the store, latest first.
+ * Returns the finding of a check. `flag`: the webhook flag to enable. `otherwise`: the source that reports the objects if no webhook does. `seen`:
+ * the objects in the store, latest first.
  */
 function findingOf(
   name: string,

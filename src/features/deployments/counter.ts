@@ -19,11 +19,11 @@ import type { ProjectIncrements } from '../../model/totals.ts'
 /** Maximum number of items counted in one transaction. On SQLite, a transaction blocks everything else. */
 const maxTogether = 32
 const idleMs = 1_000
-/** How long an item is deferred if it cannot be counted even on its own, ms. */
+/** The time by which an item is deferred if it cannot be counted even on its own, ms. */
 const retryMs = 90_000
 
 export interface Counting {
-  /** Returns what a chunk adds to the totals of its project. If undefined, no totals are stored. */
+  /** Returns the amounts that a chunk adds to the totals of its project. If undefined, no totals are stored. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
   /** Destinations that receive a separate metric point for each counted item. */
   readonly to: readonly Route<'metrics'>[]
@@ -42,7 +42,7 @@ interface CounterOptions<Of, State, Around, Measure extends string> extends Pick
   readonly name: string
   readonly store: Pick<Countable<Of, State, Around>, 'countDue' | 'due' | 'count' | 'defer'>
   readonly decide: Decide<Of, State, Around>
-  /** The names of the counters that counting an item may increment. */
+  /** The names of the counters that may be incremented when an item is counted. */
   readonly measures: readonly Measure[]
   /** Called if some deployments can only be counted after their commits have been requested. */
   readonly onApart?: () => void

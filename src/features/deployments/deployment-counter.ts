@@ -26,7 +26,7 @@ export interface DeploymentCounterOptions extends Counting {
   /** The tokens that can read commits. The list is empty if the platform's API is not configured. */
   readonly tokens: readonly CommitsToken[]
   readonly isProduction: IsProduction
-  /** Returns what other features report about a deployment, given the id of the deployment's row. */
+  /** Returns the reports of other features about a deployment, given the id of the deployment's row. */
   readonly reports?:
     ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly Reports[]) | undefined
 }

@@ -15,7 +15,7 @@ import type { Reported } from './sql/counted.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Run } from '../../model/run.ts'
 
-/** How long after a report the reported item is counted, ms. */
+/** The delays between a report and the counting of the reported item, ms. */
 export interface CountIn {
   readonly afterEvent: number
   readonly afterSnapshot: number

@@ -1,5 +1,5 @@
-// The metrics of counted deployments, changes and incidents, with their values and attributes. Also the semantic conventions' metrics of each
-// project's known changes: how many are in each state, and how long open ones have been open.
+// The metrics of counted deployments, changes and incidents, with their values and attributes. This file also defines the semantic-convention metrics
+// of each project's known changes: how many are in each state, and how long the open ones have been open.
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
 import {
   ATTR_DEPLOYMENT_STATUS,
@@ -75,8 +75,8 @@ const deploymentMetrics: readonly FiguresRow<DeploymentFigures>[] = [
 ]
 
 /**
- * A change and its branches, as the subject of a metric. Branch names are folded in metrics. The source branch is folded like the ref of a merge
- * request's pipeline.
+ * A change and its branches, as the subject of a metric. In metrics, one value may replace many branch names. The source branch is replaced like the
+ * ref of a merge request's pipeline.
  */
 type ChangeSubject = FiguresSubject<Pick<ChangeFigures, 'head' | 'base'> & { readonly state?: string }>
 type OfChange = AttributeRow<ChangeSubject>

@@ -19,7 +19,7 @@ interface Revisions {
 const maxRemembered = 10_000
 /** The maximum number of revision pairs queued for a request. Further pairs are requested by later scrapes. */
 const maxWaiting = 1_000
-/** How long to wait before a rejected request is retried, ms. */
+/** The pause before a rejected request is retried, ms. */
 const retryAfter = 10 * 60_000
 
 /** Returns undefined if no platform token is configured. */

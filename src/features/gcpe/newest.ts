@@ -3,7 +3,7 @@
 // because another replica may commit a row after one with a higher id.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** What a row is grouped by: its owner, its name within the owner, and the name of the count that it is added to. */
+/** The keys by which a row is grouped: its owner, its name within the owner, and the name of the count that the row is added to. */
 export interface Place {
   readonly owner: string
   readonly name: string

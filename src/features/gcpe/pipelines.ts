@@ -1,5 +1,5 @@
-// Adds the newest pipeline of each ref, with its jobs and tests, to a scrape. All data comes from the store. A scrape loads only what changed since
-// the last one.
+// Adds the newest pipeline of each ref, with its jobs and tests, to a scrape. All data comes from the store. A scrape loads only the data that has
+// changed since the last scrape.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createNewest, ownerOf, type NewestRow } from './newest.ts'
 import { gcpeJobMetrics, gcpePipelineMetrics, gcpeReportMetrics, gcpeRunMetrics, gcpeSuiteMetrics } from './table.ts'
@@ -14,7 +14,7 @@ import type { ScrapeView } from '../../daemon/feature.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { TelemetrySettings } from '../../core/telemetry/settings.ts'
 
-/** The maximum number of rows that one statement reads, for versions and for runs. */
+/** The maximum numbers of versions and of runs that one statement reads. */
 const [versionsPerRead, runsPerRead] = [500, 20]
 /** The maximum number of jobs of one run whose test reports are read. */
 const maxReports = 200
@@ -23,7 +23,7 @@ const maxReports = 200
 interface Remembered {
   /** The version of the rows that this ref's data was loaded from. */
   readonly version: string
-  /** Undefined if the ref has no series, or its run is damaged. */
+  /** The newest run of the ref. Undefined if the ref has no series, or the run is damaged. */
   readonly run: LatestRun | undefined
   readonly tests: readonly GcpeTests[]
   readonly jobRuns: JobRuns

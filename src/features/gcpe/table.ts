@@ -15,7 +15,7 @@ export interface GcpePipeline {
   readonly id: number
   readonly facts: Pick<PipelineFacts, 'source' | 'coverage' | 'duration' | 'queuedDuration'>
   readonly status: string
-  /** When the pipeline was last updated, in seconds of Unix time. */
+  /** When the pipeline was last updated, Unix time in seconds. */
   readonly updatedAt: number
 }
 
@@ -51,7 +51,7 @@ export interface GcpeEnvironment {
   readonly jobId: number
   /** The duration of the deployment in seconds. */
   readonly duration: number
-  /** When the deployment began, in seconds of Unix time. */
+  /** When the deployment began, Unix time in seconds. */
   readonly beganAt: number
   readonly deployments: number
   readonly behindCommits?: number | undefined
@@ -199,7 +199,7 @@ function artifactBytes({ artifactSizes, artifacts }: JobView): number {
   return Object.values(artifactSizes).reduce((sum, size) => sum + size, 0)
 }
 
-/** Returns a time in whole seconds of Unix time; 0 if it is unknown. */
+/** Returns the Unix time in whole seconds; 0 if the time is unknown. */
 export function seconds(ms: number | undefined): number {
   return Math.floor((ms ?? 0) / 1_000)
 }

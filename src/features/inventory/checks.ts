@@ -1,5 +1,5 @@
 // Checks the inventory: the platform's last response for each kind of data, and the role that each kind requires. The dependency firewall and the
-// policy store are checked with requests, because only the platform knows whether they are on.
+// policy store are checked with requests, because only the platform knows whether they are enabled.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { dependencyFirewall, isFirewallOn, whyNoPolicyStore } from '../../platform/inventory/dependency-firewall.ts'

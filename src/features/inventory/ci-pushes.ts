@@ -24,7 +24,7 @@ export function ciPushes(options: InventoryOptions, context: Pick<PartContext, '
   }
 }
 
-/** Each report is the name of a project, as configured, whose includes are to be requested at once. */
+/** Each report is the name of a project as it is configured. The includes of that project are to be requested at once. */
 const nextRound: Reporter<string> = { order: 150, write: askAgain }
 
 /**
@@ -42,7 +42,7 @@ function* askAgain(names: readonly string[], within: Within): Steps<void> {
   for (const name of keys) {
     const [row] = yield [selectValue, [name]]
     const state = stateIn(row && { ...row, name }, within)
-    // The kind in the stored state is checked as well as the name, because the name of a query's state may end in the same words.
+    // The kind in the stored state is checked as well as the name, because the state of a query may have a name with the same ending.
     if (state?.kind !== includes.kind || !names.includes(state.of)) continue
     yield [writeValue, [name, JSON.stringify({ ...state, nextAt: Math.min(state.nextAt, within.now) })]]
   }

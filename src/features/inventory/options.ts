@@ -1,4 +1,5 @@
-// The inventory options: one list for each collector, and the operator's own queries. Also validates queries where this involves more than one value.
+// The inventory options: one list for each collector, and the operator's own queries. Also validates each query as a whole, because some rules
+// involve more than one of its values.
 import { attributes } from '../../daemon/configuration/pair-kinds.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { duration, metricName, text } from '../../daemon/configuration/plain-kinds.ts'

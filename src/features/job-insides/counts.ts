@@ -1,4 +1,4 @@
-// The counts of what the daemon reads from job logs and reports. They are exported as the daemon's own metrics.
+// The counts of the items that the daemon reads from job logs and reports. They are exported as the daemon's own metrics.
 import type { CountOf } from '../../daemon/feature.ts'
 import type { ReportFaultReason } from '../../model/test-report.ts'
 import type { ReportType } from '../../model/job-reports.ts'

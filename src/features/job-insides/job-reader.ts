@@ -65,8 +65,9 @@ type Lane = TokenLane<JobReadingToken & { readonly capabilities: Capabilities }>
 /** How many logs and reports are read concurrently. */
 const places = 4
 /**
- * A read that takes longer than `afterMs` gives up its slot, so that slow logs do not delay others; at most `extra` reads may do so at a time. All
- * these reads together are fewer than the requests allowed for one priority, so that other requests are still sent.
+ * A read that takes longer than `afterMs` gives up its slot, so that slow logs do not delay others; at most `extra` reads may do so at a time. The
+ * maximum number of concurrent reads, including these, is below the number of requests allowed for one priority, so that other requests are still
+ * sent.
  */
 const slow = { afterMs: 5_000, extra: 3 }
 /** The maximum number of failed attempts to read a log or report. With exponential backoff, they take one to two hours. */

@@ -25,9 +25,9 @@ export type JobReading = (read: JobRead, job: JobSnapshot, call: CallOptions) =>
 export interface InsideOutlets {
   /** The export queues that the chunks are added to. */
   readonly to: readonly Route<Signal>[]
-  /** Returns what a chunk adds to its project's totals. Undefined if there are no totals. */
+  /** Returns the amounts that a chunk adds to its project's totals. Undefined if there are no totals. */
   readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
-  /** Returns reports to other features about a chunk. */
+  /** Returns the reports about a chunk for other features. */
   readonly reports?: ((chunk: Chunk, of: InsideOf) => readonly Reports[]) | undefined
 }
 

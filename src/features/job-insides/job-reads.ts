@@ -72,8 +72,8 @@ export function jobReadStep(rules: JobReadRules): LineStep {
 }
 
 /**
- * Returns additional reads for a job that changed after its snapshot. Its artifacts may first be listed by a response after the enrichment deadline,
- * or by a late webhook. A job that has run again since is left out, because it gets another snapshot.
+ * Returns additional reads for a job that changed after its snapshot: its artifacts may first be listed by a response after the enrichment deadline,
+ * or by a late webhook. A job that has run again in the meantime is left out, because it gets another snapshot.
  */
 function lateReadsOf(before: Job, after: Job, rules: JobReadRules): Omit<WantedRead, 'key'>[] {
   const { id: jobId, snapshot: { attempt, chunk: number } = {} } = after
@@ -84,7 +84,10 @@ function lateReadsOf(before: Job, after: Job, rules: JobReadRules): Omit<WantedR
   )
 }
 
-/** Returns what can be read about a job. Bridges, and jobs that never ran, have no log. A report is requested only if the platform lists it. */
+/**
+ * Returns the kinds of data that can be read about a job. Bridges, and jobs that never ran, have no log. A report is requested only if the platform
+ * lists it.
+ */
 function readableOf(job: JobView, { sections, lines, tests, reports, spans }: JobReadRules): JobReadable[] {
   const { kind, startedAt, finishedAt, artifactSizes = {} } = job
   if (kind !== 'job' || startedAt === undefined || finishedAt === undefined) return []

@@ -101,8 +101,8 @@ function insideRulesOf(
 }
 
 /**
- * Returns conditions to notify people about: a test both failed and passed on the same code. Such a condition never ends, because a passing test may
- * still be flaky.
+ * Returns a condition to notify people about for each test that both failed and passed on the same code. Such a condition never ends, because a
+ * passing test may still be flaky.
  */
 function ofFlakyTests(
   { key, project }: Chunk,

@@ -13,7 +13,7 @@ import type { Reporter } from '../../core/store/ports/runs.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Statements } from '../../core/store/sql/statements.ts'
 
-/** What can be read about a job. Each kind has its own queue entry, so that a failure affects only that kind. */
+/** The kinds of data that can be read about a job. Each kind has its own queue entry, so that a failure affects only that kind. */
 export type JobReadable = 'log' | 'tests' | 'spans' | ReportType
 export const jobReadables: readonly JobReadable[] = ['log', 'tests', 'spans', ...allReportTypes]
 

@@ -80,14 +80,14 @@ export function mergeChange(known: Change, reported: Change): Change {
 }
 
 /**
- * Adds a version to the facts of a change. Some times have only whole seconds. If two events fall in the same second, the one with the later stage is
- * newer.
+ * Adds a version to the facts of a change. Some event times are in whole seconds. If two events fall in the same second, the one with the later stage
+ * is newer.
  */
 export function observedChange(facts: ChangeFacts, at: Millis): Versioned<ChangeFacts> {
   return versioned(versionOf(second(at), ranks[facts.state], Math.round(at)), facts)
 }
 
-/** Returns what a run reports about its change; undefined for a pipeline without a merge request. */
+/** Returns the change that a run reports; undefined for a pipeline without a merge request. */
 export function changeOfRun({
   key,
   project: { facts: project },

@@ -17,7 +17,7 @@ export interface DeploymentFigures {
   readonly finishedAt: Millis
   /** The time from the start of the deployment's job to its end. */
   readonly duration?: Millis | undefined
-  /** True if the revision had been deployed before, or is older than the one it replaced. */
+  /** Whether this deployment is a rollback: its revision had been deployed before, or is older than the one it replaced. */
   readonly isRollback?: true | undefined
   /**
    * Time to recovery, measured from the first failure after the last success. For a rollback, it is measured from the deployment that was reverted.
@@ -65,8 +65,8 @@ export function isCounted(view: DeploymentView | undefined): view is CountedView
 }
 
 /**
- * Returns the revisions between which the deployment's commits are requested, for production only. They are requested even if the revision had been
- * deployed before: after a rollback, it brings back commits that were not in production in between.
+ * Returns the revisions between which the deployment's commits are requested, for production only. The commits are requested even if the revision had
+ * been deployed before: a deployment after a rollback brings back commits that were not in production in between.
  */
 export function commitRange(
   view: DeploymentView,

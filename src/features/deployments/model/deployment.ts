@@ -54,7 +54,7 @@ export interface DeploymentView {
   readonly tier?: string | undefined
   /** The status of the deployment, as the platform names it. */
   readonly status: string
-  /** Undefined while the deployment is in progress, and if it was canceled or skipped. */
+  /** The outcome of the deployment. Undefined while the deployment is in progress, and if it was canceled or skipped. */
   readonly outcome?: 'succeeded' | 'failed' | undefined
   readonly startedAt?: Millis | undefined
   /** The end of the deployment. It is only set if the deployment succeeded or failed. */

@@ -30,7 +30,7 @@ export interface IncidentView {
   readonly state: IncidentFacts['state']
   readonly severity?: string | undefined
   readonly openedAt?: Millis | undefined
-  /** Undefined while the incident is open. */
+  /** When the incident was closed; undefined while the incident is open. */
   readonly closedAt?: Millis | undefined
   readonly changedAt: Millis
 }
@@ -57,7 +57,7 @@ export function reportedIncident({ instance, project, iid, ...issue }: ReportedI
   const { state, at, openedAt, closedAt } = issue
   if (state !== 'opened' && state !== 'closed' && state !== 'retyped') return undefined
   const isClosed = state === 'closed'
-  // Some reports have times in whole seconds. If two reports fall in the same second, the one with the state `opened` is older.
+  // Some reports have times in whole seconds. If two reports have the same second, the one with the state `opened` is older.
   const version = versionOf(second(at), state === 'opened' ? 0 : 1, Math.round(at))
   return knownOf({
     ...{ instance, project, iid, openedAt },
@@ -99,7 +99,7 @@ export interface CountedIncident {
   readonly closing: boolean
 }
 
-/** Returns what is to be counted now for an incident (its opening, its closing, or both), or undefined if nothing is. */
+/** Returns the parts of an incident that are to be counted now (its opening, its closing, or both), or undefined if there are none. */
 export function incidentFigures(
   { severity, openedAt, closedAt }: IncidentView,
   counted: CountedIncident,

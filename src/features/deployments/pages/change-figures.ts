@@ -19,7 +19,7 @@ interface AskedChanges extends Scope {
 }
 
 const timesShape = changeProjects.shape.omit({ instance: true, projectId: true, project: true, open: true })
-/** The medians of a period's merge request times. */
+/** The median merge request times of a period. */
 type ChangeTimes = Shaped<typeof timesShape>
 
 export const changesShape = z.object({

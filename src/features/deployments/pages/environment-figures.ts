@@ -25,7 +25,10 @@ interface Known {
   readonly isProduction: IsProduction
 }
 
-/** Counts incidents by project, and divides them by the project's deployments to production. `limit` is the maximum number of projects. */
+/**
+ * Counts incidents by project, and divides each count by the number of the project's deployments to production. `limit` is the maximum number of
+ * projects.
+ */
 function incidentsOf({ opened, open, made, isProduction }: Known, limit: number): readonly IncidentSummary[] {
   const keyOf = ({ incident: { instance, project: of } }: ShownIncident): string => JSON.stringify([instance, of.id])
   const [openedOf, openOf] = [Map.groupBy(opened, keyOf), Map.groupBy(open, keyOf)]

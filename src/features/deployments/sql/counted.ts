@@ -17,7 +17,9 @@ import type { Statements, Value } from '../../../core/store/sql/statements.ts'
 
 export interface Reported<Of> {
   readonly report: Of
-  /** The delay before the item is counted, ms. It leaves time for later reports about the item and about the rows that it is compared with. */
+  /**
+   * The delay before the item is counted, ms. During the delay, later reports may arrive about the item and about the rows that it is compared with.
+   */
   readonly countIn: Millis
 }
 
@@ -26,11 +28,11 @@ export interface Counted {
   readonly totals?: ProjectIncrements | undefined
   /** An event that has one metric point for each counted item, for destinations with delta metrics. */
   readonly sent?: ReceivedEvent | undefined
-  /** Reports to other features about the counted item. */
+  /** Reports about the counted item, for other features. */
   readonly reports?: readonly Reports[] | undefined
 }
 
-/** An item that is due to be counted. `State` describes what was already counted for it. */
+/** An item that is due to be counted. `State` describes the parts of the item that were already counted. */
 export interface Due<Of, State> {
   readonly id: number
   /** All reports of this item, merged. */
@@ -75,14 +77,17 @@ export interface CountedTable<Of, State, Around = undefined> {
   /** The columns that are written with each report. */
   readonly columns: readonly string[]
   readonly values: (of: Of, now: Millis) => readonly StepValue[]
-  /** Returns what is still to be counted for an item, given its row; empty if nothing is left. A different result restarts the delay. */
+  /**
+   * Returns what is still to be counted for an item, given its row; empty if nothing is left. A report that changes this result restarts the delay
+   * before counting.
+   */
   readonly uncounted: (of: Of, row: Row | undefined, damaged: DamagedRows) => readonly unknown[]
-  /** Returns true for a report that is not written unless the item already has a row. */
+  /** Returns true for a report that is written only if the item already has a row. */
   readonly isNothing?: (report: Of) => boolean
   /** If set, `known_at` is the time when the item first had something to count, instead of the time of its first report. */
   readonly isKnownLater?: true
   readonly state: (row: Row, damaged: DamagedRows) => State | undefined
-  /** An SQL assignment to the columns that record what was counted. Its values begin at `?2`. */
+  /** An SQL assignment to the columns that record what was counted. Its placeholders are numbered from `?2`. */
   readonly setCounted: string
   readonly countedValues: (state: State | undefined, now: Millis) => readonly StepValue[]
   /**
@@ -93,7 +98,10 @@ export interface CountedTable<Of, State, Around = undefined> {
     readonly lock: (row: Row) => string
     readonly around: (row: Row, damaged: DamagedRows) => Steps<Around>
   }
-  /** An SQL condition for the rows `d` that `prune` deletes, and the column that orders them. `?1` is the time before which rows are deleted. */
+  /**
+   * An SQL condition for the rows (alias `d`) that `prune` deletes, and the column by which these rows are ordered. `?1` is the time before which
+   * rows are deleted.
+   */
   readonly pruned: { readonly where: string; readonly by: string }
 }
 
@@ -107,7 +115,7 @@ export function* writeReported<Of, State, Around>(
   for (const { report, countIn } of reported) {
     const row = yield* kind.own(report, within)
     if (row === undefined && kind.isNothing?.(report) === true) continue
-    // A damaged row is replaced, so it then contains only what is reported from now on.
+    // A damaged row is replaced, so the new row contains only what is reported from then on.
     const known = damaged.row(kind.table, row, kind.content)
     const of = known === undefined ? report : kind.merge(known, report)
     if (known !== undefined && JSON.stringify(of) === JSON.stringify(known)) continue

@@ -1,4 +1,4 @@
-// Selects the other deployments to the same environment, which a deployment is compared with. The queries are steps of a transaction.
+// Selects the other deployments to a deployment's environment, with which the deployment is compared. The queries are steps of a transaction.
 import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
 import { deploymentOf } from './deployment-reads.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
@@ -11,7 +11,7 @@ export function lockOf(row: Row): string {
   return `environment ${String(row.project_id)} ${String(row.environment)} ${String(row.instance)}`
 }
 
-/** Returns what is known about the other deployments to the same environment. */
+/** Returns the facts known about the other deployments to the same environment as the given one. */
 export function* neighbours(own: Row, damaged: DamagedRows): Steps<Neighbours> {
   const { id, instance, projectId, environment, finishedAt, knownAt, revision } = place(own)
   const env = [instance, projectId, environment ?? null] as const

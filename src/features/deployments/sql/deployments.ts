@@ -99,7 +99,7 @@ function namesOfDeployment({ instance, jobId, deploymentId }: Deployment): strin
   return jobId === undefined ? own : [...own, nameOfJob(instance, jobId)]
 }
 
-/** Adds deployment ids to the jobs in a run's chunks. The ids come from earlier events about those deployments, or from `earlier`. */
+/** Adds deployment ids to the jobs in a run's chunks. The ids come from earlier events about the jobs' deployments, or from `earlier`. */
 function* withDeploymentIds(
   change: RunChange,
   own: readonly Reported<Deployment>[],
@@ -211,7 +211,7 @@ export function deployments(sql: Statements) {
       const pruned = await sql.change(deleteEarly, [from, idOf(last), before, lastSince, withoutJobSince])
       return { pruned, next: rows.length < limit || (knownAtOf(last) ?? 0) >= before ? undefined : idOf(last) }
     },
-    /** Leases due deployments that wait for their commits, earliest due first. Damaged rows are never taken again. */
+    /** Leases due deployments that wait for their commits, earliest due first. Damaged rows are never leased again. */
     take: async (limit: number, leaseMs: number) => {
       const { rows } = await queue.take(limit, leaseMs, () => ['apart = 1', []])
       const due: DueDeployment[] = []
@@ -226,7 +226,7 @@ export function deployments(sql: Statements) {
     extend: async (ids: readonly number[], leaseMs: number) => {
       if (ids.length > 0) await queue.extend([`id IN (${places(ids)})`, ids], leaseMs)
     },
-    /** Returns the other deployments to the same environment, or undefined if the deployment is not (or no longer) to be counted. */
+    /** Returns the other deployments to the environment of this deployment, or undefined if it is not (or no longer) to be counted. */
     around: async (id: number): Promise<Neighbours | undefined> =>
       sql.transaction(function* () {
         const [own] = yield ['SELECT * FROM deployments WHERE id = ?1 AND due_at IS NOT NULL', [id]]

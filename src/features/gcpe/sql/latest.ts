@@ -16,7 +16,7 @@ export interface ListedRun {
   readonly instance: string
   readonly projectId: number
   readonly pipelineId: number
-  /** The ref of the run; empty if it is unknown. An unknown `source` is empty too. */
+  /** The ref of the run; empty if it is unknown, as is `source`. */
   readonly ref: string
   readonly source: string
 }
@@ -36,7 +36,7 @@ const selectRunsAfter = `
   SELECT run_id, instance, project_id, pipeline_id, ref, source FROM listed_runs WHERE run_id > ?1
   ORDER BY run_id LIMIT ?2`
 
-/** The `LIKE` condition leaves out the chunks of logs and of further failures, because only the first chunk of a report has its totals. */
+/** The `LIKE` condition skips chunks that contain logs or only further failures, because only the first chunk of a report has its totals. */
 const selectTests = `
   SELECT id, content FROM chunks
   WHERE run_id = ?1 AND inside IS NOT NULL AND content LIKE '%,"tests":{"summary":%' ORDER BY attempt, number LIMIT ?2`
@@ -80,7 +80,7 @@ export interface ListedDeployment {
   readonly id: number
   readonly instance: string
   readonly projectId: number
-  /** Undefined if the deployment's environment is not known yet. */
+  /** The environment of the deployment; undefined if it is not known yet. */
   readonly environment?: string | undefined
   readonly at: Millis
 }

@@ -41,7 +41,7 @@ export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean):
   })
 }
 
-/** `gap` is the number of the first omitted line. */
+/** `gap` is the line number of the first omitted line. */
 function groupsOf(lines: readonly ShownLine[], gap = Infinity): Group[] {
   const groups: Group[] = []
   let before = 0

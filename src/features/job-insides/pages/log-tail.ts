@@ -16,7 +16,7 @@ type Log = Extract<ShownLog, { as: 'log' }>
 
 /** The maximum number of log lines that are shown. */
 const maxLines = 20
-/** How long the page waits for the platform at most, ms. */
+/** The maximum time for which the page waits for the platform, ms. */
 const timeoutMs = 3_000
 
 /** Returns nothing unless the job failed and its log may be shown. */
