@@ -80,7 +80,7 @@ function assigned(text: string, from: number): TextRange | undefined {
 }
 
 /**
- * Returns the range of a value. Returns undefined also for a value that is already redacted: the search does not skip to its end, because another
+ * Returns the range of a value. Also returns undefined for a value that is already redacted: the search does not skip to its end, because another
  * name may begin within it.
  */
 function place(pattern: RegExp, text: string, from: number): TextRange | undefined {

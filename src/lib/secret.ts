@@ -110,7 +110,7 @@ function withoutPlain(text: string, needles: readonly string[], isCut: boolean):
 /** Matches an escape whose end was cut off. */
 const brokenEscape = /(?:%[0-9a-f]{0,3}|\\[\w{]{0,8}|&[#\w]{0,8})$/i
 
-/** Yields the positions of the needle. If the text was cut, the needle may also be cut off at the very end. */
+/** Yields the positions of the needle. If the text was cut, a needle at the very end of the text may be cut off too. */
 function* placesOf(needle: string, haystack: string, isCut: boolean): Generator<readonly [from: number, to: number]> {
   for (let at = haystack.indexOf(needle); at !== -1; at = haystack.indexOf(needle, at + 1))
     yield [at, at + needle.length]

@@ -104,8 +104,7 @@ export interface ActiveJob {
   /** The tags of the job's runner, or else the tags that the job requires; undefined if unknown. */
   readonly tags?: readonly string[] | undefined
   /**
-   * The earliest time since which the job is known to have been waiting, according to the last observation of its run. Undefined if the job is
-   * running.
+   * The earliest time at which the job is known to have been waiting, according to the last observation of its run. Undefined if the job is running.
    */
   readonly pendingSince?: Millis | undefined
 }

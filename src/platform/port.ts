@@ -44,13 +44,13 @@ export interface PlatformClient {
     },
     options: ListOptions,
   ): Pages<ListedPipeline>
-  /** Prepares requests about one pipeline. The caller needs only its project and its ID. */
+  /** Prepares requests about one pipeline. The caller needs only the pipeline's project and ID. */
   about(pipeline: AskedPipeline): PipelineAnswers
   project(project: ResourceId, options: CallOptions): Promise<PlatformProject>
   /**
-   * Lists projects that are not archived. `all`: those that the token can read; `maintained`: those that its user maintains; both are sorted by ID.
-   * `member`: those that its user is a member of, directly or through a group; `group`: those in a group and its subgroups; both are sorted by
-   * activity, most recent first.
+   * Lists projects that are not archived. `all`: those that the token can read; `maintained`: those that the token's user maintains; both are sorted
+   * by ID. `member`: those that the token's user is a member of, directly or through a group; `group`: those in a group and its subgroups; both are
+   * sorted by activity, most recent first.
    */
   projects(
     of: 'all' | 'maintained' | 'member' | { readonly group: ResourceId },
@@ -111,7 +111,7 @@ export interface Page<T> {
   readonly next?: string | undefined
   /** The platform's clock time when it served this page. */
   readonly servedAt?: Millis | undefined
-  /** Set if reading stops after this page although the list continues: the minimum number of items that remain unread. */
+  /** The minimum number of items that remain unread; set only if reading stops after this page although the list continues. */
   readonly left?: number | undefined
 }
 
@@ -165,7 +165,7 @@ export interface ListedPipeline {
   readonly finishedAt?: Millis | undefined
   readonly updatedAt?: Millis | undefined
   readonly facts?: PipelineFacts | undefined
-  /** The pipeline's merge request. Only the cross-project list contains it, and only if the token may read it. */
+  /** The pipeline's merge request. It is contained only in the cross-project list, and only if the token may read the merge request. */
   readonly mergeRequest?: MergeRequest | undefined
   /** The pipeline's project. Path and URL are taken from the pipeline's own URL; only the cross-project list contains the other facts. */
   readonly project: ProjectFacts
@@ -229,7 +229,7 @@ export interface PlatformHook {
   readonly id: number
   /** The URL of the hook, with each masked part replaced by `{name}`. */
   readonly url: string
-  /** Whether the hook's URL, which has masked parts, could be this URL. Returns false if it has no masked parts. */
+  /** Whether the hook's URL could be `url`, given that parts of the hook's URL are masked. Returns false if no part is masked. */
   mayBeAt(url: string): boolean
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
@@ -256,7 +256,7 @@ export interface HookDelivery {
   readonly isOversize: boolean
   /** The status code of the receiver's response, or a text if there was no response (`internal error`). */
   readonly responseStatus?: string | undefined
-  /** How long the delivery took, s. */
+  /** The duration of the delivery, s. */
   readonly duration?: number | undefined
 }
 

@@ -125,7 +125,7 @@ export class LogReader {
   #isBlankNext = false
   /** Number of characters by which the last marker of a piece extends into the next piece. */
   #beyond = 0
-  /** True if the previous text ended with a CR. */
+  /** True if the text that was added last ended with a CR. */
   #hasReturned = false
   /** The section title that is currently being read; undefined if there is none. */
   #title: string | undefined

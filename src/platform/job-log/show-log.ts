@@ -30,7 +30,7 @@ export function runsOf(raw: string): readonly StyledText[] {
 
 type Style = Pick<StyledText, 'bold' | 'colour'>
 
-/** The style after the codes of one control sequence are applied. */
+/** Returns the style that results from applying the codes of one control sequence to `before`. */
 function changed(before: Style, sequence: string): Style {
   let { bold, colour } = before
   const codes = sequence.split(';').map(Number)
@@ -95,7 +95,7 @@ export function createShowLog(client: Pick<PlatformClient, 'jobLog'>, rules: Sho
       title: text => sections.title(text),
       line: (line, raw) => {
         found.isTraced = isTraced(line.text)
-        // Colour codes are kept here. Secrets are redacted later, in the text without colour codes.
+        // The lines are stored with their colour codes. Secrets are redacted later, in the text without colour codes.
         kept.add({ ...line, text: isKey(line.text) ? redacted : raw }, sections.place)
       },
     })

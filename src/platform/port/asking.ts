@@ -37,7 +37,7 @@ export interface Thing {
   /** The project or group that the object belongs to, which must be looked up. If undefined, the object belongs to the instance. */
   readonly owner?: NamedOwner | undefined
   readonly every: Millis
-  /** Minimum number of requests that polling this object once takes. */
+  /** Minimum number of requests that are needed to poll this object once. */
   readonly atLeast: number
   /** True for queries. The platform blocks queries that fail repeatedly, so back-off doubles from the first failure on. */
   readonly isBlockable?: boolean | undefined

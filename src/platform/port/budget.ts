@@ -16,7 +16,7 @@ export interface Budget {
 export interface BudgetFacts {
   readonly remaining?: number | undefined
   readonly resetIn?: number | undefined
-  /** How long no request may be sent, ms. */
+  /** Time until requests may be sent again, ms. */
   readonly pause?: number | undefined
 }
 

@@ -75,7 +75,7 @@ export type ShownLog =
 export interface ShownLine {
   readonly number: number
   readonly runs: readonly StyledText[]
-  /** The ordinal of the innermost section that contains the line, of those in `sections`. */
+  /** The ordinal of the innermost section in `sections` that contains the line. */
   readonly section?: number | undefined
 }
 
@@ -127,11 +127,11 @@ export type ReadReport = (
 ) => Promise<ReportRead>
 
 export interface ReportRead {
-  /** Undefined if the report contains nothing to export. */
+  /** The report; undefined if it contains nothing to export. */
   readonly report?: JobReport | undefined
   /** Number of the report's series or values that were omitted. */
   readonly dropped: number
-  /** Why the report could not be read to its end. */
+  /** Why the report could not be read completely. */
   readonly fault?: InsideFault | undefined
 }
 
@@ -139,7 +139,7 @@ export interface ReportRead {
 export type ReadSpans = (
   projectId: number,
   job: JobSnapshot,
-  /** Returns the span IDs that are already in use and that the job's own spans must not have. Called only if the job has spans. */
+  /** Returns the span IDs that are already in use, so that the job's own spans must not have them. Called only if the job has spans. */
   takenIds: () => Promise<Iterable<string>>,
   options: CallOptions,
 ) => Promise<SpansRead>
@@ -165,9 +165,7 @@ export interface SpanCounts {
 
 /** Reads the tests of a job and redacts their texts. */
 export interface TestReports {
-  /**
-   * Reads the test report of a single job. Rejects with a PlatformError; that includes the case that the platform is too old to serve such reports.
-   */
+  /** Reads the test report of a single job. Rejects with a PlatformError, also if the platform is too old to serve such reports. */
   ofJob(projectId: number, job: JobSnapshot, options: CallOptions): Promise<TestsRead>
   /** Reads the test reports of a pipeline's latest jobs, as the platform has parsed them. */
   ofPipeline(projectId: number, pipelineId: number, options: CallOptions): Promise<PipelineTests>
@@ -185,7 +183,7 @@ export interface PipelineTests {
   of(job: JobSnapshot): Promise<TestsRead | undefined>
 }
 
-/** Why a report could not be read at all, or not to its end. */
+/** Why a report could not be read completely, or not at all. */
 export interface InsideFault {
   readonly reason: ReportFaultReason
   /** An error message that ends with a remedy and quotes nothing from the report. */

@@ -40,7 +40,7 @@ const pytestTeardown = /^(?:failed on teardown|test teardown failure)\b/
 /** Matches attribute values that mark a test case as not run. */
 const notRun = /^(?:notrun|skipped|suppressed|ignored|disabled)$/i
 
-/** Maximum length of an exported stack trace, characters. More is kept until the text has been redacted. */
+/** Maximum length of an exported stack trace, characters. A longer text is kept until it has been redacted. */
 export const maxWords = 65_536
 const maxWordsLength = maxWords + maxSecret
 

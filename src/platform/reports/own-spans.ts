@@ -24,7 +24,7 @@ export interface SpanCollector {
   /** Reads one file of spans. Returns the fault that ended reading early, if any. Rejects only with an error from `source` itself. */
   read(source: AsyncIterable<Uint8Array>, isLines: boolean): Promise<ReportFault | undefined>
   readonly counts: Readonly<SpanCounts>
-  /** Drops all spans that have one of these IDs. */
+  /** Drops all spans that have one of the given IDs. */
   withoutIds(ids: Iterable<string>): Promise<void>
   spans(): OwnSpan[]
 }
@@ -72,7 +72,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     }
   }
 
-  /** A fault in one line does not stop the others from being read. The first fault is thrown after all lines have been read. */
+  /** A fault in one line does not stop the other lines from being read. The first fault is thrown after all lines have been read. */
   async function readLines(text: string): Promise<void> {
     const lines = text.split('\n').filter(line => line.trim() !== '')
     let first: ReportFault | undefined

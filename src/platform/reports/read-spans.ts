@@ -35,7 +35,10 @@ export function createReadSpans(
   }
 }
 
-/** Returns undefined if only the file is missing. Rethrows the error if the project or the endpoint is missing. */
+/**
+ * Handles the error of a request for a file. Returns undefined if only the file is missing. Rethrows the error if the project or the endpoint is
+ * missing.
+ */
 function undefinedIfMissing(error: unknown): undefined {
   const isMissing = error instanceof PlatformError && error.kind === 'not-found' && !error.affectsAllRequests
   if (!isMissing || /project/i.test(error.detail ?? '')) throw error

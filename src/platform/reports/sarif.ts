@@ -22,7 +22,7 @@ interface Component {
   readonly name: string | undefined
   readonly guid: string | undefined
   readonly rules: readonly Rule[]
-  /** The component's rules by ID and by GUID. If several rules share a name, the first one is used. */
+  /** The component's rules by ID and by GUID. If several rules share an ID or a GUID, the first one is used. */
   readonly byName: ReadonlyMap<string, Rule>
 }
 
@@ -111,7 +111,7 @@ function componentOf(value: unknown): Component {
   return { name: textOf(name), guid: guidOf(guid), rules, byName: new Map(named.toReversed()) }
 }
 
-/** Maps each GUID or name to the first component that has it. Components without one are not in the map. */
+/** Maps each GUID or name to the first component that has it. Components without a GUID or name are not in the map. */
 function firstBy(components: readonly Component[], field: 'guid' | 'name'): Map<string | undefined, Component> {
   const named = components.filter(one => one[field] !== undefined)
   return new Map(named.toReversed().map(one => [one[field], one]))

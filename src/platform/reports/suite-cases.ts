@@ -17,7 +17,9 @@ interface NamedCase {
   readonly file?: string | undefined
 }
 
-/** Maximum length of an exported test name, because parameters in the name may be arbitrarily long. More is kept until the name has been redacted. */
+/**
+ * Maximum length of an exported test name, because parameters in the name may be arbitrarily long. A longer name is kept until it has been redacted.
+ */
 export const maxTestName = 1_024
 const maxKept = maxTestName + maxSecret
 
@@ -98,7 +100,7 @@ export function createSuiteCases(suite: string, onRelease: () => void): SuiteCas
   const all: Known[] = []
   /** The most recent test with each name, keyed by the hash of the name. */
   const latest = new Map<number, Known>()
-  /** The first test with each name, file and line. It saves `tests` a linear search through many cases. */
+  /** The first test with each name, file and line. With this map, `tests` needs no linear search through many cases. */
   const first = new Map<string, Known>()
 
   function repeat(known: Known, again: Known): void {

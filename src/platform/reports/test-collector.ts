@@ -47,7 +47,7 @@ export interface CollectorOptions {
 }
 
 export interface TestCollector extends CaseSink {
-  /** Ends the report and returns its results. `fault`: why the report could not be read to its end. */
+  /** Ends the report and returns its results. `fault`: why the report could not be read completely. */
   collected(fault?: ReportFault): { readonly report: TestReport; readonly outcomes: TestOutcomes }
 }
 

@@ -34,7 +34,7 @@ export async function readElements(
   sink: ElementSink,
   foreign: () => ReportFault | undefined,
 ): Promise<ReportFault | undefined> {
-  // The `sax` library has only a global limit for the size of its buffers. It can be changed here, because no other file uses the library.
+  // The `sax` library limits the size of its buffers only globally. The global limit can be changed here, because no other file uses the library.
   Object.assign(sax, { MAX_BUFFER_LENGTH: maxTokenLength })
   const parser = sax.parser(true, { strictEntities: true } as sax.SAXOptions)
   let firstFault: ReportFault | undefined
@@ -46,7 +46,7 @@ export async function readElements(
   parser.onerror = error => {
     const message = error.message.split('\n', 1)[0] ?? ''
     if (message.startsWith('Max buffer length')) throw tooLong(parser)
-    // The parser continues only if its error is cleared.
+    // After an error the parser continues only if the error is cleared.
     ;(parser as { error: Error | null }).error = null
     if (betweenDocuments.test(message)) return
     faults += 1
@@ -54,7 +54,7 @@ export async function readElements(
     firstFault ??= unfinished
       ? new ReportFault('truncated', `The report ends within line ${parser.line + 1}.`)
       : new ReportFault('malformed', `The report is not well-formed XML in line ${parser.line + 1}.`)
-    // Handling a parse error takes time, and a report with this many errors is useless.
+    // Reading stops after this many parse errors, because handling each one takes time, and a report with so many errors is useless.
     if (faults > maxFaults) throw firstFault
   }
   parser.onopentagstart = () => {

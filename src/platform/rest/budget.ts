@@ -37,7 +37,7 @@ export interface BudgetState {
 
 export interface Grant {
   readonly state: BudgetState
-  /** 0 if the request is granted; otherwise how long the caller must wait before trying again, ms. */
+  /** 0 if the request is granted; otherwise the time in ms that the caller must wait before trying again. */
   readonly waitMs: number
 }
 

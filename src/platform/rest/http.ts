@@ -58,8 +58,8 @@ export function proxiedDispatcher(url: string, proxies: PlatformProxies): Dispat
 }
 
 /**
- * Measures how far the platform's clock is ahead of ours, ms. It compares the `Date` of a response, which has whole seconds, with the midpoint of the
- * round trip. No token is needed. Returns undefined if the response has no `Date`; rejects if there is no response.
+ * Measures in ms how far the platform's clock is ahead of ours. It compares the `Date` of a response, which has whole seconds, with the midpoint of
+ * the round trip. No token is needed. Returns undefined if the response has no `Date`; rejects if there is no response.
  */
 export async function clockOffsetOf(
   instance: string,

@@ -86,7 +86,7 @@ function readFacts(json: WireObject): Partial<JobFacts> {
   }
 }
 
-/** Determines whether the runner is active. Newer platforms report whether it is paused instead. */
+/** Determines whether the runner is active. Newer platforms report instead whether the runner is paused. */
 function withActive(runner: Runner, json: WireObject = {}): Runner {
   const paused = readFlag(json.paused)
   return runner.active !== undefined || paused === undefined ? runner : { ...runner, active: !paused }

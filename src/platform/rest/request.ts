@@ -96,7 +96,10 @@ interface Sent {
   readonly isStream: boolean
 }
 
-/** The result of one attempt to send a request. `pause`: how long only this request waits, ms; undefined if the budget makes all requests wait. */
+/**
+ * The result of one attempt to send a request. `pause`: the time in ms that only this request must wait; undefined if the budget makes all requests
+ * wait.
+ */
 type Attempt<T> = { readonly answer: T } | { readonly error: PlatformError; readonly pause?: number | undefined }
 
 /**
@@ -114,7 +117,7 @@ export function createRequester(options: RequesterOptions): Requester {
   }
   let pausedUntil = -Infinity
 
-  /** Updates the budget and the clock offset from a platform response. Returns how long this request alone must wait, ms. */
+  /** Updates the budget and the clock offset from a platform response. Returns the time in ms that this request alone must wait. */
   async function learn(head: Head, sentAt: number, refusals: number): Promise<number | undefined> {
     const { status, headers } = head
     if (status === undefined) return undefined

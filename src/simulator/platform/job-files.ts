@@ -74,7 +74,7 @@ function stampOf(at: number): string {
 
 const made = new WeakMap<SimJob, ReadonlyMap<string, Buffer>>()
 
-/** Returns the gzipped artifact files by type. There are none before the job has finished. They are created only once. */
+/** Returns the job's gzipped artifact files by artifact type. There are none before the job has finished. They are created only once. */
 export function artifactsOf(job: SimJob, pipeline: SimPipeline): ReadonlyMap<string, Buffer> {
   if (job.finishedAt === undefined) return new Map()
   const known = made.get(job)

@@ -25,7 +25,7 @@ export interface News {
   readonly kind: 'pipeline' | 'job'
   readonly at: number
   readonly pipeline: SimPipeline
-  /** The job of a job event. */
+  /** The job that a job event is about. */
   readonly job?: SimJob | undefined
 }
 

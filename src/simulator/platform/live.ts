@@ -64,7 +64,7 @@ function plan(play: Play, state: PlatformState, timeline: Timeline, send: (deliv
   const changed = createChanges(payload.instance, timeline, new Random((play.seed ?? 1) + 2), send)
   const names: readonly ScenarioName[] = play.scenarios ?? allScenarios
   const { every = 40, pipelines = Infinity, remembered = 2_000 } = play
-  // Audit events use a separate generator, so that the pipelines are the same with and without audit events.
+  // Audit events use a separate random number generator, so that the pipelines are the same with and without audit events.
   const deeds = new Random((play.seed ?? 1) + 1)
   const arrive = (count: number): void => {
     if (count >= pipelines) return
@@ -105,7 +105,7 @@ export class LivePlatform {
     return this.#clock.now
   }
 
-  /** Resolves when all pipelines have ended and all webhooks were sent. Without a limit of `pipelines`, it never resolves. */
+  /** Resolves when all pipelines have ended and all webhooks were sent. If the number of pipelines is not limited, it never resolves. */
   async finished(): Promise<void> {
     await this.#running
     await this.#sender.close()

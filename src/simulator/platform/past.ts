@@ -18,7 +18,7 @@ const day = 24 * hour
  * pipeline is from the day before these periods, because trends count whole days.
  */
 const past = { days: 61, every: 20 * hour, recent: 30 * day }
-/** The pipelines of the project `figures`: one a day, and `perDay` a day during the last `days`. The last `slow` pipelines are slow. */
+/** The pipelines of the project `figures`: one a day, and `perDay` a day during the last `days` days. The last `slow` pipelines are slow. */
 const often = { days: 12, perDay: 3, slow: 8 }
 
 /**
@@ -98,7 +98,7 @@ function asOnce(plan: PipelinePlan): PipelinePlan {
   return { ...plan, jobs }
 }
 
-/** Returns the plan of a pipeline of `figures`. If `isSlow` is set, it is slow because somebody removed the tag of the large runner. */
+/** Returns the plan of a pipeline of `figures`. If `isSlow` is set, the pipeline is slow because somebody removed the tag of the large runner. */
 function figuresPlan(isSlow: boolean): PipelinePlan {
   return {
     project: figures,

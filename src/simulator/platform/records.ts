@@ -22,7 +22,7 @@ const maxRange = 30 * 24 * 3_600_000
 
 export class AuditRecords {
   readonly events: SimAuditEvent[] = []
-  /** Whether the token's user owns everything. Other tokens can list only their own user's actions, and here that user has none. */
+  /** Whether the token's user owns everything. Other tokens can list only their own user's actions, and in this simulation that user has none. */
   isOwner = true
   #next = 70_001
 

@@ -31,7 +31,7 @@ interface RestApiOptions {
   readonly projects?: readonly SimProject[] | undefined
   /** The id of the user whose pipelines the cross-project list shows. */
   readonly me?: number | undefined
-  /** Whether pipelines started by users count as activity of their projects. By default only `activity` counts. */
+  /** Whether pipelines started by users count as activity of their projects. By default only the times in `activity` count. */
   readonly pushesAreActivity?: boolean | undefined
 }
 
