@@ -67,7 +67,7 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
   }
 }
 
-it('takes a reader of the getting-started page from nothing to a trace in a backend', async () => {
+it('leads a reader of the getting-started page to a trace in a backend', async () => {
   using folder = docFolder()
   const [clone, ...others] = steps
   expect(clone?.marker?.description).toBe('clone')

@@ -77,7 +77,7 @@ const generated: readonly Generated[] = [
 ]
 
 it.each([...generated, ...ofFeatures.flatMap(({ pages = [] }) => pages)])(
-  'keeps %s up to date with the code',
+  'ships %s exactly as it is generated from the code',
   async (file, content) => {
     await expect(content()).toMatchFileSnapshot(`../${file}`)
   },

@@ -65,7 +65,7 @@ describe('a pipeline that finishes', () => {
     expect(reported(await world.sent())).toEqual(['attempt 1 success [2:success]'])
   })
 
-  it('exports jobs that never ran together with their pipeline', async () => {
+  it('exports a pipeline together with its jobs that never ran', async () => {
     await world.observe(
       event('failed', { finishedAt: at(60) }, [
         job(1, 'build', 'failed', { started: 5, finished: 50 }),

@@ -128,7 +128,7 @@ describe.each<[string, Kind]>([
     { options: { scheme: 'platform' }, bridges: true, facts: otherProject },
   ],
 ])('a family of pipelines %s', (_, kind) => {
-  it('exports the same spans of a family for any order of observations, and no span that refers to a missing one', async () => {
+  it('exports the same spans of a family for any order of observations, and no span that refers to a missing span', async () => {
     const all = members.flatMap(id => [news(kind, id, 'running'), news(kind, id, 'success')])
     const expected = traces(
       await exported(

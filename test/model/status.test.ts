@@ -8,6 +8,6 @@ it.each([
   ['pending', false],
   ['success', false],
   [undefined, false],
-])('tells for the status %s whether the job occupies a runner', (status, expected) => {
+])('decides for the status %s whether the job occupies a runner', (status, expected) => {
   expect(isRunning(status)).toBe(expected)
 })

@@ -11,7 +11,7 @@ import { restFaults, restJson } from '../../support/rest-faults.ts'
 const longest = 30 * day
 
 describe.each(bothDatabases())('audit events on %s', (_, bench) => {
-  it('exports each audit event within the look-back once, even late ones, and none again after a week of downtime', async () => {
+  it('exports each audit event within the look-back period once, even late ones, and none again after a week of downtime', async () => {
     await using world = await openAuditWorld(await bench())
     world.happen(t0 - 25 * hour)
     const before = Array.from({ length: 130 }, (_one, n) => world.happen(t0 - day + n * minute))

@@ -62,7 +62,7 @@ async function readAll({ on }: Pick<Reads, 'on'>): Promise<unknown> {
   ]
 }
 
-describe.each(bothDatabases())('a scope on %s', (_name, bench) => {
+describe.each(bothDatabases())('deployments in a scope on %s', (_name, bench) => {
   async function within<T>(open: () => Promise<Bench>, use: (store: Store) => Promise<T>): Promise<T> {
     const here = await open()
     try {

@@ -130,7 +130,7 @@ describe('gcpe metrics of pipelines', () => {
     expect(valuesOf(lines, 'gitlab_ci_pipeline_id', 'ref')).toEqual({ 'ref-5': 5, 'ref-4': 4 })
   })
 
-  it('shows changes since the last scrape, and drops deleted runs', async () => {
+  it('shows what changed since the last scrape in the gcpe metrics, and drops deleted runs', async () => {
     const scrape = scraper()
     await observe(1, 'running')
     expect(valuesOf(await scrape(), 'gitlab_ci_pipeline_status', 'status')).toEqual({ running: 1 })

@@ -34,7 +34,7 @@ function thing(spec: QuerySpec): Thing {
 }
 
 describe('configured queries', () => {
-  it('sends a query as the documented YAML', () => {
+  it('sends a query in the documented YAML form', () => {
     expect(parse(queryText(count))).toEqual({ group: 'brightwater', limit: 1, query: count.query })
     expect(parse(queryText(medians))).toEqual({
       ...{ fields: 'ref, p50', project: medians.project, limit: 100, query: medians.query },

@@ -145,7 +145,7 @@ describe('reading job logs', () => {
     expect(await world.queue.count()).toMatchObject({ due: 0, later: 0 })
   })
 
-  it("follows a log's redirect to object storage without sending the token, and retries if the storage refuses", async () => {
+  it("follows a log's redirect to object storage without sending the token, and retries if the storage refuses the request", async () => {
     await using storage = await startPlatform(answer(403, 'Request has expired'))
     world.platform.reply = (_, response) =>
       response.writeHead(302, { location: `${storage.url}/log?signature=1` }).end()

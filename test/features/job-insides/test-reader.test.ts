@@ -458,7 +458,7 @@ describe("jobs' test reports", () => {
     expect((await records()).map(one => one.attributes['platform.test.report.fault'])).toEqual(['too_large'])
   })
 
-  it("splits a job's tests into chunks that each fit one request, and counts them with the first chunk", async () => {
+  it("splits a job's tests into chunks that each fit one request, and counts the tests with the first chunk", async () => {
     const cases = Array.from(
       { length: 100 },
       (_, n) =>

@@ -104,7 +104,7 @@ admin:
 `
 
 describe('MCP tools', () => {
-  it('lists the MCP tools with their descriptions, as in docs/agents.md, as read-only and without unknown arguments', async () => {
+  it('lists the MCP tools that docs/agents.md names, with descriptions, as read-only tools that accept no unknown arguments', async () => {
     const { tools: found } = await mcp.client.listTools()
     expect(found.map(({ name }) => name)).toEqual(tools.map(({ name }) => name))
     for (const { name, description, annotations, inputSchema } of found) {

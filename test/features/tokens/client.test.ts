@@ -157,7 +157,7 @@ describe('token API errors, with a message and a remedy', () => {
     expect(error.message).toContain('Editor role')
   })
 
-  it('reports a forbidden revocation although the token is not the last', async () => {
+  it('reports a revocation that is refused with 409 although the token is not the last one', async () => {
     instance.add('one')
     instance.add('two')
     instance.misbehaveOnce('DELETE', '/tokens/101', { status: 409, body: '{"message":"is in use elsewhere"}' })

@@ -52,7 +52,7 @@ describe('an interrupted rotation', () => {
     ['an hour ahead', 3_600_000],
     ['right', 0],
   ])(
-    'makes the next run wait for a late token as long as a creation may take, with a clock that was %s',
+    'makes the next run wait for a late token for the maximum duration of a creation, with a clock that was %s',
     async (_, ahead) => {
       const start = Date.now()
       await stopAt('creating', { now: () => start + ahead, sleep: ms => systemClock.sleep(ms) })
