@@ -14,7 +14,7 @@ export interface LogReadingOptions extends Pick<JobReadRules, 'sections' | 'line
   readonly counters: Pick<InsideCounters, 'logBytes' | 'sections' | 'lines' | 'cutLogs'>
 }
 
-/** How long to wait before an incomplete log is read again, ms. The platform archives a log some time after the job has ended. */
+/** The pause before an incomplete log is read again, ms. The platform archives a log some time after the job has ended. */
 const onceMoreAfter = 120_000
 
 export function createLogReading(options: LogReadingOptions): JobReading {

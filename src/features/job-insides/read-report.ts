@@ -1,4 +1,4 @@
-// Reads a job's reports other than test reports, and counts what they contain.
+// Reads a job's reports other than test reports, and counts their contents.
 import { countIn, type InsideCounters } from './counts.ts'
 import { insideJobOf } from '../../model/inside-chunks.ts'
 import { allReportTypes, type JobReport, type ReportedMetric, type ReportType } from '../../model/job-reports.ts'

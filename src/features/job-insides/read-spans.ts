@@ -9,7 +9,7 @@ import type { Run } from '../../model/run.ts'
 import type { Runs } from '../../core/store/ports/runs.ts'
 
 export interface SpanReadingOptions {
-  /** Undefined if no artifact paths are configured. */
+  /** Reads the spans in a job's artifacts; undefined if no artifact paths are configured. */
   readonly readSpans: ReadSpans | undefined
   /** Returns the ids that a job's own spans must not use, because Pipespan derives them for the spans of the run. */
   readonly spanIds: (chunk: Chunk, run: Run | undefined, jobId: number) => Iterable<string>

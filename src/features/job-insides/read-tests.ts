@@ -38,7 +38,7 @@ export interface TestReadingOptions {
 const maxFlaky = 100
 /** The maximum number of test spans that one job exports. */
 export const maxTestSpans = 1_000
-/** How long to wait for the sections of the same job's log, which is read concurrently, ms. The sections show when the tests ran. */
+/** The maximum wait for the sections of the same job's log, which is read concurrently, ms. The sections show when the tests ran. */
 const sectionsIn = 1_000
 
 export function createTestReading(options: TestReadingOptions): JobReading {
@@ -173,7 +173,7 @@ function firstOfGroups(run: Run | undefined, attempt: number): KnownTests['first
   return first
 }
 
-/** Removes the number of a parallel job: `rspec 2/3` becomes `rspec`, because next time a test may run in a different one of the parallel jobs. */
+/** Removes the number of a parallel job: `rspec 2/3` becomes `rspec`, because a test may run in a different parallel job in the next pipeline. */
 function withoutNumber(name: string): string {
   return name.replace(/ \d+\/\d+$/, '')
 }

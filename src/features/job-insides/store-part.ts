@@ -5,7 +5,7 @@ import type { Dialect } from '../../core/store/ports/store-part.ts'
 import type { StorePart } from '../../core/store/ports/store-part.ts'
 
 const day = 24 * 3_600_000
-/** How long test results are stored, ms. */
+/** The retention of test results, ms. */
 export const testMemoryMs = 30 * day
 
 export const insideTables: StorePart = {

@@ -19,7 +19,7 @@ export interface RememberedReport extends TestOutcomes {
   readonly revision: string
   /** When the job ended. Its tests get this time, because the report may be read much later. */
   readonly endedAt: Millis
-  /** The duration of the job if it failed, otherwise 0, ms. */
+  /** The duration of the job in ms if the job failed, otherwise 0. */
   readonly lostMs: number
 }
 
@@ -130,7 +130,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
 
 interface FailedJob {
   readonly jobId: number
-  /** The duration of the job if it failed, otherwise 0, ms. */
+  /** The duration of the job in ms if the job failed, otherwise 0. */
   readonly lostMs: number
 }
 interface Earlier extends FailedJob {

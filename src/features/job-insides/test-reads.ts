@@ -1,4 +1,4 @@
-// Reads test results for pages: rankings of tests, what flaky tests cost, and how many flaky tests were found on each day.
+// Reads test results for pages: rankings of tests, the time that flaky tests cost, and how many flaky tests were found on each day.
 import { number, record, text, type Row } from '../../core/store/sql/columns.ts'
 import type { Millis } from '../../model/instant.ts'
 import { inScope, type ProjectScope } from '../../core/store/ports/project-scope.ts'
@@ -13,13 +13,16 @@ export interface TestFigures extends TestName {
   readonly projectId: number
   readonly project: string
   readonly job: string
-  /** How often the test was flaky, failed, or was among the slowest of its report. */
+  /** How often the test was flaky, how often it failed, or how often it was among the slowest tests of its report. */
   readonly times: number
   readonly lastAt: Millis
   /** The latest job in which the test was flaky, failed or slow, and its pipeline. */
   readonly jobId: number
   readonly pipelineId: number
-  /** What the test costs, ms. For flaky and failed tests, it is the time of the jobs that failed with them; for slow tests, their own time. */
+  /**
+   * The time that the test costs, ms. For flaky and failed tests, it is the time of the jobs that failed with them; for slow tests, it is their own
+   * time.
+   */
   readonly costMs: number
 }
 
@@ -28,7 +31,7 @@ export interface FlakyTime {
   /** The full path of the project. */
   readonly project: string
   readonly jobs: number
-  /** The sum of the durations of these jobs, ms. */
+  /** The sum of the durations of the jobs that failed with flaky tests, ms. */
   readonly lostMs: number
 }
 
@@ -56,7 +59,10 @@ export interface TestReads {
     question: TestQuestion,
     of: Since & { readonly until?: Millis | undefined; readonly limit: number },
   ): Promise<readonly TestFigures[]>
-  /** Returns what flaky tests cost: the time of the jobs that failed with flaky tests since `since`. The most expensive project is first. */
+  /**
+   * Returns the time that flaky tests cost, by project: the durations of the jobs that failed with flaky tests since `since`. The most expensive
+   * project is first.
+   */
   flakyTime(of: Since): Promise<readonly FlakyTime[]>
   /**
    * Returns how many flaky tests were found on each day (UTC), among the newest findings since `since`. The oldest day is first. Days without

@@ -1,4 +1,4 @@
-// Bounds a response to a program that reads all of it: the number of rows in each list, the length of each text, and the total number of characters.
+// Bounds a response for a program that reads all of it: the number of rows in each list, the length of each text, and the total number of characters.
 // Pure.
 
 /** The maximum number of characters of a response as JSON. This is about 10,000 model tokens. */
@@ -18,7 +18,7 @@ interface LeftOut {
 interface Bounds {
   /** The maximum number of rows in each list. */
   readonly limit: number
-  /** Which rows are kept when a list is cut. */
+  /** Whether the first or the last rows are kept when a list is cut. */
   readonly keep: 'first' | 'last'
 }
 

@@ -56,7 +56,7 @@ async function answerOf(request: FastifyRequest, calls: ToolCalls): Promise<Resp
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   await server.connect(transport)
   try {
-    // The URL is a placeholder that nothing reads. The body was already parsed, within this listener's size limit.
+    // The URL is a placeholder that nothing reads. The request's body was already parsed, within this listener's size limit.
     const message = new Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request) })
     return await transport.handleRequest(message, { parsedBody: request.body })
   } finally {

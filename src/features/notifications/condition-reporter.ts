@@ -11,8 +11,8 @@ import type { ConditionMessage, KnownCondition, RoutedCondition } from './incide
 import type { Reporter } from '../../core/store/ports/runs.ts'
 
 /**
- * The high order makes this reporter run after all other reporters that lock rows, and after the totals. Once a transaction has locked conditions, it
- * locks nothing else.
+ * The high order makes this reporter run after all other reporters that lock rows, and after the totals have been written. Once a transaction has
+ * locked conditions, it locks nothing else.
  */
 export const conditionReporter: Reporter<RoutedCondition> = { order: 200, write: writeConditions }
 

@@ -35,7 +35,7 @@ export function notificationDestinations(
         },
       },
       takes: takesOf(one, platformOf),
-      // A request contains a single message, because this header differs for each message.
+      // A request contains a single message, because the `Idempotency-Key` header differs for each message.
       headerValues: (_, key = '') => ({ 'message.id': messageIdOf(key) }),
       encode: encodeNotification(format, { from, to }),
       proxy: proxies,

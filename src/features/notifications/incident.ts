@@ -93,7 +93,7 @@ function messageOf(
   return { chunk, to }
 }
 
-/** Returns a negative number if version `a` is older, and a positive one if it is newer. */
+/** Returns a negative number if version `a` is older than `b`, and a positive one if it is newer. */
 export function compareVersions(a: readonly number[], b: readonly number[]): number {
   const at = a.findIndex((one, index) => one !== b[index])
   return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? -Infinity)

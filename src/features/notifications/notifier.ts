@@ -21,7 +21,7 @@ export interface NotificationRoute extends Pick<Route, 'takes'> {
   readonly since: Millis
 }
 
-/** A notifier with `route`, which returns the routed conditions that `reports` would write in a transaction. */
+/** A notifier whose `route` returns conditions with their destinations, as its `reports` would write them in a transaction. */
 export interface RoutingNotifier extends Notifier {
   readonly route: (...conditions: readonly (Condition | undefined)[]) => RoutedCondition[]
 }

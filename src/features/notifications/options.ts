@@ -60,7 +60,7 @@ export const notificationOptions = { Notifications: { notifications } }
 
 export type NotificationOptions = SliceOf<typeof notificationOptions>
 
-/** The notification options with those of the core and of other features. If a feature is missing, its options are missing too. */
+/** The notification options, together with the options of the core and of other features. If a feature is missing, its options are missing too. */
 interface WithOthers extends NotificationOptions {
   readonly destinations: readonly { readonly name: string }[]
   readonly tests?: boolean

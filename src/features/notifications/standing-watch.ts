@@ -19,7 +19,7 @@ export interface StandingWatchOptions {
   readonly conditions: Pick<Repository<StoredCondition, 'subject'>, 'get' | 'prune' | 'now'>
   /** The names of all destinations. */
   readonly destinations: readonly string[]
-  /** Functions with which features return their current conditions. `now` is the time by the store's clock. */
+  /** Functions that return the features' current conditions. `now` is the time by the store's clock. */
   readonly standing?: readonly ((now: Millis) => Promise<readonly Condition[]>)[] | undefined
   readonly lease: { readonly isMine: () => Promise<boolean>; readonly release: () => Promise<void> }
   /** Called after a message was put into the outbox. */

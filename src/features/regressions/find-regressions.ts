@@ -1,5 +1,5 @@
-// Finds where a series of runs became slower or less reliable: at which run that began, and when it ended. Pure. The order in which runs are passed
-// does not matter.
+// Finds where a series of runs became slower or less reliable: the run at which the change began, and when the change ended. Pure. The order in which
+// runs are passed does not matter.
 //
 //   normal ──(evidence of a change adds up, run by run)──► flagged ──(evidence of recovery adds up)──► resolved ──► normal
 //     ▲                                                       └──(four weeks)──► settled: the new normal ──┐
@@ -126,8 +126,8 @@ class Suspicion {
   }
 
   /**
-   * Returns the runs since the most likely change: the run from which a change explains the runs best (maximum likelihood). A slow run before it does
-   * not count.
+   * Returns the runs since the most likely change: the run from which a change explains the runs best (maximum likelihood). A slow run before the
+   * change is left out.
    */
   #sinceFirst(): Outcome[] {
     const { isBad, usual } = this.yardstick.flag
@@ -149,7 +149,7 @@ class Open {
   readonly episode: Episode
   readonly #yardstick: Yardstick | undefined
   #evidence = 0
-  /** How many runs preceded the runs in `#good`, and how many of those were bad. */
+  /** How many runs preceded the runs in `#good`, and how many of the preceding runs were bad. */
   readonly #before = { bad: 0, all: 0 }
   /** The latest runs, which may be the beginning of the recovery. */
   #good: Outcome[] = []

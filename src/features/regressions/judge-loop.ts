@@ -28,7 +28,7 @@ export type Announce = (found: readonly Announcement[]) => Promise<void>
 
 /** The pauses, ms: `idle` between two searches for new runs; after each project, `factor` times the duration of its judgement, at most `max`. */
 const pause = { idle: 10_000, max: 600_000, factor: 100 }
-/** How long resolved regressions are stored, ms. */
+/** The retention of resolved regressions, ms. */
 const rememberedFor = 100 * day
 /** The number of runs before the change, and of runs since the change, whose sections are read. */
 const runsWithSections = 5
@@ -63,7 +63,7 @@ export function createJudge(
     for (const one of found) await resolve(one, known, now)
     const fresh = found.filter(({ episode }) => episode.resolved === undefined)
     const open = known.filter(({ resolved }) => resolved === undefined)
-    // A job may recover some runs before its pipeline does. What remains of the pipeline's regression is not a new one, so findings are compared with
+    // A job may recover a few runs earlier than its pipeline. The rest of the pipeline's regression is not a new one, so findings are compared with
     // resolved regressions too.
     const over = known.filter(({ resolved }) => resolved !== undefined)
     for (const group of oneOfEach(fresh.filter(one => !open.some(other => isOf(other, one))))) {

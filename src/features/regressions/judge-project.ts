@@ -197,7 +197,7 @@ function looksWorse(
   return bad >= 2 && bad / runs > Math.min(0.3, 2 * usual + 0.05)
 }
 
-/** The limits for reading: it stops after this many pipelines, or as soon as every subject has this many runs. */
+/** The limits for reading runs: reading stops after this many pipelines, or as soon as every subject has this many runs. */
 const maxRead = { pipelines: 400, runs: 120 }
 
 export interface ReadRuns {

@@ -7,7 +7,7 @@ import type { EndedRun } from './ended-run.ts'
 import type { SectionTime } from '../../model/section-times.ts'
 import type { Found } from './judge-project.ts'
 
-/** How long the sections of a job took, in some runs before the change and some runs since. There is one list per run. */
+/** The durations of a job's sections, in some runs before the change and some runs since. There is one list per run. */
 export interface SectionTimes {
   readonly before: readonly (readonly SectionTime[])[]
   readonly since: readonly (readonly SectionTime[])[]

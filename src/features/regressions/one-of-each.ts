@@ -7,7 +7,7 @@ import type { Regression } from './documents.ts'
 export interface Group {
   /** The finding that is flagged. */
   readonly main: Found
-  /** Other jobs that changed at the same time as the flagged one. */
+  /** Other jobs that changed at the same time as the flagged job. */
   readonly also: readonly string[]
 }
 
@@ -56,7 +56,7 @@ export function isSameCause(flagged: Regression, found: Found): boolean {
   const isOfItsJob = job === flagged.job && (section !== '' || flagged.ofSection === true)
   const isMeanwhile = episode.first.at <= flagged.flagged.at && flagged.first.at <= episode.flagged.at
   if (isOfItsJob && isMeanwhile) return true
-  // A resolved regression explains only findings that began at the same time, which were compared above.
+  // A resolved regression explains only findings that began at the same time. These were already compared.
   if (flagged.resolved !== undefined) return false
   if (flagged.also.includes(job)) return true
   // The depth of a flagged section is not stored, so depth 1 is assumed, or 0 if both have the same section.
@@ -70,7 +70,7 @@ function belongTogether(a: Found, b: Found): boolean {
   if (a.kind !== b.kind) return false
   const [one, other] = [a.episode, b.episode]
   if (isSoonAfter(one.first.at, other.first.at) || one.first.id === other.first.id) return true
-  // If a job runs only once a day, its first bad run and that of its section may be a day apart.
+  // If a job runs only once a day, its first bad run and its section's first bad run may be a day apart.
   const isOfOneJob = a.job === b.job && a.job !== '' && (a.section !== '' || b.section !== '')
   return isOfOneJob && other.first.at <= one.flagged.at && one.first.at <= other.flagged.at
 }

@@ -13,7 +13,7 @@ import type { Reporter } from '../../core/store/ports/runs.ts'
 
 /** The maximum number of section names per job and day, because a script may use different names in each run. Further names are dropped. */
 const maxNames = 20
-/** How long section figures are stored, ms. No comparison goes further back. */
+/** The retention of section figures, ms. No comparison goes further back. */
 const storedFor = 100 * day
 
 export const sectionTables: StorePart = {

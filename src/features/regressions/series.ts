@@ -1,6 +1,6 @@
 // The series that is judged: the runs of one job, of one of its sections, or of a project's pipelines, on one class of branch. Recent runs are judged
-// one by one, older runs as daily figures. This file also defines when a change justifies an alarm: the operator sets `Rule`, and the constants
-// belong to the method. docs/regressions.md explains each constant, with the figures that decided it. Pure.
+// one by one, older runs as daily figures. This file also defines when a change justifies an alarm: the operator sets `Rule`, and the constants are
+// part of the method. docs/regressions.md explains each constant, with the figures that decided it. Pure.
 import type { Bins } from '../../lib/log-bins.ts'
 import type { BranchClass } from '../../model/pipeline.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -84,9 +84,9 @@ export const baseline = { days: 28, runs: 50, daysAtMost: 90 }
  */
 export const holdsFor = 5
 /**
- * The required evidence as log-likelihood ratios. To flag a change, the runs must be 30,000 times likelier with it than without it; to resolve it,
- * the factor is 1,000.
+ * The required evidence as log-likelihood ratios. To flag a change, the runs must be 30,000 times likelier with the change than without it. To
+ * resolve a regression, the factor is 1,000.
  */
 export const evidence = { flag: Math.log(30_000), resolve: Math.log(1_000) }
-/** How long a regression lasts before it becomes the new normal, ms. */
+/** The duration after which a regression becomes the new normal, ms. */
 export const settlesAfter = 28 * day

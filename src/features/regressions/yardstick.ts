@@ -5,16 +5,16 @@ import type { DayOfRuns, Outcome, RegressionKind, Rule } from './series.ts'
 import { middleOf, percentileOf, plusBins, type Bins } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The measures that runs are compared with. `before`, `limit` and `runs` are those of an `Episode`. */
+/** The measures that runs are compared with. `before`, `limit` and `runs` mean the same as in an `Episode`. */
 export interface Yardstick {
   readonly before: number
   readonly limit: number
   readonly runs: number
   /** The measure for flagging a regression. */
   readonly flag: Measure
-  /** Whether a run deviates from normal by more than twice as much as the limit does. */
+  /** Whether a run's distance from the normal value is more than twice that of the limit. */
   readonly isFar: (run: Outcome) => boolean
-  /** The measure for noticing a recovery. Its limit is stricter. */
+  /** The measure for noticing a recovery. Its limit is stricter than the limit for flagging. */
   readonly back: Measure
 }
 

@@ -66,9 +66,9 @@ export interface RunnerJob extends JobPlace {
   /** The tags of the job's runner. */
   readonly runnerTags?: readonly string[] | undefined
   readonly startedAt?: Millis | undefined
-  /** Undefined while the job is running. */
+  /** When the job finished; undefined while the job is running. */
   readonly finishedAt?: Millis | undefined
-  /** How long the job waited before it started, or has waited until now, ms. */
+  /** The time that the job waited before it started, or has waited until now, ms. */
   readonly waitMs?: number | undefined
   readonly isPending: boolean
 }

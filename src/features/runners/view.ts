@@ -14,12 +14,12 @@ import type { StoredRun } from '../../core/store/ports/runs.ts'
 const day = 24 * 3_600_000
 /** The length of one step of the chart, ms. */
 const step = 1_800_000
-/** The maximum number of the day's pipelines that are read, in total and at a time. */
+/** The maximum numbers of the day's pipelines that are read in total and at a time. */
 const maxPipelines = 1_000
 const pageSize = 50
 /** The maximum number of active pipelines that are read. */
 const maxActive = 200
-/** How long the result is cached, ms. Reading a whole day takes a second. */
+/** The caching time of the result, ms. Reading a whole day takes a second. */
 const freshFor = 30_000
 
 type Sources = Pick<PagesSources, 'views' | 'now'> & {
@@ -76,7 +76,8 @@ function jobsOf({ run, timing }: StoredRun, now: Millis): RunnerJob[] {
     const waits = isPending(job.status)
     if (job.kind === 'bridge' || (job.startedAt === undefined && !waits)) return []
     const queued = job.queuedDuration === undefined ? undefined : Math.max(0, job.queuedDuration * 1000)
-    // The reported wait of a pending job dates from the last change of its run, or from before, so the time since that change is added.
+    // The platform reported the wait of a pending job at the last change of the job's run, or earlier, so the time since that change is added to the
+    // wait.
     const waited = (queued ?? 0) + Math.max(0, now - timing.changedAt)
     return [
       {

@@ -30,7 +30,7 @@ export function instanceOf({ observability }: TokenOptions, proxies: Proxies): A
 /** Whether the instance drops telemetry without a valid token. `unknown` means that no request was sent yet, or that the instance did not respond. */
 export type Enforcement = 'on' | 'off' | 'unknown'
 
-/** How long a response is cached, ms. */
+/** The caching time of a response, ms. */
 const maxAge = 60_000
 
 /**

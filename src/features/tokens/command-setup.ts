@@ -36,7 +36,7 @@ export function refuse(terminal: Terminal, reason: string): number {
 
 /** The parts that the token commands use. Tokens are tested at the OTLP endpoint that the daemon exports to. */
 export interface TokensSetup extends Pick<RotationParts, 'instance' | 'prove' | 'store' | 'clock'> {
-  /** Returns the token that the daemon currently sends to that endpoint, read from its variable or file. */
+  /** Returns the token that the daemon currently sends to the OTLP endpoint, read from its variable or file. */
   readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
   /** Returns the current tokens of all the daemon's destinations. */
   readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>

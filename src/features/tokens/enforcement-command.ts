@@ -1,4 +1,4 @@
-// `pipespan enforcement status | on | off`: shows, turns on or turns off whether the observability instance drops telemetry without a valid token.
+// `pipespan enforcement status | on | off`: shows or sets whether the observability instance drops telemetry without a valid token.
 import type { Proof } from './otlp-proof.ts'
 import { print, type Terminal, printJson } from '../../lib/terminal.ts'
 import { refuse, tokensExit, type TokensSetup } from './command-setup.ts'

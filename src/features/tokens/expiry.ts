@@ -6,7 +6,7 @@ import type { ListedToken } from './listed-token.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** How often the tokens are listed, ms. */
+/** The interval between two requests for the token list, ms. */
 const lookEvery = 600_000
 
 type WatchedToken = Pick<ListedToken, 'id' | 'name' | 'valid' | 'expiresAt'>

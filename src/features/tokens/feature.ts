@@ -15,7 +15,7 @@ import { tokenOptions, type TokenOptions } from './options.ts'
 import { watchExpiry } from './expiry.ts'
 import type { Thing } from '../../platform/port/asking.ts'
 
-/** How often the observability instance is queried for the token gauges, ms. */
+/** The interval between two queries to the observability instance for the token gauges, ms. */
 const gaugesEvery = 600_000
 
 /** The timeout of one request during the setup, ms. It is short because a person is waiting for the result. */

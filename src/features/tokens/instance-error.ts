@@ -57,7 +57,7 @@ export function errorOfAnswer(answer: Answer, action: string, key: string): Inst
   return new InstanceError(`Could not ${action}: ${what} (${said}).`, remedy, { status, uncertain: status >= 500 })
 }
 
-/** Returns what a response with this status means, and the remedy. */
+/** Returns the meaning of a response with this status, and the remedy. */
 function reasonOf(status: number, isPage: boolean): readonly [what: string, remedy: string] {
   if (status === 401) {
     return [

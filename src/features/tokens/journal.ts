@@ -80,7 +80,7 @@ export function created(journal: Journal, token: NewToken, at: number): Journal 
   return rotation === undefined ? journal : { ...journal, rotation: { ...rotation, token } }
 }
 
-/** Records that the new token was written to the target. The previous token becomes an older one. */
+/** Records that the new token was written to the target. The previous token is added to the older tokens. */
 export function written(journal: Journal, at: number): Journal {
   const { rotation } = stepped(journal, 'written', at)
   if (rotation?.token === undefined) return journal
@@ -110,8 +110,8 @@ export function deferred(journal: Journal, token: HeldToken): Journal {
 }
 
 /**
- * Ends the rotation because another writer has changed the target, or because its token was revoked. The token joins the older ones, which the next
- * rotation revokes.
+ * Ends the rotation because another writer has changed the target, or because the rotation's token was revoked. The token is added to the older ones,
+ * which the next rotation revokes.
  */
 export function disowned(journal: Journal): Journal {
   return over(retired(journal))

@@ -171,7 +171,7 @@ function leaseOf(holder: string, clock: Clock): string {
   return `${holder} ${new Date(clock.now()).toISOString()}`
 }
 
-/** Returns the annotation names for a key. They contain a digest of the key, because a key may be longer than an annotation name may be. */
+/** Returns the annotation names for a key. They contain a digest of the key, because a key may exceed the maximum length of an annotation name. */
 function annotationsFor(key: string): { readonly journal: string; readonly lease: string } {
   const digest = createHash('sha256').update(key).digest('hex').slice(0, 12)
   return { journal: `pipespan/rotation-${digest}`, lease: `pipespan/rotation-lease-${digest}` }

@@ -14,7 +14,8 @@ import { appearedSince, discard } from './new-token.ts'
 import type { RotationSession } from './rotation-session.ts'
 
 /**
- * The maximum time between an unfinished creation and the token it created, ms. The token may appear older than the creation, because clocks differ.
+ * The maximum time between an unfinished creation and the creation time of its token, ms. The token may appear older than the creation, because
+ * clocks differ.
  */
 const orphanWindowMs = 600_000
 

@@ -24,7 +24,7 @@ export type Answer =
       readonly status: number
       readonly contentType: string
       readonly text: string
-      /** How long the server asks the client to wait before retrying (Retry-After), ms. */
+      /** The pause that the server requests before a retry (Retry-After), ms. */
       readonly retryAfter?: number | undefined
     }
   /** No complete response was received. `sent` is whether the server may have received the request and acted on it. */

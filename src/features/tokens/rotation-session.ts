@@ -21,9 +21,9 @@ export interface RotationParts {
 export interface Pace {
   /** The interval at which the rotation polls the daemons' reports or the token list, ms. */
   readonly pollMs: number
-  /** How long a rotation waits for the OTLP endpoint to accept a new token, ms. */
+  /** The maximum wait for the OTLP endpoint to accept a new token, ms. */
   readonly proofTimeoutMs: number
-  /** How long a rotation waits for a new token to appear in the token list, ms. */
+  /** The maximum wait for a new token to appear in the token list, ms. */
   readonly creationMs: number
 }
 
@@ -33,7 +33,7 @@ export interface RotationOptions {
   readonly name: string
   /** The grace period within which daemons must start using the new token, ms. */
   readonly graceMs: number
-  /** A current token younger than this is not replaced, ms. */
+  /** The minimum age at which a current token is replaced, ms. */
   readonly maxAgeMs?: number | undefined
   /** Whether all listed tokens with the target's name belong to this target and may be revoked. */
   readonly adopt: boolean

@@ -1,6 +1,6 @@
-// Turns what was read from a job's log, reports and artifacts into telemetry. Each section of its log, each suite and test, and each span that the
-// job created itself becomes a span. Each line of its log, its test report, each failure and flaky test, and its dotenv report become log records.
-// Also produces metrics.
+// Turns the data that was read from a job's log, reports and artifacts into telemetry. Each section of its log, each suite and test, and each span
+// that the job created itself becomes a span. Each line of its log, its test report, each failure and flaky test, and its dotenv report become log
+// records. This file also produces metrics.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import {
   attributesOf,

@@ -4,7 +4,7 @@ import { runId, taskName, type OfJob } from './job-attributes.ts'
 import type { AttributeRow } from '../../../core/telemetry/mapping/row.ts'
 import type { LogLine, RanOn, Section } from '../../../model/inside.ts'
 
-/** A section or a line of a job's log. `ranOn` is the machine that the job ran on, which the first lines of the log report. */
+/** A section or a line of a job's log. `ranOn` is the machine that the job ran on, as named in the first lines of the log. */
 interface OfLog extends OfJob {
   readonly ranOn?: RanOn | undefined
 }
@@ -35,12 +35,12 @@ export const sectionAttributes: readonly AttributeRow<OfLog & { readonly section
   ...ranOnAttributes,
 ]
 
-/** Returns the span name of a section: the section's name if the runner made it, otherwise its title, which is written for people. */
+/** Returns the span name of a section: the section's name if the runner defined it, otherwise the section's title, which is written for people. */
 export function sectionSpanName({ kind, name, title }: Section): string {
   return (kind === 'runner' ? name : `section: ${title ?? name}`).toWellFormed()
 }
 
-/** Returns the section's name for metrics: the name of a section that the runner made, otherwise `custom`. This bounds the number of series. */
+/** Returns the section's name for metrics: the name of a section that the runner defined, otherwise `custom`. This bounds the number of series. */
 export function sectionSeries({ kind, name }: Section): string {
   return kind === 'runner' ? name : 'custom'
 }

@@ -1,4 +1,4 @@
-// The metrics of what happens inside jobs: log sections, tests, and other reports.
+// The metrics of job internals: log sections, tests, and other reports.
 import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_VCS_REF_HEAD_NAME } from '../../../core/telemetry/mapping/semconv.ts'
 import {
   counter,

@@ -11,7 +11,7 @@ import { regressionShape, regressionsOf } from '../documents.ts'
 import { fixSources } from '../../../console/overview/overview-shape.ts'
 import { onTrends, trendsIn } from '../../trends/port.ts'
 
-/** `listed` is the maximum number of regressions that the overview lists. `costs` is the maximum number for which the cost is read. */
+/** `listed` is the maximum number of regressions that the overview lists. `costs` is the maximum number of regressions whose cost is read. */
 const max = { listed: 5, costs: 20 }
 
 export const onOtherPages = [

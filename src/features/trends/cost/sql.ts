@@ -43,8 +43,8 @@ export function costValues(row: CostRow): StepValue[] {
 }
 
 /**
- * The expressions by which costs are grouped, as in trends. Given bare columns, SQLite would scan the primary key, which has the same order, instead
- * of using the index on time.
+ * The expressions by which costs are grouped, as in trends. If costs were grouped by bare columns, SQLite would scan the primary key, which has the
+ * same order, instead of using the index on time.
  */
 const groups: Readonly<Record<CostGroup, readonly string[]>> = {
   total: [],
@@ -170,7 +170,9 @@ class RetainedSums {
   readonly #pipelines = new Set<string>()
   readonly #total = noCosts()
 
-  /** Adds the costs of those jobs of a chunk that ran on one runner. The newest pipelines are added first, so the newest names are used. */
+  /**
+   * Adds the costs of those jobs of a chunk that ran on one runner. The chunks of the newest pipelines are added first, so the newest names are used.
+   */
   add(
     { key, project, pipeline }: Chunk,
     path: string,

@@ -120,7 +120,7 @@ export function retainedCard(costs: Costs, total: CostSum, href: string, context
 /** Explains which part of the period was counted, and why the rest was not. */
 function aboutRetained({ since }: Costs, retained: RetainedCosts, total: CostSum): string {
   const { pipelines, backTo, storedSince } = retained
-  // The share is capped at 1, because the daily sums lag a few seconds behind.
+  // The share is capped at 1, because the daily sums lag a few seconds behind the stored pipelines.
   const share = total.totalMs === 0 ? 1 : Math.min(1, retained.total.totalMs / total.totalMs)
   const what = `Counted over ${counted(pipelines, 'stored pipeline')}, with ${percent(share)} of the job time of this period.`
   if (backTo !== undefined) return `${what} There are more: only the newest were counted, back to ${minute(backTo)}.`

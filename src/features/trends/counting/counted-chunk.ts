@@ -100,7 +100,7 @@ export function failuresIn({ jobs }: Pick<Run, 'jobs'>): Failures {
   return found
 }
 
-/** Returns what a chunk contributes to trends and costs; undefined if nothing. `failures` are the failures of the chunk's run. */
+/** Returns the contribution of a chunk to trends and costs; undefined if there is none. `failures` are the failures of the chunk's run. */
 export function countedOf(chunk: Chunk, failures: Failures): CountedChunk | undefined {
   const { key, project, pipeline } = chunk
   const { source = '' } = pipeline.facts

@@ -10,7 +10,7 @@ export const day = 86_400_000
 /** The period covered by one trend row, ms. */
 export type TrendStep = typeof hour | typeof day
 
-/** How long hourly trend rows are retained, ms. The retention of daily rows is configurable. */
+/** The retention of hourly trend rows, ms. The retention of daily rows is configurable. */
 export const hoursStoredFor = 4 * day
 
 /** The subject of a trend row: a job, a project's pipelines (job ''), or all pipelines (project 0). */

@@ -54,11 +54,11 @@ interface Place {
   readonly id: number
 }
 
-/** The maximum number of rows deleted from `figures_added`, per statement and per transaction. */
+/** The maximum numbers of rows deleted from `figures_added`, per statement and per transaction. */
 const taken = { atOnce: 50, max: 500 }
 /**
- * The number of hourly trend rows and cost rows after which a transaction ends. It writes at most as many daily rows. Each row takes about 8 µs. One
- * chunk may exceed the number: in a pipeline of 40,000 jobs, each job may have its own row.
+ * The number of hourly trend rows and cost rows after which a transaction ends. In addition, it writes at most this many daily rows. Each row takes
+ * about 8 µs. One chunk may exceed the number: in a pipeline of 40,000 jobs, each job may have its own row.
  */
 const maxRows = 1_000
 
@@ -149,7 +149,7 @@ function rowKey({ step, row }: Addition): StepValue[] {
 function rowValues(addition: Addition, before: Row | undefined, damaged: DamagedRows): StepValue[] {
   const { row, step } = addition
   const { projectId, job, bucket } = row
-  // A damaged trend row is replaced by a new one.
+  // A damaged trend row is replaced with a new one.
   const known = damaged.row('trends', before, figuresOf, { step, project_id: projectId, job, bucket })
   if (known !== undefined) addFigures(row, known)
   const { runs, failed, flaky, totalMs, durations, queues } = row

@@ -47,7 +47,7 @@ const maxPriced = 500
 const maxFixes = 8
 /** The minimum time a problem must cost per week to be listed, ms. */
 const minMs = 60_000
-/** How long the list is cached, ms. It is cached because the overview is rendered every second. */
+/** The caching time of the list, ms. The list is cached because the overview is rendered every second. */
 const freshFor = 60_000
 
 /** The price unit; undefined without a price table. */
@@ -89,7 +89,7 @@ async function ratesIn(parts: PagesParts, since: Millis, until: Millis): Promise
   return ({ projectId, job }) => rates.get(`${projectId} ${job}`) ?? rate(total)
 }
 
-/** Returns what to fix, the most expensive first. `rateOf` is undefined without prices. */
+/** Returns the problems to fix, the most expensive first. `rateOf` is undefined without prices. */
 export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: RateOf | undefined): Fix[] {
   return all
     .filter(({ weekMs }) => weekMs >= minMs)

@@ -142,7 +142,7 @@ export function trendCharts(
   const { points, project, group, own, job, filter, since, until, step } = trends
   const frame = { since, until, step }
   const moments = deploymentsOf(timeline, context)
-  // When filtered by runner, the chart has no link, because the pipeline list has no such filter.
+  // If the page is filtered by runner, the charts have no links, because the pipeline list has no such filter.
   const href =
     filter.runner === undefined
       ? ({ at }: { at: number }) => runsLink(context.base, at, frame, { project: project?.name ?? group, own, job })

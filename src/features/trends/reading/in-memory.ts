@@ -2,7 +2,10 @@
 import { sumOf } from '../counting/sums.ts'
 import type { StoredTrendRow, TrendOrder, TrendReads, TrendRow, TrendTotal } from '../counting/figures.ts'
 
-/** Computes trends from `rows`, which are already filtered. `areOfJobs`: there are no pipeline rows, so a series without a job covers all jobs. */
+/**
+ * Computes trends from `rows`, which are already filtered. If `areOfJobs` is true, there are no pipeline rows, so a series without a job covers all
+ * jobs.
+ */
 export function trendsOfRows(rows: readonly StoredTrendRow[], areOfJobs: boolean): TrendReads {
   const within = ({ since, until }: { since: number; until: number }): StoredTrendRow[] =>
     rows.filter(({ bucket }) => bucket >= since && bucket < until)

@@ -12,8 +12,8 @@ import type { Bins } from '../../../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../counting/figures.ts'
 
 /**
- * Trends are grouped by expressions. Given bare columns, SQLite would use the primary key, which has the same order, and read all hours and days
- * instead of using the index on time.
+ * Trends are grouped by expressions. If they were grouped by bare columns, SQLite would use the primary key, which has the same order, and read all
+ * hours and days instead of using the index on time.
  */
 const project = 'project_id + 0'
 const job = `job || ''`

@@ -1,5 +1,5 @@
-// Reads the snapshots of stored runs and computes trends from them, for what is not stored by day: trends by exact branch or by runner. It reads a
-// limited number of runs, the newest first. The SQL is the same for both databases.
+// Reads the snapshots of stored runs and computes trends from them, for trends that are not stored by day: trends by exact branch or by runner. It
+// reads a limited number of runs, the newest first. The SQL is the same for both databases.
 import { countedOf, failuresIn, type Failures } from '../counting/counted-chunk.ts'
 import { foldedName } from '../../../core/store/ports/pipeline-name.ts'
 import { outcomesOf, TrendSums, type Outcome } from '../counting/sums.ts'
@@ -90,7 +90,7 @@ function walk(
     path === undefined ? undefined : `project = ?${values.push(path)}`,
     ref === undefined ? undefined : `ref = ?${values.push(ref)}`,
     ref === undefined && source !== undefined ? `source = ?${values.push(source)}` : undefined,
-    // `+ 0` keeps the database from using an index on projects for this condition, and one on finish times for the condition above.
+    // `+ 0` keeps the database from using an index on `project_id` for this condition; `finished_at + 0` does the same for finish times.
     projectId === undefined ? undefined : `project_id + 0 = ?${values.push(projectId)}`,
   ].filter(one => one !== undefined)
   return [
