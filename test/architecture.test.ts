@@ -39,7 +39,7 @@ function importsOf(file: string): Import[] {
   }))
 }
 
-/** The architectural folder ("room") to which a file belongs. Each folder in `core/` is a separate one. */
+/** The architectural folder ("room") to which a file belongs. Each folder in `core/` is a separate room. */
 function roomOf(file: string): string {
   const [first = '', second = ''] = file.split(path.sep)
   return first === 'core' ? `${first}/${second}` : path.basename(first, '.ts')
@@ -55,7 +55,10 @@ function isShape(file: string): boolean {
   )
 }
 
-/** The name of the feature whose folder contains the file. Undefined if there is none, or if `features.ts` does not list it yet. */
+/**
+ * The name of the feature whose folder contains the file. Undefined if the file is in no feature's folder, or if `features.ts` does not list the
+ * feature yet.
+ */
 function featureOf(file: string): string | undefined {
   const [room, name = ''] = file.split(path.sep)
   return room === 'features' && features.some(one => one.name === name) ? name : undefined
@@ -179,7 +182,7 @@ describe('the architecture', () => {
   })
 
   it('sets timers only in two files, where an error in a callback cannot crash the process', () => {
-    // The demo and the commands may set timers, because these end with the program.
+    // The demo and the commands may set timers, because their timers end with the program.
     const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('commands', 'demo.ts')])
     const setting = files.filter(
       file =>

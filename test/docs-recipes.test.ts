@@ -24,7 +24,7 @@ interface Asked {
 const signal = /^\/v1\/(traces|metrics|logs)$/
 const basic = `Basic ${Buffer.from('123456:glc_the-token').toString('base64')}`
 
-/** For each vendor, returns the status with which the vendor's endpoint responds to a request. */
+/** For each vendor, a function that returns the status with which the vendor's endpoint responds to a request. */
 const vendors: Record<string, (asked: Asked) => number> = {
   collector: ({ path }) => (signal.test(path) ? 200 : 404),
   jaeger: ({ path }) => (path === '/v1/traces' ? 200 : 404),

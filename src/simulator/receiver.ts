@@ -13,7 +13,7 @@ import { exportResponse, rpcStatus } from './otlp-messages.ts'
 const unzip = promisify(gunzip)
 const protobufType = 'application/x-protobuf'
 
-/** The content of one request. */
+/** The decoded content of one OTLP request. */
 interface Received {
   readonly spans: readonly ReceivedSpan[]
   readonly events: readonly ReceivedEvent[]
@@ -42,8 +42,8 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
     super()
     this.#refuses = refuses
     this.#auth = auth
-    // This timeout is longer than any sender keeps a connection open, so that no sender uses a connection that is being closed and misses the
-    // outcome.
+    // This timeout is longer than any sender keeps an idle connection open. Otherwise a sender could use a connection that is being closed, and would
+    // not learn the outcome of its request.
     this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
       this.#take(request, response).catch((error: unknown) => refuse(response, 400, reasonOf(error)))
     })

@@ -1,5 +1,5 @@
 // Collects spans in order to draw each trace as a whole: child pipelines wait until the root pipeline of their trace has arrived. Spans from inside
-// jobs arrive after the spans of the jobs. They become one line of text per job, with its sections or test suites and their durations.
+// jobs, which arrive after the spans of the jobs, become one line of text per job, with its sections or test suites and their durations.
 import type { ReceivedSpan } from './received.ts'
 import type { WaterfallSpan } from './waterfall-span.ts'
 import { durationText } from '../model/instant.ts'
@@ -44,7 +44,7 @@ export class TraceBook {
     return drawable
   }
 
-  /** Returns the spans that are still waiting for a root. */
+  /** Returns the spans that still wait for the root pipeline of their trace, as one list for each trace. */
   rest(): WaterfallSpan[][] {
     return [...this.#traces.values()].map(({ held }) => held).filter(held => held.length > 0)
   }

@@ -34,7 +34,7 @@ export function isWaiting(span: WaterfallSpan): boolean {
   return span.kind === 'job' && span.start === span.end && isActive(statusOfSpan(span))
 }
 
-/** Returns the time in the queue, in ms. */
+/** Returns how long the job waited in the queue, ms. */
 export function queuedFor({ attributes, kind }: WaterfallSpan): number {
   const queued = attributes[`${kind}.queued_duration`]
   return kind === 'job' && typeof queued === 'number' && queued > 0 ? queued : 0

@@ -30,7 +30,7 @@ function head(...lines: string[]): string {
   return ['POST /webhooks HTTP/1.1', 'Host: a', 'Content-Type: application/json', ...lines, '', ''].join('\r\n')
 }
 
-/** The headers of a webhook with a forged signature, which can only be verified once the whole body has been received. */
+/** The headers of a webhook with a forged signature. The signature can only be verified once the whole body has been received. */
 function forgedHead(length: number): string {
   const signature = `webhook-signature: v1,${randomBytes(32).toString('base64')}`
   const time = `webhook-timestamp: ${Math.floor(Date.now() / 1000)}`
@@ -91,7 +91,7 @@ it('limits bodies from senders without the token to a quarter of the byte budget
   const { port, url } = await runIngress({ secrets: byBoth, waiting })
   const held = await connectMany(5, port)
   for (const { socket } of held) socket.write(forgedHead(6_000) + '{'.padEnd(5_000))
-  // The bodies are sent concurrently. Whichever of them fill the quarter, one more does not fit.
+  // The five bodies are sent concurrently. Whichever of them are admitted and fill the quarter of the budget, one more body no longer fits.
   const refused = async (): Promise<string> => {
     const one = await openRaw(port, '127.0.0.1', stranger)
     one.socket.write(forgedHead(2_000) + '{'.padEnd(2_000))
@@ -127,7 +127,7 @@ it('does not store an endless chunked body, and ends it after the timeout', asyn
     }
   })()
   await expect.poll(() => sent).toBeGreaterThan(1_000_000)
-  // The whole byte budget is available again for another body.
+  // The whole byte budget is available again, so a large body is accepted.
   expect(await deliver(url, withToken, 90_000)).toBe(202)
   expect(statusOf(await endless.closed())).toMatch(/^(408|)$/)
   await sending

@@ -15,7 +15,7 @@ import { profiles } from '../../src/daemon/profile.ts'
 
 const backlog = Number(process.env.PIPESPAN_TEST_BACKLOG ?? 500_000)
 const jobsOf = (id: number): number => 1 + (id % 3)
-/** The interval between new pipelines, and how long they are sent before and after the backlog is exported, ms. */
+/** The load of new pipelines: the interval between them, and for how long they are sent before and after the backlog is exported (all in ms). */
 const fresh = { every: 100, before: 15_000, after: 15_000, firstId: 100_000_000 }
 /** Maximum time from the webhook to the backend for 99 of 100 new pipelines, ms. It includes the settle delay of 0.2 s. */
 const bound = 3_000

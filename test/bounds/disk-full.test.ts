@@ -49,7 +49,7 @@ describe.skipIf(!mayMount)('a full disk', () => {
       expect(id).toBeLessThan(10_000)
     }
     expect(taken.length).toBeGreaterThan(5)
-    // The daemon caches the store's state for a while.
+    // The daemon caches the store's state for a while, so `/readyz` changes with a delay.
     await expect.poll(ready).toEqual([503, 503])
 
     execFileSync('mount', ['-o', 'remount,size=100m', folder])

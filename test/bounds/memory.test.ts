@@ -92,13 +92,16 @@ it.skipIf(!isFull)('needs no more memory for many stored runs than for few', { t
 const burst = isFull ? 1_500 : 1_000
 const burstJobs = isFull ? 40 : 5
 
-/** Maximum resident memory during a burst according to docs/sizing.md, MiB. The long form sends more bodies, and they are eight times as large. */
+/**
+ * Maximum resident memory during a burst according to docs/sizing.md, MiB. The long form sends more bodies than the short form, and each has eight
+ * times as many jobs.
+ */
 const most = isFull ? 400 : 290
 
 it('stays within the documented memory during a burst over a thousand connections', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
-  // The garbage from startup is collected 1.5 s later.
+  // The garbage from startup is collected 1.5 s after startup.
   await expect.poll(() => daemon.memory().now / 2 ** 20).toBeLessThan(140)
   const idle = daemon.memory().now / 2 ** 20
   const bodies = Array.from({ length: burst }, (_, index) => pipelineEvent({ id: index + 1, jobs: burstJobs }))

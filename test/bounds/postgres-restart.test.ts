@@ -22,7 +22,7 @@ const stops = isFull ? 20 : 2
 /** Number of pipelines that are posted around each stop. */
 const around = isFull ? 300 : 40
 
-/** The number of exports that a replica counted as resent after an unknown outcome. Each may arrive twice. */
+/** The number of exports that a replica counted as resent after an unknown outcome. Each of these exports may arrive twice. */
 async function repeatedBy(daemon: Daemon): Promise<number> {
   const page = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
   return Number(/^pipespan_export_items_total{.*outcome="repeated"} (\d+)/m.exec(page)?.[1] ?? 0)
@@ -66,7 +66,7 @@ describe('PostgreSQL stopped under load', () => {
         const refusedBefore = refused
         postings.push(post(from + around / 2, from + around))
         await expect.poll(() => refused).toBeGreaterThan(refusedBefore + 5)
-        // More than 30 spans of rejected pipelines arrive later, some of them as soon as PostgreSQL is up again.
+        // Once PostgreSQL is up again, more than 30 spans of the rejected pipelines arrive, some of them at once.
         before = receiver.spans.length
         await server.start()
       }

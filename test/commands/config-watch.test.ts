@@ -1,4 +1,4 @@
-// Tests watching the configuration file: which changes count, even while the file is being written or a symbolic link is replaced.
+// Tests how changes of the configuration file are detected, even while the file is being written or a symbolic link is replaced.
 import { expect, it, vi } from 'vitest'
 import {
   appendFileSync,

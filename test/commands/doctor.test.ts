@@ -44,7 +44,7 @@ let hook: RestHook
 let env: Record<string, string>
 let clockOff = 0
 
-/** The daemon's environment variables. The doctor's may differ. */
+/** The daemon's environment variables. The doctor's variables may differ from these. */
 let usual: Record<string, string>
 
 async function open(): Promise<void> {
@@ -62,7 +62,7 @@ async function open(): Promise<void> {
     PIPESPAN_PLATFORM_URL: platform.url,
     PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
     PIPESPAN_POLL_PROJECTS: project,
-    // The budget is large, because the doctor runs of all tests send requests to the same platform.
+    // The request budget is large, because the doctor runs of all tests send requests to the same platform.
     PIPESPAN_PLATFORM_BUDGET: '100000',
     PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com',
     PIPESPAN_OBSERVABILITY_URL: instance.url,
@@ -488,7 +488,8 @@ it("reports that the daemon's and the platform's clocks differ", async () => {
     { check: 'clock', remedy: 'Synchronize both with NTP: beyond 300 s signed webhooks are refused.' },
   ])
   const off = Number(/^The platform's clock is (\d+) s behind this machine's\.$/.exec(reported[0]?.what ?? '')?.[1])
-  // The doctor assumes that half of the request's duration is the way to the platform, and the platform's time is in whole seconds.
+  // The doctor assumes that a request takes half of its duration to reach the platform, and the platform's time is in whole seconds. The tolerance
+  // allows for both.
   expect(Math.abs(off - 240)).toBeLessThanOrEqual(2 + took / 2)
 })
 

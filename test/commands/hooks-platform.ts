@@ -13,7 +13,7 @@ export interface KeptHook {
   signing_token?: string
   alert_status: string
   url_variables?: readonly { readonly key: string }[]
-  /** The flags for other events. */
+  /** The hook's flags for all other kinds of events. */
   [flag: `${string}_events`]: boolean
 }
 
@@ -25,7 +25,7 @@ export interface HooksPlatform extends AsyncDisposable {
   /** The owners whose hooks the token may not read. */
   readonly forbidden: Set<string>
   isAdministrator: boolean
-  /** Responds to a request instead of the platform. It is called until it has returned true once. */
+  /** Called for each request before the platform responds. If it returns true, it has responded in the platform's place. */
   interrupt?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
 }
 

@@ -58,7 +58,7 @@ const noPage = /web page|the answer is not from the token API|does not come from
 const noPostgres = /the server closes the connection before a PostgreSQL handshake/
 
 it.each([
-  // The platform error does not describe what kind of page it is, because the configured address is wrong in either case.
+  // The platform error does not distinguish a web page from other text, because the configured address is wrong in either case.
   ['hooks', 'page', noPage],
   ['hooks', 'words', noPage],
   ['tokens', 'mail', /did not answer \(its answer is not HTTP/],

@@ -30,7 +30,7 @@ function traceparentOf(env: Record<string, string>, options: TraceparentOptions 
   return result.ok ? result.traceparent : `fault: ${result.faults.join(' ')}`
 }
 
-/** The shell snippet in the documentation after a scheme's marker. */
+/** Returns the shell snippet that follows the marker of this scheme in the documentation. */
 function shellLines(scheme: string): string {
   const page = readFileSync(path.join(repository, 'docs/ci-usage.md'), 'utf8')
   const [, lines] = page.split(`test/commands/traceparent.test.ts (${scheme}) -->\n\`\`\`sh\n`)
@@ -113,7 +113,7 @@ describe('the command `pipespan traceparent`', () => {
       `00-0af7651916cd43dd8448eb211c80319c-${own}-01`,
     )
     expect(traceparentOf({ ...job, TRACEPARENT: outer })).toBe(traceparentOf(job))
-    // The daemon reads the same values as the command.
+    // The command accepts the same spellings of a traceparent as the daemon.
     const honoured = traceparentOf({ ...job, PIPESPAN_TRACEPARENT: 'true', TRACEPARENT: outer })
     for (const same of [`  ${outer}\n\n`, outer.replace(/^00/, '01'), `${outer.replace(/^00/, '01')}-more`]) {
       expect(traceparentOf({ ...job, PIPESPAN_TRACEPARENT: 'true', TRACEPARENT: same })).toBe(honoured)

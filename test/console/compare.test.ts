@@ -16,7 +16,7 @@ interface Job {
 
 interface Run {
   readonly id: number
-  /** Number of minutes after the first run. */
+  /** When the run starts, in minutes after the first run. */
   readonly after: number
   readonly ref?: string
   readonly status?: string

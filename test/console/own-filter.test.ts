@@ -1,4 +1,4 @@
-// Tests filtering by the operator's own attribute, on the pages and in the JSON API: what the filter shows, how it is kept, and what it hides.
+// Tests filtering by the operator's own attribute, on the pages and in the JSON API: what the filter shows, how links preserve it, and what it hides.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
 
@@ -45,7 +45,7 @@ describe('the filter by an attribute that the operator configured', () => {
       json(`${path}${path.includes('?') ? '&' : '?'}${filter}`)
     const [answer, grouped] = [await at(team), await at(`${scope}=${shop}`)]
     expect(answer.own).toBe('shop & co')
-    // Fields that only a group's response has, or that depend on the time of the response.
+    // Fields that only the response for a project group has, or that depend on the time of the response.
     const others = ['own', 'group', 'since', 'until', 'overTime', 'subgroups', 'groups', 'span', 'previous']
     const same = Object.keys(answer).filter(name => !others.includes(name))
     expect(same.map(name => [name, answer[name]])).toEqual(same.map(name => [name, grouped[name]]))

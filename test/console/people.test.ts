@@ -152,7 +152,7 @@ describe('access through a proxy that logs people in', () => {
     const open = closeAfterTest(await openHouse({}, peopleOf(`hosts: [Pipespan.example.com]`)))
     expect(await askAt(`${open.url}/login`)).toMatchObject({ status: 303, headers: { location: '/' } })
     expect((await askAt(open.url)).status).toBe(403)
-    // The hosts are the daemon's configured names and others.
+    // The tested Host headers are names from the daemon's configuration, and other names.
     for (const [host, status] of [
       ['pipespan.example.com:443', 200],
       ['localhost', 200],

@@ -7,7 +7,7 @@ import type { ReceivedRequest, ReceivedSpan } from '../support/otlp-decode.ts'
 /** Number of requests that the daemon sends concurrently. The end of one life can leave at most this many outcomes unknown. */
 export const inFlight = 4
 
-/** Returns the environment variables that make a life of the daemon identify itself, and wait patiently for the receiver. */
+/** Returns the environment variables that make a life of the daemon identify itself in its requests, and wait long for the receiver's responses. */
 export function nameLife(life: number): NodeJS.ProcessEnv {
   return { ...patient, OTEL_EXPORTER_OTLP_HEADERS: `x-life=${life}` }
 }

@@ -1,5 +1,5 @@
-// Kills the daemon again and again, for the tests of its named points: at every named moment of a store in turn, then at a later occurrence of each, in
-// random order and mixed with random times. Each store has a test file of its own, so that both run at the same time.
+// Kills the daemon repeatedly, for the tests of its named points. On one store, it is killed at every named moment in turn, then at a later
+// occurrence of each moment, in random order and mixed with random times. Each store has its own test file, so that both run at the same time.
 import { expect } from 'vitest'
 import { isFull, report } from '../e2e/load.ts'
 import { Random } from '../../src/simulator/platform/random.ts'

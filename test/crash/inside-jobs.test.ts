@@ -35,8 +35,8 @@ const maxLease = 1_500_000
 
 /**
  * Returns the moments at which the daemon is killed: before and after each point in the flow of job internals. The short form uses three of these
- * points, each only before or only after it. The point before them belongs to the snapshot's transaction, in which `points.test.ts` kills the daemon.
- * Moments that occur a limited number of times come first.
+ * points, and kills the daemon either before or after each. The preceding point is in the snapshot's transaction, in which `points.test.ts` kills the
+ * daemon. Moments that occur a limited number of times come first.
  */
 function momentsOf(engine: Engine): Moment[] {
   const rank = ({ point }: Moment): number => (point.name.includes('names') ? 0 : 1)
@@ -166,8 +166,8 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
       const most = needed + (isEnrichment ? places.enrichment : places.inside) * kills
       expect([kind, count(kind) >= needed, count(kind) <= most]).toEqual([kind, true, true])
     }
-    // If a pipeline's details are requested after its export, the pipeline itself is requested too. With such a short deadline, this may be every
-    // pipeline on a busy machine.
+    // If a pipeline's details are requested after its export, the pipeline itself is requested too. The deadline is so short that a busy machine may
+    // do this for every pipeline.
     expect(count('pipeline')).toBeLessThanOrEqual(size.pipelines + places.enrichment * kills)
     const plan = Object.values(requests).reduce((sum, one) => sum + one, 0) / size.pipelines
     const perPipeline = (platform.asked.length - count('poll')) / size.pipelines

@@ -1,4 +1,4 @@
-// The long form of `points.test.ts` on PostgreSQL, beside that on SQLite.
+// Runs the long form of `points.test.ts` on PostgreSQL, at the same time as the one on SQLite.
 import { it } from 'vitest'
 import { isFull } from '../full.ts'
 import { killRepeatedly } from './deaths.ts'

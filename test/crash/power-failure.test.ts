@@ -1,5 +1,5 @@
-// A power failure loses data that was written but not yet synced, which is the unfinished transaction. In this test, the disk is a copy of the
-// store's files, with a torn transaction after the last commit.
+// A power failure loses data that was written but not yet synced: the unfinished transaction. In this test, the disk is a copy of the store's files,
+// with a torn transaction after the last commit.
 import { appendFileSync, cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'

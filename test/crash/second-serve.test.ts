@@ -1,5 +1,5 @@
 // A second `serve` is started repeatedly on the store of a running daemon under load, through every name of the file. It refuses to start. Everything
-// that the first daemon acknowledges before, during and after this arrives, even if the first daemon is killed at the end.
+// that the first daemon acknowledges before, during and after these attempts arrives, even if the first daemon is killed at the end.
 import { readdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

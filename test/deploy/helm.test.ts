@@ -201,7 +201,7 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
     const { env = [], volumeMounts } = pod?.containers[0] ?? {}
     expect(volumeMounts).toContainEqual({ name: 'ca', mountPath: '/etc/ca', readOnly: true })
     expect(env).toContainEqual({ name: 'HTTPS_PROXY', value: 'http://proxy:3128' })
-    // Each variable that the job itself sets occurs only once.
+    // Each variable that the rotation job itself sets occurs only once, even if the chart's values set it too.
     expect(env.map(({ name }) => name)).toEqual([...new Set(env.map(({ name }) => name))])
     for (const manifest of ofKind(manifests, 'Deployment').concat(job ?? []))
       expect(podLabelsOf(manifest)).toMatchObject({ team: 'platform', 'app.kubernetes.io/instance': 'ci' })

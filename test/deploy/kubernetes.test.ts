@@ -241,7 +241,7 @@ it("runs the rotation command in a scheduled pipeline's job with only known sett
   const { 'rotate ingest token': job } = parse(text) as {
     'rotate ingest token': { script: string[]; variables: Record<string, string>; allow_failure: unknown }
   }
-  // test/release/container.test.ts runs this command in the container image.
+  // test/release/container.test.ts runs the job's command in the container image.
   expect(job.script).toEqual([expect.stringMatching(/^pipespan tokens rotate --name=\S+ --target=kubernetes:\S+/)])
   expect(job.allow_failure).toEqual({ exit_codes: [3] })
   const known = knownVariables()

@@ -13,7 +13,9 @@ const files = globSync(['deploy/**/*', 'docs/*.md', 'config/**/*.yaml', '*.md', 
 /** Variables that are read by something other than the daemon: a CI job, the tests, `pipespan setup`. */
 const ofOthers = /^PIPESPAN_(ROOT_PIPELINE_ID|SETUP_TOKEN|TEST_\w+|FUZZ_\w+)$/
 
-/** Returns only complete names, because `PIPESPAN_REFS_…` and `OTEL_*` each stand for several variables. */
+/**
+ * Returns the variables that the file names in full. Patterns are omitted, because `PIPESPAN_REFS_…` and `OTEL_*` each stand for several variables.
+ */
 function variablesIn(name: string): string[] {
   const text = readFileSync(path.join(repository, name), 'utf8')
   return [

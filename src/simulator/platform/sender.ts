@@ -7,7 +7,7 @@ import { Random } from './random.ts'
 import { defaultInstance } from './world.ts'
 
 export interface SendOptions extends Partial<HeaderOptions> {
-  /** The full URL of the webhook. */
+  /** The full URL to which the webhooks are sent. */
   readonly url: string
   /** The seed of all the sender's random choices. The default is 1. */
   readonly seed?: number | undefined
@@ -34,7 +34,7 @@ export interface SendCounts {
   lost: number
 }
 
-/** The timeout of a webhook in ms. The platform's timeout is also 10 s. */
+/** The timeout of a webhook request, ms. The platform's timeout is also 10 s. */
 const timeoutMs = 10_000
 
 export class WebhookSender {
@@ -80,7 +80,7 @@ export class WebhookSender {
     this.#underWay.delete(work)
   }
 
-  /** Sends all deliveries, over all connections. */
+  /** Sends all deliveries concurrently, over all connections. */
   async sendAll(deliveries: Iterable<Delivery>): Promise<void> {
     const left = deliveries[Symbol.iterator]()
     const worker = async (): Promise<void> => {

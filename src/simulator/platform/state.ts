@@ -132,7 +132,7 @@ export function isOver(status: SimStatus): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled' || status === 'skipped'
 }
 
-/** Returns the jobs that count for the status: the latest job of each name, including bridges. */
+/** Returns the jobs that determine the pipeline's status: the latest job of each name, including bridges. */
 export function latestJobs(pipeline: SimPipeline): SimJob[] {
   return pipeline.jobs.filter(({ retried }) => !retried)
 }
@@ -187,7 +187,7 @@ export interface JobPlan {
   readonly tests?: boolean | undefined
   /** Whether the job writes its own spans to its artifacts. */
   readonly spans?: boolean | undefined
-  /** The job's reports other than test reports, which it has if it succeeds. */
+  /** The job's reports, except test reports. The job has them only if it succeeds. */
   readonly reports?: readonly SimReport[] | undefined
   /** Makes the job a bridge. If `depend` is true, the bridge waits for the triggered pipeline and takes over its status. */
   readonly triggers?: { readonly plan: PipelinePlan; readonly depend: boolean } | undefined

@@ -55,7 +55,7 @@ export const projects = {
   reports: project(333, 'Reports', 'brightwater/data/reports', 'Nightly figures'),
 } as const
 
-/** A project whose pipelines are all in the past, so that current pipelines do not hide the change in its durations. */
+/** A project with past pipelines only. The demo shows a regression in their durations, which current pipelines would hide. */
 export const figures = project(334, 'Figures', 'brightwater/data/figures', 'What is sold, where and when')
 
 const commitMessages = [

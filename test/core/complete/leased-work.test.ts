@@ -141,7 +141,8 @@ describe("the tokens' work lanes", () => {
     work.start()
     try {
       await expect.poll(() => begun).toEqual(['team/1', 'team/2', 'other/1', 'other/2'])
-      // After a lease attempt that finds no items, the queue is read again after a second. The lane's pause begins just before that and lasts longer.
+      // After a lease attempt that finds no items, the queue is read again after a second. The lane's pause begins just before this second read, and
+      // ends after it.
       now = 999
       ends.resolve(undefined)
       await expect

@@ -14,7 +14,7 @@ function begin(world: PolledWorld, count = 1) {
   return Array.from({ length: count }, (_, at) => world.lifecycle.create(scenarios.nightly(new Random(at + 3))))
 }
 
-/** How many times each list was requested. */
+/** Returns how many times the pipeline, its list of jobs and its list of bridges were requested. */
 function asked(world: PolledWorld) {
   const count = (end: RegExp): number => world.api.asked.filter(({ path }) => end.test(path)).length
   return { itself: count(/pipelines\/\d+$/), jobs: count(/\/jobs$/), bridges: count(/\/bridges$/) }

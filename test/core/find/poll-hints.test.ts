@@ -1,4 +1,4 @@
-// Tests the projects that webhooks and other pipelines point the poller to.
+// Tests how webhooks and other pipelines tell the poller which projects to read.
 import { expect, it } from 'vitest'
 import { createPollHints } from '../../../src/core/find/poll-due.ts'
 

@@ -96,7 +96,7 @@ describe('the poller without webhooks', () => {
     const chunks = await world.sent()
     expect(chunks).toHaveLength(world.lifecycle.state.pipelines.size)
     expect(new Set(chunks.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
-    // Each pipeline is completed once, because a parent counts as found with the first response that names it.
+    // The enricher completes each pipeline only once, because a parent pipeline counts as found as soon as the first response names it.
     expect(world.enricher.counters.completed).toBe(chunks.length)
     const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
     expect(chunks.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
@@ -263,7 +263,7 @@ describe('the poller with webhooks', () => {
     const random = new Random(11)
     const until = Date.UTC(2026, 5, 1, 13, 30)
     const hook: WorldOptions['hook'] = (_, at) => at < until && !random.chance(0.3)
-    // The same webhooks are lost in both forms, but the long form has twice as many rounds in between.
+    // The short and the long form of this test lose the same webhooks, but the long form has twice as many rounds in between.
     const interval = isFull ? minute : 2 * minute
     await using world = await openPolledWorld({ poll: { ...whole, interval }, hook })
     const chunks: Chunk[] = []
@@ -361,8 +361,8 @@ describe('a group of 10,000 projects', () => {
     const chunks = await world.sent()
     expect(lastStatus(chunks)).toEqual(truth(world))
     expect(world.api.asked.filter(aboutOne).length / chunks.length).toBe(3)
-    // Each active project costs one request for its pipelines and one for its child pipelines, and the sweep continues. All other requests are about
-    // single pipelines.
+    // Per minute, each active project costs one request for its pipelines and one for its child pipelines, and the sweep adds a few. All other
+    // requests are about single pipelines.
     expect((asked - about) / minutes).toBeLessThan(2 * 50 + 12)
   })
 

@@ -18,7 +18,7 @@ export interface Received {
   /** The decompressed body of the request. */
   readonly body: Buffer
   readonly at: number
-  /** The response status. Undefined if there has been no response, or not yet. */
+  /** The response status. Undefined until the response is sent, and if none is sent. */
   status?: number
 }
 
@@ -96,8 +96,8 @@ export class Backend {
       })
     }
     this.#scheme = tls === undefined ? 'http' : 'https'
-    // How long the backend keeps idle connections open, ms. This is longer than any sender uses one, so that no request is sent on a connection that
-    // is being closed, which would leave its outcome unknown.
+    // How long the backend keeps idle connections open, ms. This is longer than any sender keeps one. Otherwise a request could be sent on a
+    // connection that is being closed, and its outcome would be unknown.
     const keepAliveTimeout = 300_000
     this.#server =
       tls === undefined ? createHttp({ keepAliveTimeout }, take) : createHttps({ ...tls, keepAliveTimeout }, take)

@@ -217,7 +217,7 @@ describe('the flush of cumulative metrics', () => {
     const projects = receiver.requests.map(
       ({ metrics }) => new Set(metrics.map(({ resource }) => resource.attributes['service.instance.id'])),
     )
-    // The first project is rejected on its own just as all projects together were, so no other project is tried.
+    // The first project alone is rejected in the same way as all projects together, so the daemon tries no other project.
     expect(projects).toContainEqual(new Set(['1']))
     expect(projects).not.toContainEqual(new Set(['2']))
   })

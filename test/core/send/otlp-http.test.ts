@@ -130,8 +130,8 @@ describe('a single OTLP POST request', () => {
       const one = createOtlpHttp(plain({ timeoutMs }), undefined, 1)
       opened.push(one)
       backend.behave = () => {
-        // The process is blocked beyond both deadlines. Otherwise the second request would have some time left once the first one's connection is
-        // free.
+        // The process is blocked until the deadlines of both requests have passed. Otherwise the second request would still have time left when the
+        // connection of the first one becomes free.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 100)
         return 'hang'
       }

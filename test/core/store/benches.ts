@@ -24,7 +24,7 @@ export interface Bench {
   dispose(): Promise<void>
 }
 
-/** A bench whose database can be written to without the store. */
+/** A bench that can also write to its database directly, without the store. */
 export interface BareBench extends Bench {
   sql(text: string): Promise<void>
 }

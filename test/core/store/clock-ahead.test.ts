@@ -237,7 +237,7 @@ describe('repairing stored times on PostgreSQL', () => {
     closeAfterTest({ close: async () => connection.end() })
   })
 
-  /** Starts a repair that waits when it reaches the table, calls `meanwhile`, and returns the number of rows repaired. */
+  /** Starts a repair of stored times, and blocks it when it reaches `table`. Then calls `meanwhile`, and returns the number of rows repaired. */
   async function repairPast(table: string, meanwhile: () => Promise<void>): Promise<number> {
     await other.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`)
     const repair = store.bringBack()

@@ -9,7 +9,7 @@ let server: PostgresServer
 beforeAll(async () => (server = await startPostgres({ connections: 53 })))
 afterAll(async () => server.dispose())
 
-/** Opens a session that PostgreSQL lists like another daemon's. */
+/** Opens a session that PostgreSQL lists as another daemon's session. */
 async function otherDaemon(name: string, database: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: database, application_name: `pipespan daemon 1 on ${name}` })
   await client.connect()

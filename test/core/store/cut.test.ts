@@ -1,4 +1,4 @@
-// Tests how a batch is cut into slices, which limit memory if the batch contains runs with thousands of jobs.
+// Tests how a batch is cut into slices. The slices limit memory if the batch contains runs with thousands of jobs.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { cut } from '../../../src/core/store/sql/job-pages.ts'

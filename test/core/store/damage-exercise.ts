@@ -171,7 +171,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       for (const project of [1, 2, 3]) await store.repositories.polledProjects.put({ ...cursor, project })
       const damaged = `poll/project ${instance} 1`
       await damage(`UPDATE key_value SET value = ${half} WHERE name = '${damaged}'`)
-      // The value is JSON, but not a valid document of its kind.
+      // The row's value is JSON, but not a valid document for a polled project.
       await damage(`UPDATE key_value SET value = '{"project":3}' WHERE name = 'poll/project ${instance} 3'`)
       const { polledProjects } = store.repositories
       expect([...(await openBook(polledProjects, instance)).entries()].map(({ project }) => project)).toEqual([2])

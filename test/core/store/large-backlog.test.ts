@@ -1,4 +1,4 @@
-// A large backlog is not recounted for every page and every scrape, but a cached count is not used for long.
+// Tests that a large backlog is not recounted for every page and every scrape, but that a cached count is not used for long.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { manyRuns } from './many-runs.ts'

@@ -1,4 +1,4 @@
-// A store from before the first release is rejected with a remedy, and is not modified.
+// A store from before the first release is rejected with an error that names a remedy, and is not modified.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'

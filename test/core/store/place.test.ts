@@ -68,7 +68,7 @@ it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folde
       symlinkSync('one', path.join(folder, 'two'))
     },
   ],
-  // In the second-to-last path, the name of the store's file is allowed, but the longer names of the files next to it are not.
+  // In the second-to-last path, the name of the store's file has a permitted length, but the names of the files next to it are too long.
   ['names that are too long', [long, `${long}/p.db`, 'n'.repeat(250), `${'folder/'.repeat(700)}p.db`], tooLong],
   [
     'a folder, or a link to one',

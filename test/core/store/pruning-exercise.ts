@@ -147,7 +147,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
         ...{ store: of, served: [exportQueue], clock, log: silentLog() },
         ...{ retention: week, remember: 400 * day, keepFigures: 400 * day },
       })
-    /** Runs maintenance on a store with the given maximum size until `isDone`. */
+    /** Runs maintenance on a store with the given maximum size until `isDone` resolves to true. */
     const maintain = async (maxSize: number, isDone: () => Promise<boolean>): Promise<void> => {
       const sized = await here.open({ maxSize })
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }

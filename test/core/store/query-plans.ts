@@ -19,11 +19,14 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 export interface Asked {
   /** Runs all queries once. */
   readonly askAll: (statements: Statements, ask: Ask) => Promise<void>
-  /** Whether a line of SQLite's query plan means that a whole table is scanned. If undefined, the default check decides. */
+  /**
+   * Whether a line of SQLite's query plan means that a whole table is scanned. If the function is missing or returns undefined, the default check
+   * decides.
+   */
   readonly isScan?: (sql: string, detail: string) => boolean | undefined
 }
 
-/** Matches lines of SQLite's query plans for a list that is part of the statement, or that the statement has just read. */
+/** Matches lines of SQLite's query plans that scan a list rather than a table. The statement contains this list, or has just read it. */
 const listsOfOurs = /^SCAN (known|walked|queues|subjects|newest_\d+|(\d+ )?CONSTANT ROW|\(subquery)/
 
 /**

@@ -253,8 +253,8 @@ describe('replicas on one PostgreSQL database', () => {
     await receiver.until(() => arrivals().size === all.length)
     await expect.poll(async () => b.store.outbox.queues()).toEqual([])
     a.pause.resume()
-    // The number of pipelines whose spans arrived twice. It may include a second batch that was in flight when the first one was to be settled. The
-    // replica counts all of them as lost, because their leases had expired.
+    // The number of pipelines whose spans arrived twice. They may include a second batch that was in flight when the first one was to be settled. The
+    // replica counts the exports of all these pipelines as lost, because their leases had expired.
     const cameTwice = (): number => receiver.spans.length / 3 - all.length
     await expect.poll(async () => (await a.exporter.status())[0]?.counters.lost).toSatisfy(lost => lost === cameTwice())
     expect(cameTwice()).toBeGreaterThan(0)

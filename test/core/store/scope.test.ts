@@ -23,7 +23,7 @@ const paths = ['a/shop', 'a/app', 'a/sub/app', 'b/app', 'b/Vault', 'c/x'] as con
 const refs = ['main', 'dev'] as const
 const statuses = ['success', 'failed', 'running'] as const
 
-/** A pipeline with its job, its snapshot, and another event that its project reports at that time. */
+/** A pipeline with its job and its snapshot. `also` selects another event that is taken in with it: of its project, its group or the instance. */
 interface Thing {
   readonly project: number
   readonly ref: (typeof refs)[number]

@@ -11,7 +11,7 @@ import { newDatabase } from './new-database.ts'
 import { StoreError } from '../../../src/lib/fault.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-/** Query timeouts while the network is silent, and otherwise, ms. The second one is long enough for a busy machine. */
+/** The query timeouts, ms: the first for a silent network, the second for a working one. The second is long enough for a busy machine. */
 const [hasty, timeoutMs] = [1_500, 5_000]
 
 let proxy: SilentProxy
@@ -31,7 +31,7 @@ describe.each(directions)('a network that drops everything %s (and %s)', (...sil
   it.each([true, false])(
     'fails the statements sent during the silence, and runs later ones (connections forgotten: %s)',
     async forgetting => {
-      // This opens several connections by running queries in parallel.
+      // The parallel queries open several connections.
       await Promise.all([1, 2, 3].map(async () => db.query('SELECT pg_sleep(0.05)')))
       const impatient = db.withPatience(hasty)
       const network = { isSilent: false }

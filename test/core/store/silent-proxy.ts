@@ -33,7 +33,7 @@ export class SilentProxy {
     return proxy
   }
 
-  /** Returns the same URL, but through this proxy. */
+  /** Returns the URL with the proxy's port in place of the server's. */
   through(url: string): string {
     const way = new URL(url)
     way.port = String((this.#server.address() as AddressInfo).port)

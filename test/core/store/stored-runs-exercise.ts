@@ -26,7 +26,7 @@ function snapshotterFor(selection = everything): Snapshotter {
 }
 
 const exportsAll = snapshotterFor()
-/** Takes the snapshot too, but adds nothing to the outbox. */
+/** Takes the snapshot like `exportsAll`, but adds nothing to the outbox. */
 const exportsNothing = snapshotterFor(createSelection({ projects: {}, refs: { exclude: ['**'] }, sources: {} }))
 
 /** A pipeline that has ended, as reported by a single webhook. */

@@ -1,4 +1,4 @@
-// Tests which details a merged run requests from the platform.
+// Tests which details Pipespan requests from the platform for a merged run.
 import { expect, it } from 'vitest'
 import { mergeIntoRun } from '../../../src/core/take-in/merge-observations.ts'
 import { observedRun } from '../../../src/model/run.ts'

@@ -47,7 +47,7 @@ function ended(chunks: readonly Chunk[]) {
   ])
 }
 
-/** Returns the times at which the pipeline itself was requested, up to the last request. */
+/** Moves the clock forward by `ms`. Returns the times at which the pipeline itself was requested meanwhile. */
 async function askedAt(world: PolledWorld, ms: number, step: number): Promise<number[]> {
   const times: number[] = []
   const start = world.now()
@@ -148,7 +148,7 @@ describe('a long-running pipeline', () => {
     const times = await askedAt(world, day, minute)
     const pauses = times.slice(1).map((at, index) => at - times[index]!)
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(2 * minute)
-    // If a busy machine has to repeat a request, the lookup shifts by a second.
+    // If a busy machine has to repeat a request, the lookup is a second late, so the pauses are rounded to minutes.
     const minutes = pauses.slice(2).map(pause => Math.round(pause / minute))
     expect(minutes).toEqual(minutes.toSorted((a, b) => a - b))
     expect(minutes.at(-1)).toBe(60)

@@ -235,7 +235,7 @@ describe('a bad delivery', () => {
     await takeAll(delivery(1))
     await takeAll(delivery(2))
     await store.quarantine.retry('all')
-    // Fails the first of the two stored deliveries. Stored deliveries have no key.
+    // Makes the first of the two quarantined deliveries fail again. A delivery that is retried from the quarantine has no key.
     failure = keys => (isWithout(keys) && (refused += 1) === 1 ? new DataError('Still not.', 'Report it.') : undefined)
     await takeIn.retryQuarantined()
     expect([await isKnown(1), await isKnown(2)]).toEqual([false, true])

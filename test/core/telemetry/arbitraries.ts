@@ -15,7 +15,7 @@ const time = fc.oneof(fc.constantFrom(0, -1, 0.2, Number.NaN, 2 ** 60), fc.integ
 const person = fc.record({ id: maybe(id), username: maybe(text) })
 
 const runner = fc.record({
-  /** Often one of two IDs, so that the same runner occurs with different facts. */
+  /** A runner's ID is often one of only two, so that the same runner occurs with different facts. */
   id: fc.oneof(id, fc.constantFrom(1, 2)),
   description: maybe(text),
   tags: maybe(fc.array(text, { maxLength: 3 })),

@@ -54,7 +54,7 @@ function withNeighbours(attributes: Attributes): Attributes {
   return Object.fromEntries(moved) as Attributes
 }
 
-/** Returns the whole double just below the value, if there is one. Returns every other value unchanged. */
+/** Returns the next double toward zero if it is whole. Otherwise returns the value unchanged. */
 function settled(value: number): number {
   const below = Number.isFinite(value) && !Number.isInteger(value) ? neighbour(value, -1n) : value
   return Number.isInteger(below) ? below : value

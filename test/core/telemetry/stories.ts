@@ -164,7 +164,7 @@ function failure(): Chunk[] {
   return chunksAfter([[reported(firstFailure)]]).chunks
 }
 
-/** The same pipeline retried an hour later: the failed jobs have new IDs, and the skipped job keeps its ID. */
+/** The failed pipeline, retried an hour later: the failed jobs have new IDs, and the skipped job keeps its ID. */
 function retry(): Chunk[] {
   const second = reported({
     id: 9002,
@@ -250,7 +250,7 @@ function mergeRequest(): Chunk[] {
   ]).chunks
 }
 
-/** A pipeline that is waiting for a manual job and is exported as it is. */
+/** A pipeline that is waiting for a manual job and is exported in this state. */
 function blocked(): Chunk[] {
   const facts: PipelineFacts = { ...main, iid: 317, status: 'manual', detailedStatus: 'blocked', duration: undefined }
   const jobs = [

@@ -1,4 +1,4 @@
-// Tests what `PIPESPAN_CONVENTIONS=strict` changes, with one test per row of the reference's table.
+// Tests what `PIPESPAN_CONVENTIONS=strict` changes, with one test per row of the table on the reference page.
 import { describe, expect, it } from 'vitest'
 import { decodeMetrics } from '../../support/otlp-decode.ts'
 import { encodeMetrics } from '../../../src/core/telemetry/encode.ts'
@@ -34,7 +34,7 @@ function jobAttribute(chunk: Chunk, name: string, settings = strict): unknown {
   return span
 }
 
-/** The tests, by the name of their row in the reference's table. */
+/** The tests, by the name of their row in the table on the reference page. */
 const promises: Readonly<Record<(typeof strictChanges)[number]['name'], () => void>> = {
   'metric `cicd.pipeline.run.duration`': () => {
     const facts = { ...failure!.pipeline.facts, duration: 250, queuedDuration: 12 }

@@ -31,7 +31,10 @@ function loaded(tree: Tree): LoadedConfig<ProfileName> {
   return found
 }
 
-/** Returns the configuration before the reload. Reloading a secret modifies it. */
+/**
+ * Returns the configuration before the reload. For a secret it is loaded anew each time, because reloading a secret modifies the loaded
+ * configuration.
+ */
 function runningOf({ tree, option }: OptionPlace): LoadedConfig<ProfileName> {
   const known = option.kind.secret ? undefined : started.get(tree)
   const running = known ?? loaded(tree)
@@ -90,7 +93,7 @@ it.each(places.map(place => [nameOf(place), place] as const))('%s', async (name,
 
 it('tests the reload of every option that can have two different values', () => {
   const all = new Set(places.map(place => inAnyItem(nameOf(place))))
-  // There is only one protocol, and a query can name a different platform only if there are several.
+  // These options have only one valid value: there is only one protocol, and a query can name a different platform only if there are several.
   const others = [...all].filter(name => !tried.has(name) && !/protocol$|^queries\[\]\.platform$/.test(name))
   expect(others).toEqual([])
 })

@@ -254,7 +254,7 @@ it('keeps every entry of a protective setting if the file is truncated at any ch
   let applied = 0
   for (const [at] of parts.entries()) {
     const text = [...parts.slice(at), ...parts.slice(0, at), ''].join('\n')
-    // If the file is truncated earlier, the last section is missing altogether, which is tested with a different order.
+    // If the file is truncated earlier, the last section is missing altogether. Another order of the sections tests that case.
     for (let end = text.length - parts.at(at - 1)!.length; end < text.length; end += 1) {
       const found = reloadConfig(loaded, { ...options, text: text.slice(0, end) })
       if (!found.ok) continue

@@ -1,5 +1,5 @@
-// A configuration with everything that an operator can configure, and functions for its places. Each list has one item with everything that the item
-// needs.
+// A configuration with everything that an operator can configure, and functions that list, read and replace its parts. Each list has one item with
+// everything that the item needs.
 import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { allOptions } from '../../../src/daemon/configuration/options.ts'
@@ -75,7 +75,7 @@ export const whole: Tree = {
   ],
 }
 
-/** The same configuration with several platforms instead of one. */
+/** The single-platform configuration, changed to have several platforms instead of one. */
 export const several: Tree = {
   ...Object.fromEntries(
     Object.entries(whole).filter(([key]) => !['webhook', 'platform', 'poll', 'queries'].includes(key)),

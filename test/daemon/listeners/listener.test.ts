@@ -120,7 +120,8 @@ describe('responses without a route', () => {
       socket.resetAndDestroy()
     }
     await expect.poll(() => closed).toBe(20)
-    // The daemon handles a closed connection within one turn of the event loop. A separate request arrives many turns later, when this is done.
+    // The daemon handles a closed connection within one turn of the event loop. A separate request arrives many turns later, when the closed
+    // connections have been handled.
     expect(await exchange(port, get('/healthz'))).toContain('Alive')
     expect(acted).toBe(0)
   })

@@ -99,7 +99,7 @@ describe('the maximum number of series', () => {
         expect(types.lastIndexOf('gauge')).toBeLessThan(
           types.includes('histogram') ? types.indexOf('histogram') : Infinity,
         )
-        // No metric is omitted in favour of a metric type that comes later.
+        // If a metric is omitted, no metric of a later type is shown.
         const shown = new Set(samples.map(line => /^m\d+/.exec(line)?.[0]))
         const order = ['gauge', 'counter', 'histogram']
         const first = all.findIndex((_, at) => !shown.has(`m${at}`))

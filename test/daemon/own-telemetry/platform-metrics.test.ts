@@ -30,8 +30,8 @@ it('counts the requests of the poller, enrichment and redelivery, and their shar
   const project = pipeline?.project.id ?? 0
   const hook = { id: 17, url: `${publicUrl}/webhooks`, owner: { project } }
   hooksOf(api).hooks.push(hook)
-  // The first delivery was lost. It does not report the pipeline's finish, so the finish is new to the poller, whether the poller or the redelivery
-  // reads first.
+  // The pipeline's first delivery was lost. This delivery does not report that the pipeline finished, so the finish is new to the poller, whether the
+  // poller or the redelivery reads first.
   const missed = deliveries.filter(({ kind }) => kind === 'pipeline').slice(0, 1)
   const headers = { headerPrefix: 'X-Service-', instance: api.url }
   for (const one of missed) hooksOf(api).record(hook, one, 'internal error', headers, Date.now() - minute, random)
