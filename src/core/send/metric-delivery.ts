@@ -16,7 +16,7 @@ export interface FlushTarget extends Pick<Destination, 'name' | 'takes' | 'heade
   readonly isCumulative: boolean
   readonly sender: Sender
   readonly stats: ExportStats
-  /** Why the last flush failed, as the circuit breaker names it; undefined if it succeeded, and before the first flush. */
+  /** Why the last flush failed, as the circuit breaker names the cause; undefined before the first flush and after a successful one. */
   cause: TripCause | undefined
   hasAccepted: boolean
   /** The time on the `elapsed` clock before which no flush is sent, because the backend asked for a pause. */
@@ -25,7 +25,7 @@ export interface FlushTarget extends Pick<Destination, 'name' | 'takes' | 'heade
 
 /** The metrics of one project, or of a group or an instance. */
 export interface EncodedProject extends Subject {
-  /** The name of the project in the log. */
+  /** The name of the project in log messages. */
   readonly project: string
   readonly bytes: Uint8Array
 }

@@ -21,7 +21,7 @@ import type { Log } from '../../lib/log.ts'
 import type { ResourceMetrics } from '../telemetry/otlp/messages.ts'
 
 export interface MetricFlushOptions extends MetricSources {
-  /** The destinations. Those without metrics are ignored. */
+  /** The destinations. Destinations that get no metrics are ignored. */
   readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
   readonly leases: Leases
   /** The time between two flushes, ms. */
@@ -32,9 +32,9 @@ export interface MetricFlushOptions extends MetricSources {
 }
 
 export interface MetricFlush extends Loop {
-  /** Flushes once more if this replica has the lease, and stops. Requests are aborted after `deadlineMs`. */
+  /** Flushes once more if this replica has the lease, then stops. Requests are aborted after `deadlineMs`. */
   finish(deadlineMs: number): Promise<void>
-  /** Ends the pauses of destinations. Returns the number of destinations that were paused. */
+  /** Ends the pause of one destination, or the pauses of all destinations. Returns how many were paused. */
   tryNow(destination?: string): number
   status(): readonly ExportQueueStatus[]
 }
@@ -42,9 +42,9 @@ export interface MetricFlush extends Loop {
 const leaseName = 'metric-flush'
 /** The minimum pause between two flushes, ms, so that flushing does not keep the store busy. */
 const minInterval = 100
-/** The number of projects that are read at a time. */
+/** The number of projects that a flush reads from the store at a time. */
 const pageSize = 50
-/** How long requests may take to end after they were aborted, ms. */
+/** The maximum time that an aborted request may take to end, in ms. */
 const grace = 2_000
 
 export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
@@ -57,7 +57,8 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
 
   async function flush(): Promise<void> {
     if (!(await hasLease())) return
-    // Active runs are read even if no destination takes metrics, because this records the series that scrapes show as 0 after they have ended.
+    // Active runs are read even if no destination takes metrics, because each read also records the series, and scrapes show a recorded series as 0
+    // after it has ended.
     const active = await readActive(options)
     if (targets.length === 0) return
     const now = clock.now()

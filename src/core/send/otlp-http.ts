@@ -154,7 +154,7 @@ function exchange(
 
     dispatcher.dispatch(request, {
       onRequestStart: controller => {
-        // The timer may fire late if the process gets no CPU time.
+        // The deadline is checked here as well, because its timer may fire late if the process gets no CPU time.
         if (performance.now() >= deadline) finish(late)
         if (over) controller.abort(new Error('withdrawn'))
         else begun = controller

@@ -13,7 +13,7 @@ export interface ScrapedMetricsOptions extends MetricSources {
 
 /** A metric whose points are read page by page. */
 interface ScrapedMetric {
-  /** The metric without its points. */
+  /** The metric's name, unit and description, without its points. */
   readonly metric: MetricData
   readonly pieces: () => AsyncIterable<MetricData>
 }

@@ -24,7 +24,7 @@ export type Answer =
       readonly status: number
       readonly contentType?: string | undefined
       readonly retryAfter?: string | undefined
-      /** The time on the backend's clock, to which a date in Retry-After refers. */
+      /** The time on the backend's clock. A date in Retry-After is compared with it. */
       readonly date?: string | undefined
       readonly body: Uint8Array
     }
@@ -39,7 +39,7 @@ export type Answer =
 
 /** The verdict on a response. `message` is the backend's message, shortened, or the meaning of the status. */
 export type Verdict =
-  /** The request was accepted, except for `rejected` spans, points or records. OTLP forbids resending those. */
+  /** The request was accepted, except for `rejected` spans, points or records. OTLP forbids resending the rejected ones. */
   | { readonly as: 'delivered'; readonly rejected: number; readonly message?: string | undefined }
   | Later
   | Unauthorized

@@ -41,17 +41,20 @@ export interface SettleLoop extends Loop {
 
 /** The duration of a lease, ms. It is many times longer than settling takes. */
 const leaseMs = 15_000
-/** The maximum pause between two turns of the loop, ms, so that it soon notices when the clock jumps or another process writes a run. */
+/**
+ * The maximum pause between two turns of the loop, in ms. It is short, so that the loop soon notices a clock jump, or a run written by another
+ * process.
+ */
 const maxPause = 1_000
 
 /** The first and the maximum retry delay of a run that cannot be settled, ms. */
 const pauses = { first: 15_000, max: 240_000 }
-/** The maximum number of postponed runs. When it is exceeded, the list is cleared, and all of them are settled as usual. */
+/** The maximum number of postponed runs. When this is exceeded, the list is cleared, and the runs in it are settled as usual. */
 const maxPostponed = 10_000
 
 interface Postponed {
   readonly tries: number
-  /** The end of the pause, on the `elapsed` clock. */
+  /** When the run may be tried again, on the `elapsed` clock. */
   readonly until: Millis
 }
 

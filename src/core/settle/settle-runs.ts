@@ -10,7 +10,7 @@ import type { RunKey } from '../../model/observation.ts'
 export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
   const due = keys.map(key => new DueRun(key, undefined, snapshotter))
   await decideAll(due, runs, snapshotter)
-  // Settling a pipeline that was triggered by another one, or that was canceled, requires reading other runs. Most pipelines need none.
+  // Settling a pipeline that was triggered by another one, or that was canceled, requires reading other runs. Most pipelines need no other runs.
   const rest: DueRun[] = []
   for (const { key, unread } of due) {
     if (unread === undefined) continue
@@ -57,7 +57,7 @@ class DueRun {
     this.#snapshotter = snapshotter
   }
 
-  /** Returns the work on this run. `jobsSoFar` returns the number of jobs of all runs in the transaction. */
+  /** Returns the unit of work that settles this run. `jobsSoFar` returns the number of jobs of all runs in the transaction. */
   work(jobsSoFar: () => number): RunWork {
     return { key: this.key, jobs: 'all', decide: (known, now) => this.#decide(known, now, jobsSoFar) }
   }

@@ -8,15 +8,15 @@ import type { StoredRun } from '../store/ports/runs.ts'
 
 export interface SilenceOptions {
   readonly pastDurations: PastDurations
-  /** The minimum time that a run may be silent, ms, chosen so that a late webhook arrives within it. */
+  /** The minimum silence before a run is requested, in ms. It is long enough for a late webhook to arrive. */
   readonly silentAfter?: number | undefined
-  /** How long manual and scheduled pipelines may be silent, ms. They are silent by nature. */
+  /** How long manual and scheduled pipelines may be silent, in ms. They are silent by nature. */
   readonly staleAfter: number
 }
 
 export interface Silence {
   /**
-   * Returns how much longer the run may be silent, ms. At 0 or less the run is requested. `at` is the current time on the clock of the run's
+   * Returns how much longer the run may be silent, in ms. At 0 or less, the run is requested. `at` is the current time on the clock of the run's
    * timestamps.
    */
   left(known: StoredRun, at: Millis): Promise<number>
@@ -26,7 +26,7 @@ const minute = 60_000
 /** The default for `silentAfter`, ms. */
 export const minSilence = 2 * minute
 /**
- * The maximum time that a run may be silent, ms, however long the project's pipelines take. If the report of a run's end was lost, the end is found
+ * The maximum time in ms that a run may be silent, however long the project's pipelines take. If the report of a run's end was lost, the end is found
  * within this time.
  */
 const maxSilence = 6 * 60 * minute

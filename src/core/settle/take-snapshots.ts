@@ -34,7 +34,7 @@ export interface SnapshotterOptions {
   readonly takesTotals?: Route['takes']
   /** Called with the path of a project that no destination takes. */
   readonly onUnrouted?: ((project: string) => void) | undefined
-  /** Returns what a chunk adds to its project's totals. If it is undefined, no totals are stored. */
+  /** Returns what a chunk adds to its project's totals. If this function is undefined, no totals are stored. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
   /** The steps with which features process a snapshot. */
   readonly steps?: readonly LineStep[] | undefined
@@ -52,7 +52,7 @@ export interface SnapshotCounters {
   stale: number
   /** The number of attempts that the configured refs or sources exclude. */
   excluded: number
-  /** The number of snapshots that no destination takes because of its project selection. */
+  /** The number of snapshots that no destination takes, because none selects the project. */
   unrouted: number
 }
 
@@ -66,7 +66,7 @@ export type Decision =
   /** No decision was made, because other runs must be read first. */
   | { readonly unread: Unread }
 
-/** The other runs that must be read: the parent, if there is one, and whether newer pipelines of the project are needed. */
+/** Which other runs must be read: the key of the parent, if there is one, and whether newer pipelines of the project are needed. */
 export interface Unread {
   readonly parent: ParentKey | undefined
   readonly newer: boolean
@@ -84,8 +84,8 @@ export interface Snapshotter {
   /** Decides what to write for a run. `others` is undefined until the other runs have been read. */
   decide(known: StoredRun, others: OtherRuns | undefined, now: Millis): Decision
   /**
-   * Adds the run's snapshot to the work if the snapshot is due at once and all jobs are loaded. With a settle delay of 0 only one transaction is then
-   * needed. Each call of the work replaces the content of `did`.
+   * Adds the run's snapshot to the work if the snapshot is due at once and all jobs are loaded. So with a settle delay of 0, one transaction is
+   * enough. Each time the returned work is run, it replaces the content of `did`.
    */
   atOnce(work: RunWork, did: SnapshotStep[]): RunWork
   /** Called after the decision has been committed. Counts its steps. */

@@ -14,7 +14,7 @@ export type StoreLocation =
 type OpenOptions = Pick<StoreOptions, 'maxSize' | 'encode' | 'log' | 'onDamage'> &
   Pick<DatabaseOptions, 'daemon' | 'timeoutMs'> & { readonly parts: readonly StorePart[] }
 
-/** The clocks return whole ms, because times computed from them may be stored in integer columns. */
+/** The store's clocks return whole ms, because times computed from them may be stored in integer columns. */
 const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
 
 /** The timeout of a daemon's SQL statements, ms. */

@@ -15,7 +15,7 @@ import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
 // Frees space in a nearly full store, so that it need not reject deliveries. Rows that are nearest to the end of their retention are deleted first.
 interface Relief {
-  /** Returns the used share of the store's size limit. At 1 webhooks are rejected. */
+  /** Returns the used share of the store's size limit. At 1, webhooks are rejected. */
   readonly fullness: () => Promise<number>
   readonly kept: readonly Kept[]
   readonly now: Millis
@@ -36,7 +36,7 @@ function pressureOf(fullness: number): 'none' | 'filling' | 'nearly full' {
   return fullness < filling ? 'none' : fullness < pressure.from ? 'filling' : 'nearly full'
 }
 
-/** Deletes rows early. Returns the number of deleted rows, by kind. */
+/** Deletes rows before the end of their retention. Returns the number of deleted rows, by kind. */
 export async function relieve({ fullness, kept, now }: Relief): Promise<ReadonlyMap<string, number>> {
   const early = new Map<string, number>()
   const hasRoom = async (): Promise<boolean> => (await fullness()) < pressure.to
@@ -82,13 +82,13 @@ const every = 600_000
 const lease = { leaseMs: 30_000, renewMs: 10_000 }
 /** The age in ms up to which entries are kept even if their destination is not configured: another replica may have a newer configuration. */
 const unservedSpared = 600_000
-/** How soon the size of a store that is filling up is checked again, ms. */
+/** The time in ms between two checks of the size of a store that is filling up. */
 const soon = 1_000
 /** The time between two log messages about early deletions, ms. */
 const betweenMessages = 60_000
 /**
- * How far the clock may jump back before stored timestamps are repaired at once, ms. Small differences are ignored, because clocks are adjusted in
- * small steps all the time.
+ * How far, in ms, the clock may jump back before stored timestamps are repaired at once. Small differences are ignored, because clocks are adjusted
+ * in small steps all the time.
  */
 const clockTolerance = 1_000
 /** The time between two attempts to repair stored timestamps, ms. */
@@ -107,7 +107,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   const unreported = new Map<string, number>()
   let reportedAt = -Infinity
 
-  /** Returns false if another replica has the lease, or if this replica is stopping. */
+  /** Whether maintenance may continue. Returns false if another replica has the lease, or if this replica is stopping. */
   async function mayGoOn(): Promise<boolean> {
     if (stopping) return false
     if (elapsed(clock) - renewed < lease.renewMs) return true
@@ -183,8 +183,8 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   }
 
   /**
-   * Repairs stored timestamps in the future, at the start and after the clock was set back. Each replica does it, because the lease itself may have
-   * been taken while the clock was ahead.
+   * Repairs stored timestamps that are in the future, at startup and after the clock was set back. Every replica does this, because the lease itself
+   * may have been taken while the clock was ahead.
    */
   async function repairTimes(): Promise<void> {
     // The difference between the store's clock and a clock that never jumps. If it has shrunk, the store's clock was ahead before.
@@ -278,7 +278,8 @@ export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): r
 // Adds new increments to the metric totals every few seconds, so that the next reader need not add up many rows.
 
 /**
- * The time between two updates of the totals, ms. The longer it is, the more pipelines share one write to a series, and the more rows are waiting.
+ * The time between two updates of the totals, ms. The longer it is, the more pipelines share one write to a series, and the more rows wait to be
+ * added.
  */
 const foldEvery = 5_000
 

@@ -29,7 +29,7 @@ const rows = 50
 const pause = 5
 const stepsPerQuestion = 20
 
-/** Creates the steps. When `mayGoOn` returns false, all work in progress ends. */
+/** Creates the functions that delete rows in small steps. When `mayGoOn` returns false, all work in progress ends. */
 export function createSteps(mayGoOn: () => Promise<boolean>, clock: Clock): Steps {
   async function each(step: () => Promise<'last' | 'more'>, isEnough: IsEnough | undefined): Promise<void> {
     for (let done = 1; await mayGoOn(); done += 1) {
@@ -66,13 +66,13 @@ export function createSteps(mayGoOn: () => Promise<boolean>, clock: Clock): Step
 
 // The retention of the rows in a store: how long they are stored, what may be deleted earlier, and how it is deleted.
 
-/** How long each kind of row is stored, ms. */
+/** How long each kind of row is stored, in ms. */
 export interface KeepTimes {
-  /** How long exported runs, dead letters and quarantined deliveries are stored, ms. */
+  /** How long exported runs, dead letters and quarantined deliveries are stored, in ms. */
   readonly retention: number
-  /** How long the tombstone of a pruned run is stored, ms. */
+  /** How long the tombstone of a pruned run is stored, in ms. */
   readonly remember: number
-  /** How long figures over time, and the rows from which they are computed, are stored, ms. */
+  /** How long figures over time, and the rows from which they are computed, are stored, in ms. */
   readonly keepFigures: number
 }
 
@@ -82,9 +82,9 @@ export type Pressure = 'nearlyFull' | 'full'
 export interface Kept {
   /** The kind of row, as named in the counter of pruned rows. */
   readonly kind: string
-  /** How long rows of this kind are stored, ms. */
+  /** How long rows of this kind are stored, in ms. */
   readonly keep: number
-  /** The age in ms up to which a row is kept even if the store is nearly full, or practically full. If undefined, no row is deleted early. */
+  /** For each level of fullness, the age in ms up to which a row is not deleted early. If undefined, no row is deleted early. */
   readonly spared?: Readonly<Record<Pressure, number>> | undefined
   /** Creates the sweep that deletes these rows. `early` is the current time if rows may be deleted before the end of their retention. */
   sweep(early?: Millis): Sweep

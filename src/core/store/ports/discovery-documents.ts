@@ -37,7 +37,7 @@ export const sweep = z.object({
   next: z.string().optional(),
   /** The number of projects read so far in this sweep. */
   count: z.number(),
-  /** The number of projects in the previous sweep; absent during the first one. */
+  /** The number of projects in the previous sweep; absent during the first sweep. */
   before: z.number().optional(),
   done: z.boolean(),
 })
@@ -52,7 +52,9 @@ export const watchedHook = z.object({
   owner: z.string(),
   /** The id of the newest delivery that was checked for a failure; 0 if failed deliveries are not taken in. */
   newest: z.number(),
-  /** The id of the newest delivery that was counted, if it is newer than the newest one checked. */
+  /**
+   * The id of the newest delivery that was counted. It is set only if that delivery is newer than the newest delivery that was checked for a failure.
+   */
   counted: z.number().optional(),
   /** The state of the webhook as the platform names it: `executable`, `temporarily_disabled`, `disabled`. */
   state: z.string().optional(),
@@ -95,7 +97,7 @@ export const refusedEndpoint = z.object({
   message: z.string(),
   /** The number of consecutive rejections. */
   times: z.number(),
-  /** The time since which the data is no longer requested; absent while it is requested. */
+  /** When requests for the data were stopped; absent while the data is still requested. */
   since: z.number().optional(),
 })
 export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
@@ -103,7 +105,7 @@ export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
 /** The prefix of `what` for rejected requests for audit events. */
 export const auditEvents = 'audit events'
 
-/** The time in ms after which data is requested again that the platform denied. */
+/** The time in ms after which data that the platform denied is requested again. */
 export const refusedFor = 86_400_000
 
 /** True while the data is not requested because the platform denied it. */

@@ -25,7 +25,7 @@ export type DetailLevel = (typeof detailLevels)[number]
 
 /** How a decision on a run changes the enrichment queue. */
 export type EnrichmentChange =
-  /** Adds an item. If the run already has one, the higher level of detail and the earlier due time are kept. */
+  /** Adds an item to the queue. If the run already has one, the higher level of detail and the earlier due time are kept. */
   | { readonly detail: DetailLevel; readonly priority: EnrichmentPriority; readonly at: Millis }
   /** Records that the run has been requested. Removes the item from the queue, or replaces it with `again`. */
   | { readonly asked: true; readonly again?: NextEnrichment | undefined }
@@ -79,13 +79,13 @@ export function enrichmentQueue(sql: Statements) {
       })
       return rows.map(row => ({ key: keyOf(row), path: pathOf(row), detail: detailOf(row), takenAt: now }))
     },
-    /** Extends the leases of these items to `leaseMs` from now. With 0 the items are due at once. */
+    /** Extends the leases of these items to `leaseMs` from now. If `leaseMs` is 0, the items are due at once. */
     extend: async (keys: readonly RunKey[], leaseMs: number): Promise<void> => {
       if (keys.length === 0) return
       const own = `run_id IN (SELECT id FROM runs WHERE (instance, pipeline_id) IN ${keyPlaces(keys)})`
       await queue.extend([own, keyValues(keys)], leaseMs)
     },
-    /** Returns to the queue an item that was leased but not requested. It is due again in `ms`. */
+    /** Releases an item that was leased but not requested. The item is due again in `ms`. */
     defer: async ({ instance, pipelineId }: RunKey, ms: number): Promise<void> => {
       const own = 'run_id = (SELECT id FROM runs WHERE instance = ?1 AND pipeline_id = ?2)'
       await queue.defer([`leased = 1 AND ${own}`, [instance, pipelineId]], ms)
@@ -203,8 +203,8 @@ const insertTriggers = forRows(
 // Builds the SQL condition that selects the rows of a queue by token territory.
 
 /**
- * Returns the condition for the rows that may be leased; undefined means all rows. `run` is the column with the id of a row's run. The parameters are
- * numbered after the first `before` ones.
+ * Returns the condition for the rows that may be leased; undefined means all rows. `run` is the column with the id of a row's run. The condition's
+ * placeholders are numbered from `before` + 1.
  */
 export function thoseIn(
   sql: Pick<Statements, 'pathOfRun'>,

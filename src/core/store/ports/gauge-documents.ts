@@ -43,13 +43,15 @@ export const gaugeReading = z.object({
   group: z.string().optional(),
   /** When the platform responded, on the store's clock. */
   at: z.number(),
-  /** How long the reading may be sent, ms. An old reading must not be mistaken for a current one. */
+  /** How long the reading may be sent, in ms. An old reading must not be mistaken for a current one. */
   goodFor: z.number(),
   points: z.array(point),
 })
 export type GaugeReading = z.infer<typeof gaugeReading>
 
-/** Returns the points of a reading, without those that name a project outside the scope. A query result may contain such points. */
+/**
+ * Returns the points of a reading, without points that name a project outside the scope. The result of a configured query may contain such points.
+ */
 export function pointsWithin({ sees }: Scope, { instance, points }: GaugeReading): GaugePoint[] {
   const isHidden = (path: string): boolean => !sees({ instance, path })
   return points.filter(

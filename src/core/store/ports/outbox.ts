@@ -19,7 +19,7 @@ export interface ExportQueue {
   readonly signal: Signal
 }
 
-/** A message in compressed bytes, which do not change until they are sent. */
+/** A message as compressed bytes, which are sent unchanged. */
 export interface EncodedMessage {
   readonly signal: Signal
   readonly body: Uint8Array
@@ -29,7 +29,7 @@ export interface EncodedMessage {
 /** Returns the messages of a chunk for its queues. If the chunk has no data for a queue, there is no message for that queue. Pure. */
 export type EncodeMessages = (chunk: AnyChunk, to: readonly ExportQueue[]) => readonly EncodedMessage[]
 
-/** Encodes no messages. Used by commands that export nothing. */
+/** The encoder for commands that export nothing. It throws if a chunk has a destination. */
 export const sendsNothing: EncodeMessages = (_, to) => {
   if (to.length > 0) throw new Error('the store was opened without an encoder for exports')
   return []
@@ -37,7 +37,7 @@ export const sendsNothing: EncodeMessages = (_, to) => {
 
 export interface OutboxEntry {
   readonly id: number
-  /** The number of unsuccessful attempts to send the entry that the entry itself may have caused. */
+  /** How many attempts to send the entry have failed for a reason that may lie in the entry itself. */
   readonly tries: number
   readonly pendingSince: Millis
   readonly body: Uint8Array
@@ -120,7 +120,7 @@ export interface Outbox extends DeadLetters {
   /** Moves up to `limit` pending entries to another destination name. Returns the number of moved entries. */
   move(queue: ExportQueue, to: string, limit: number): Promise<number>
   queues(): Promise<readonly ExportQueueState[]>
-  /** Returns the dead letters in a scope. Its methods affect no other dead letters. */
+  /** Returns access to the dead letters in a scope. The methods of the returned object affect no other dead letters. */
   within(scope: Scope): DeadLetters
 }
 
@@ -130,9 +130,9 @@ export interface DeadLetters {
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
   /** Returns one dead letter. `body` is returned as stored. */
   deadLetter(id: number): Promise<{ letter: DeadLetter; body: Uint8Array } | undefined>
-  /** Makes dead letters pending again. Returns how many. */
+  /** Makes dead letters pending again. Returns the number of these dead letters. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
-  /** Deletes dead letters permanently. Returns how many. */
+  /** Deletes dead letters permanently. Returns the number of these dead letters. */
   dropDead(ids: readonly number[] | 'all'): Promise<number>
 }
 

@@ -60,7 +60,10 @@ export function quarantine(sql: Statements) {
     },
     count: async (): Promise<number> =>
       number('count')((await sql.all('SELECT count(*) AS count FROM quarantined_deliveries'))[0] ?? {}),
-    /** Marks the deliveries with these ids, or all of them, so that the daemon decodes them again. Returns the number of deliveries. */
+    /**
+     * Marks the quarantined deliveries with these ids, or all quarantined deliveries, so that the daemon decodes them again. Returns the number of
+     * deliveries.
+     */
     retry: async (ids: readonly number[] | 'all'): Promise<number> => {
       if (ids === 'all') return sql.change(mark)
       return ids.length === 0 ? 0 : sql.change(`${mark} WHERE id IN (${places(ids)})`, ids)

@@ -13,7 +13,8 @@ export function reportsBy<Report>(by: Reporter<Report>, reports: readonly Report
 }
 
 /**
- * Groups the reports by their reporters, in the order in which they are written. The order is the same in all transactions, which prevents deadlocks.
+ * Groups the reports by reporter, in the order in which the reporters write them. This order is the same in all transactions, which prevents
+ * deadlocks.
  */
 export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown[]][] {
   const found = new Map<Reporter<unknown>, unknown[]>()
@@ -73,7 +74,7 @@ export function joinedNotifiers(all: readonly Notifier[]): Notifier {
 // The durations of finished pipelines and jobs, if a feature records them. Without such a feature no durations are known.
 
 export interface PastDurations {
-  /** Returns the recent durations of a project's pipelines, or of one of its jobs. */
+  /** Returns the recent durations of a project's pipelines, or of one job in the project. */
   of(
     subject: { readonly instance: string; readonly projectId: number; readonly job?: string | undefined },
     days: number,

@@ -28,7 +28,7 @@ export type ExportEndpoint = z.infer<typeof exportEndpoint>
 export interface Repository<Document extends object, Key extends keyof Document> {
   /** Returns a document; undefined if there is none, or if it is damaged: its owner will write a new one. */
   get(key: Pick<Document, Key>): Promise<Document | undefined>
-  /** Returns the documents in key order, without damaged ones. `onDamaged` is called with the name of each damaged one. */
+  /** Returns the documents in key order, without damaged ones. `onDamaged` is called with the name of each damaged document. */
   all(onDamaged?: (name: string) => void): Promise<readonly Document[]>
   put(document: Document): Promise<void>
   remove(key: Pick<Document, Key>): Promise<void>
@@ -57,7 +57,9 @@ export type Readable<R extends { readonly all: unknown }> = Pick<R, 'all'>
 /** The subject of a document: the ids or paths of projects and groups. */
 export interface Subject {
   readonly projectId?: number | undefined
-  /** The full paths, or ids as text, as they may be configured. If empty, the document concerns the whole instance. */
+  /**
+   * The full paths or, as text, the ids: the configuration may name a project or group by either. If empty, the document concerns the whole instance.
+   */
   readonly paths?: readonly (string | undefined)[] | undefined
 }
 
@@ -93,7 +95,7 @@ type MakeRepository = <Document extends object, Key extends keyof Document>(
   shown?: ShownTo<Document>,
 ) => Repository<Document, Key>
 
-/** All document kinds of the core. Times in the kinds that are declared here are on the store's clock unless noted. */
+/** All document kinds of the core. Unless noted, times in these documents are on the store's clock. */
 export function repositoriesOf(make: MakeRepository) {
   return {
     /** The state of each polled project. The poller writes it. */
@@ -117,7 +119,7 @@ export function repositoriesOf(make: MakeRepository) {
     }),
     /** The API budget of each token. The API client writes it. */
     budgets: make('budget', apiBudget, ['account']),
-    /** The requests that the platform rejected. Each part of the daemon that reads data from the platform writes its own. */
+    /** The requests that the platform rejected. Each part of the daemon that reads data from the platform writes its own rejections. */
     refusedEndpoints: make('refused', refusedEndpoint, ['instance', 'what', 'project'], {
       about: ({ instance, project, path }) =>
         project > 0 ? { instance, projectId: project, paths: [path] } : { instance, paths: [path ?? ''] },

@@ -1,6 +1,6 @@
-// The text fields of each run in pipeline lists, with one row for each. A row determines the field in the JSON API and its schema, the filter for the
-// field (on the page, in the API and for MCP clients), what the text search finds, and the field's position in the list. Times, projects and figures
-// are the console's own columns (`console/pipelines/run-card.ts`).
+// The table of a run's text fields in pipeline lists, with one row per field. A row determines the field in the JSON API and its schema, the filter
+// for the field (on the page, in the API and for MCP clients), what the text search finds, and the field's position in the list. Times, projects and
+// figures are the console's own columns (`console/pipelines/run-card.ts`).
 //
 // Without `isIndexed` a filter reads the runs themselves, newest first, and stops after some thousands of them. With `isIndexed` the text is also a
 // column of the table `listed_runs`, so the filter searches the whole store. A new indexed column also needs a schema migration.
@@ -10,7 +10,7 @@ import type { PipelineFacts } from '../../../model/observation.ts'
 export interface RunColumn {
   /** Returns the text of the field; undefined if it is unknown. */
   readonly of: (facts: PipelineFacts) => string | undefined
-  /** The label before the text in the list. Without one the text is shown elsewhere in the list, or not at all. */
+  /** The label before the text in the list. If there is no label, the text is shown elsewhere in the list, or not at all. */
   readonly title?: string
   readonly filter?: {
     /** The label of the field in the filter form. */
@@ -45,7 +45,7 @@ export const runColumns = {
     filter: {
       label: 'Started by',
       description: 'What started the pipeline, such as `push`.',
-      // The common sources come first.
+      // The most common sources are listed first.
       options: ['push', 'merge_request_event', 'schedule', 'web', 'api', 'trigger', 'pipeline', 'parent_pipeline'],
       isIndexed: true,
     },
@@ -72,7 +72,7 @@ export const eachRunColumn: readonly (readonly [name: string, column: RunColumn]
 
 const filters = eachRunColumn.filter(([, { filter }]) => filter !== undefined)
 export const runFilters = filters.map(([name]) => name as RunFilter)
-/** If several filters are set, a list uses the index of the first one. */
+/** The filters that have an index. If several of them are set, a run list uses the index of the filter that comes first here. */
 export const indexedFilters = runFilters.filter(name => filterOf(name).isIndexed === true)
 
 export function filterOf(name: RunFilter): NonNullable<RunColumn['filter']> {

@@ -56,7 +56,7 @@ export interface SeenOwner {
 
 /** Writes one kind of report, on either database. */
 export interface Reporter<Report> {
-  /** The position of this reporter: reports are written in ascending order of these numbers. */
+  /** The position of this reporter. Reports are written in ascending order of their reporters' positions. */
   readonly order: number
   /** Returns the names that a report locks. Writers of the same name exclude each other. Locks are taken before anything is written. */
   locks?(report: Report): readonly string[]
@@ -82,7 +82,10 @@ export interface RunChange {
   readonly run: Run
   readonly timing: RunTiming
   readonly pending?: readonly PendingChunk[] | undefined
-  /** The increments that the snapshots add to the totals. They are written in the same transaction, so that each snapshot counts exactly once. */
+  /**
+   * The increments that the snapshots add to the totals. They are written in the same transaction as the snapshots, so that each snapshot counts
+   * exactly once.
+   */
   readonly totals?: readonly ProjectIncrements[] | undefined
   /** Reports that features make about the run. */
   readonly reports?: readonly Reports[] | undefined
@@ -96,7 +99,10 @@ export interface RunWork {
   readonly jobs: 'all' | readonly number[]
   /** The source that observed the run. It is stored with the time of its first observation of the run. */
   readonly source?: SourceName | undefined
-  /** A statement that claims the work and returns a row. If it returns no row, another replica has done the work, and `decide` is not called. */
+  /**
+   * A statement that claims this change for one replica and returns a row. If it returns no row, another replica has done the work, and `decide` is
+   * not called.
+   */
   readonly claim?: StepOf | undefined
   /**
    * Decides how to change the run. Pure and synchronous; it may be called again if the run changed in the meantime. Undefined means that there is

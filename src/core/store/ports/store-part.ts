@@ -1,4 +1,4 @@
-// The tables that a feature adds to the store. The store receives these parts when it is opened, and does not know which features they belong to.
+// The tables that a feature adds to the store. The store receives these tables when it is opened, and does not know which features they belong to.
 // `On` creates a feature's repositories and gives them access to the store's SQL.
 import type { Kept, KeepTimes, Steps } from '../maintenance/steps.ts'
 import type { Reading } from '../sql/reading.ts'
@@ -22,7 +22,7 @@ export interface StorePart extends StoredTimes {
 export interface KnownJob {
   /** Ids of the projects that have had a job of this name. */
   readonly projects: readonly number[]
-  /** The path of the project, if it is the only one with such a job and its path has never changed. */
+  /** The path of the project, if only one project has had such a job and that project's path has never changed. */
   readonly only?: string | undefined
   /** The creation time of the earliest pipeline with this job. */
   readonly since: number

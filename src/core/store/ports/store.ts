@@ -28,8 +28,8 @@ export interface StoreOptions {
   readonly parts?: readonly StorePart[] | undefined
   readonly log?: Log | undefined
   /**
-   * Called when an SQLite file is found to be damaged, so that the serving process can exit. The statement that found the damage throws the same
-   * fault.
+   * Called when an SQLite file is found to be damaged, so that the serving process can exit. The statement that found the damage throws the fault
+   * that this function receives.
    */
   readonly onDamage?: ((fault: StoreError) => void) | undefined
 }
@@ -60,7 +60,7 @@ export interface Store {
   readonly quarantine: Quarantine
   /** The number of damaged rows that were skipped since the start. */
   readonly damaged: { readonly count: number }
-  /** The time by the store's clock, which is that of the database host. All stored times come from it. */
+  /** The time on the store's clock, which is the clock of the database host. All stored times come from it. */
   now(): Promise<Millis>
   /** Makes rows due whose due time is impossibly far in the future because a clock was ahead (`too-far-ahead.ts`). Returns the number of rows. */
   bringBack(): Promise<number>

@@ -42,7 +42,9 @@ export type Totals = ReturnType<typeof totals>
 /** How many rows one transaction folds. On a busy daemon this takes some tens of milliseconds. */
 const rowsAtOnce = 32
 
-/** Appends increments that are later added to the totals. Runs within the transaction that causes them, such as one that takes snapshots. */
+/**
+ * Appends increments that are later added to the totals. Must run in the transaction that produces the increments, such as one that takes snapshots.
+ */
 export function* addTotals(increments: readonly ProjectIncrements[], { now }: Within): Steps<void> {
   if (increments.length > 0)
     yield [
@@ -66,7 +68,7 @@ function* foldSome(within: Within): Steps<number> {
     return { at, increments: storedList(documentOf(content), areIncrements) }
   })
   const increments = rows.flatMap(row => row.increments)
-  // A new series starts before the first of the folded rows was added.
+  // A new series starts just before the time at which the first of the folded rows was added.
   const at = Math.min(...rows.map(row => row.at))
   if (increments.length > 0) yield* addToTotals(increments, { ...within, now: at })
   return taken.length

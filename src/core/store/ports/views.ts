@@ -126,7 +126,7 @@ export interface Views {
    * same ref or source come first, then the runs with the closest duration.
    */
   tookAbout(like: LikeRun, limit: number): Promise<readonly RunKey[]>
-  /** Returns the keys of runs, most recently stored first. With `before`, only runs stored before that one. */
+  /** Returns the keys of runs, most recently stored first. If `before` is given, only runs that were stored before that run are returned. */
   listedKeys(limit: number, before?: RunCursor): Promise<readonly ListedKey[]>
   /** Returns the length of a run list. Undefined if it is longer than `maxCounted`, or if the list needs a search. */
   countRuns(query: Omit<RunQuery, 'after' | 'limit'>): Promise<number | undefined>

@@ -76,7 +76,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
     pipeline: true,
     types: { getTypeParser: parserOf },
   })
-  // An idle connection that breaks is replaced at its next use; an unhandled event would end the process.
+  // An idle connection that breaks is replaced at its next use; an unhandled error event would end the process.
   pool.on('error', ignore)
   const shared = { pool, options, damaged: createDamagedRows(options.log) }
   const database = connect(shared, timeoutMs)
@@ -176,7 +176,7 @@ async function connection(pool: pg.Pool): Promise<pg.PoolClient> {
   const client = await pool.connect().catch((error: unknown) => {
     throw faultOf(error)
   })
-  // If the connection breaks, the query fails anyway; an unhandled event would end the process.
+  // If the connection breaks, the query fails anyway; an unhandled error event would end the process.
   client.on('error', ignore)
   return client
 }

@@ -29,10 +29,13 @@ export const postgresMigrations: readonly string[] = [
 
 /** The key of the migration lock: an arbitrary number that is the same in every version. */
 const migrationLock = 7_462_736_101
-/** The timeout of a migration step, in ms. It is long because of large tables, and because a replica waits while another one migrates. */
+/**
+ * The timeout of a migration step, in ms. It is long because of large tables, and because a replica waits while another replica migrates the
+ * database.
+ */
 const timeoutMs = 24 * 3_600_000
 
-/** The version tables of pre-releases. A database created by a pre-release has one of them. */
+/** The version tables of pre-releases. A database created by a pre-release contains one of these tables. */
 const ofOldSchemas = ['pipespan_schema', 'pipespan_version']
 
 /**
@@ -90,7 +93,7 @@ async function migrateOnce(
     await query('COMMIT')
     return version + 1 < newest ? 'more' : 'done'
   } catch (error) {
-    // Dropping the connection ends the transaction and the lock.
+    // Dropping the connection ends the transaction and releases the lock.
     broken = error as Error
     throw error
   } finally {

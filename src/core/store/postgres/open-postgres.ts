@@ -76,7 +76,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     reads: readsOn(sql, outbox, shared.repositories, shared.parts),
     pruning: pruning(slow, {
       fullness: async () => (await usedBytes(maintenance)) / options.maxSize,
-      // Nothing needs to be returned to the file system here: autovacuum does it.
+      // Autovacuum returns unused space to the file system, so nothing is done here.
       giveBack: async () => 0,
     }),
     tables: tables(slow, catalogOf(maintenance)),
@@ -108,7 +108,7 @@ function sizeReaches(max: number, measure: () => Promise<number>): () => Promise
   }
 }
 
-// The repository of runs on PostgreSQL. Each replica skips rows that another one has locked (SKIP LOCKED).
+// The repository of runs on PostgreSQL. Each replica skips rows that another replica has locked (SKIP LOCKED).
 function postgresRuns(db: Database, sql: Statements): Runs {
   return {
     takeIn: async taking => sql.transaction(within => takeIn(taking, undefined, within)),

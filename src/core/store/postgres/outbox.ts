@@ -1,4 +1,4 @@
-// The outbox on PostgreSQL: each replica skips rows that another one has locked (SKIP LOCKED).
+// The outbox on PostgreSQL: each replica skips rows that another replica has locked (SKIP LOCKED).
 import { randomUUID } from 'node:crypto'
 import { bothEnds, headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
 import { deadLetters, entryColumns, entryOf, settle } from '../sql/outbox.ts'

@@ -133,7 +133,7 @@ function shownDocumentsOf({ scope, pathOf }: Reading, all: Repositories): Reads[
           return seen
         },
       }
-      // Despite the cast, nothing can be written through a scope, because the type of the reads has only `all`.
+      // The cast does not make the repository writable: callers get a type whose only method is `all`.
       return readable as Repository<Document, Key>
     },
   )

@@ -15,7 +15,7 @@ import type { StoredRun } from '../ports/runs.ts'
 
 /** How many rows of the list one page searches: some milliseconds of work. */
 const lookedAt = 5_000
-/** How many runs one search reads at a time, and for how many ms in total, because some runs are large. */
+/** How many runs one search reads at a time, and how long it may go on reading, in ms. The time is limited because some runs are large. */
 const runsLookedAt = { atOnce: 100, longest: 100 }
 /** Loads runs with their jobs, by the ids of their rows. */
 type Load = (ids: readonly number[]) => Promise<ReadonlyMap<number, StoredRun>>

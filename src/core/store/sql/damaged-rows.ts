@@ -45,7 +45,7 @@ export function createDamagedRows(log: Log | undefined): DamagedRows {
   }
 }
 
-/** Numeric columns that identify a row in one table or another. */
+/** The numeric columns that are part of a key in at least one table. */
 const keyNumbers = ['id', 'chunk_id', 'pipeline_id', 'project_id', 'project', 'step', 'bucket']
 const keyTexts = ['name', 'instance', 'metric', 'series', 'job', 'section']
 

@@ -26,10 +26,10 @@ export const addToCounter = `
   INSERT INTO counters (name, value) VALUES (?1, ?2)
   ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`
 
-/** The values already stored for a project's attributes that may have only a limited number of values, by metric. */
+/** By metric: the stored values of the attribute that may have only a limited number of values per project. */
 type Names = Readonly<Record<string, readonly string[]>>
 
-/** The increments of one project, one for each of its series. */
+/** The increments of one project, one for each series of the project. */
 interface Batch extends ProjectIncrements {
   /** The id of the project's row. */
   readonly id: number
@@ -105,7 +105,7 @@ function* lockedBatches(all: readonly ProjectIncrements[], { damaged, log }: Wit
   const batches = found.map(({ name, ...own }): Batch => {
     const row = rows.get(name) ?? {}
     const isLimited = own.increments.some(({ limited }) => limited !== undefined)
-    // If the stored names are damaged, counting towards the limit starts again.
+    // If the stored names are damaged, the number of names is counted from zero again.
     const names = (isLimited ? damaged.row('totals_projects', row, namesInRow) : undefined) ?? {}
     const bySeries = new Map(summed(own.increments).map(one => [storedName(one), one]))
     const { newNames, ...limited } = namedWithin(bySeries, names)
@@ -185,7 +185,7 @@ export function summedByProject(all: readonly ProjectIncrements[]): ProjectIncre
     const newest = ofProject.at(-1)
     if (newest === undefined || ofProject.length === 1) return ofProject
     const increments = ofProject.flatMap(one => one.increments)
-    // Increments whose ref was folded stay separate here, because their number is counted when they are added to the totals.
+    // Increments whose ref was replaced by a common name are not summed here, because they are counted when they are added to the totals.
     const folded = increments.filter(one => one.folded === true)
     return [{ ...newest, increments: [...summed(increments.filter(one => one.folded !== true)), ...folded] }]
   })

@@ -14,7 +14,7 @@ import type { RunWork } from '../ports/runs.ts'
 export const maxJobs = 50
 
 /**
- * The maximum number of jobs in memory at once, across all runs, on a database where statements are round trips. A run with more jobs is loaded
+ * The maximum number of jobs in memory at once, across all runs, on a database where each statement is a round trip. A run with more jobs is loaded
  * alone.
  */
 export const maxJobsAtOnce = 20_000

@@ -10,15 +10,15 @@ export const queueTables = ['enrichment_queue']
 export type Condition = readonly [where: string, values: readonly Value[]]
 
 export interface LeasedQueue {
-  /** Leases due rows, the longest overdue first. `which` returns a condition whose values are numbered after the first `before` values. */
+  /** Leases due rows, the longest overdue first. `which` returns a condition whose placeholders are numbered from `before` + 1. */
   take(
     limit: number,
     leaseMs: number,
     which?: (before: number) => Condition,
   ): Promise<{ readonly rows: readonly Row[]; readonly now: number }>
-  /** Extends the leases of these rows to `leaseMs` from now. With 0 the rows become due at once. */
+  /** Extends the leases of these rows to `leaseMs` from now. If `leaseMs` is 0, the rows become due at once. */
   extend(rows: Condition, leaseMs: number): Promise<void>
-  /** Ends the leases of these rows, and makes the rows due in `ms`. `counted`: whether this counts as an attempt. */
+  /** Ends the leases of these rows, and makes the rows due in `ms`. `counted`: whether the ended lease counts as an attempt. */
   defer(rows: Condition, ms: number, counted?: boolean): Promise<void>
 }
 

@@ -81,8 +81,8 @@ const queueOf = record({ destination: text('destination'), signal: word('signal'
 const entriesOf = number('entries')
 
 /**
- * Deletes messages without outbox entries. The messages are locked first: if two replicas delete the last entries at the same time, the second one
- * then sees that no entry is left.
+ * Deletes messages without outbox entries. The messages are locked first: if two replicas delete the last entries at the same time, the second
+ * replica then sees that no entry is left.
  */
 export function* deleteUnused(messages: readonly number[], { isShared }: Pick<Within, 'isShared'>): Steps<void> {
   const rows = [...new Set(messages)].sort((a, b) => a - b).map(id => [id])

@@ -216,7 +216,10 @@ export function* settle(settlements: readonly Settlement[], token: string, withi
   return delivered.length + later.length + unsent.length + rejected.length
 }
 
-/** On PostgreSQL this matches only entries that are leased with the token. On SQLite leases are in memory, and the caller has checked them. */
+/**
+ * On PostgreSQL, this condition matches only entries that are leased with the token. On SQLite, leases are in memory, and the caller has checked
+ * them.
+ */
 const own = `outbox.id = s.id AND outbox.lease = s.token AND state = 'pending'`
 const ofOne = `id = ?1 AND (?2 IS NOT NULL) AND state = 'pending'`
 
@@ -235,7 +238,7 @@ const putBack = forRows(
   ['bigint', 'text', 'bigint'],
   ({ rows }) =>
     `UPDATE outbox SET lease = NULL, due_at = s.due_at FROM (${rows}) AS s (id, token, due_at) WHERE ${own} RETURNING outbox.id`,
-  // SQLite does not change the row, because its leases are in memory.
+  // On SQLite, leases are in memory, so the entry's row is not changed.
   `SELECT id FROM outbox WHERE ${ofOne} AND ?3 IS NOT NULL`,
 )
 const reject = forRows(

@@ -2,8 +2,8 @@
 //
 // In a query, `{visible l}` stands for the condition that the owner of the row `l` is in the scope. `{visible event e}` is the same for a row of
 // `events`, which may belong to no project. If the scope has no limits, the condition is always true. Otherwise it lists the ids of the owners in the
-// scope. They are computed in this process, because it matches the globs, and passed to the query. They are computed again when an owner was added or
-// has moved.
+// scope. The ids are computed in this process, which matches the globs, and are passed to the query. They are computed again when an owner was added
+// or has moved.
 import { everything, type Scope } from '../ports/scope.ts'
 import { ownerRow, selectOwners, selectOwnersVersion, type OwnerRow } from './owners.ts'
 import type { Ask, Statements, Value } from './statements.ts'

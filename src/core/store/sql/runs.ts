@@ -48,7 +48,7 @@ export function* changeRuns(
     works,
     row: works[0] && rows.get(nameOf(works[0].key)),
   }))
-  // If statements are not round trips, only one run at a time is in memory.
+  // If statements need no round trip, only one run at a time is in memory.
   const atOnce = within.isShared ? maxJobsAtOnce : 0
   for (const slice of cut(ofRuns, ({ row }) => (row === undefined ? 1 : jobCount(row)), atOnce))
     yield* changeSlice(slice, last, changed, within)

@@ -28,14 +28,17 @@ export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
   return success ? data : storedJson('')
 }
 
-/** Parses a chunk of a snapshot or an event. Throws DataError. */
+/** Parses a chunk of a snapshot or an event. Throws DataError if the text is damaged. */
 export function storedAny(text: unknown): AnyChunk {
   const chunk = storedJson<AnyChunk | null>(text)
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- of a damaged row anything may be missing
   return chunk !== null && isEvent(chunk) && chunk.event !== undefined ? chunk : storedChunk(text)
 }
 
-/** Parses a chunk of a snapshot, or a chunk with job internals (such as log sections). Only its essential fields are checked. Throws DataError. */
+/**
+ * Parses a chunk of a snapshot, or a chunk with job internals (such as log sections). Only its essential fields are checked. Throws DataError if the
+ * text is damaged.
+ */
 export function storedChunk(text: unknown): Chunk {
   const chunk = storedJson<Partial<Chunk> | null>(text)
   return isObject(chunk?.inside) && isObject(chunk?.pipeline) ? (chunk as Chunk) : storedJson('')

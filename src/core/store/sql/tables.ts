@@ -1,5 +1,5 @@
-// Reads and writes the store as plain rows, to copy it into another store. The tables to copy are taken from the database's catalog; only those that
-// are not copied are named here.
+// Reads and writes the store as plain rows, to copy it into another store. The tables to copy are taken from the database's catalog; only the tables
+// that are not copied are named here.
 import { cell, number, record, text, type Cell, type Row } from './columns.ts'
 import type { Statements } from './statements.ts'
 
@@ -79,7 +79,7 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
           ]
         }
       }),
-    /** Must be called at the end of a copy. */
+    /** Advances the id sequences past the copied ids. Must be called at the end of a copy. */
     finish,
   }
 }

@@ -6,9 +6,9 @@ import { each, forRows, type Steps, type Within } from './steps.ts'
 import { text } from './columns.ts'
 import type { TakingIn } from '../ports/runs.ts'
 
-// The idempotency keys of deliveries: a delivery is a duplicate if its key was seen within the last week. Keys are random, so with rows in key order
-// each insertion would change another page of the database. Rows are therefore ordered by day first, and an old day is deleted from the beginning of
-// the table.
+// The idempotency keys of deliveries: a delivery is a duplicate if its key was seen within the last week. Keys are random, so with rows in key order,
+// each insertion would change a different page of the database. Rows are therefore ordered by day first, and an old day is deleted from the beginning
+// of the table.
 
 const oneDay = 24 * 3_600_000
 /** How long a delivery key is kept, in ms. */

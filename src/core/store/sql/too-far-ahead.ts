@@ -11,7 +11,7 @@ const second = 1_000
 const hour = 3_600 * second
 const day = 24 * hour
 
-/** A time in ms that is longer than any lease, and longer than any wait except that of silent runs. */
+/** A time in ms that is longer than any lease, and longer than any wait except the waits of silent runs. */
 export const usual = 2 * hour
 /** The maximum wait in ms of silent runs, which are checked once a week, and of requests about them. */
 export const ofSilent = 8 * day

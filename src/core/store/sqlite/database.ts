@@ -168,7 +168,7 @@ function databaseOf(
 
 /**
  * Page size and auto_vacuum take effect only on an empty file, so they are set before the first table is created. A transaction writes each page that
- * it touches, and most indexes are touched in one place per project. With pages of 16 KiB, twice as many bytes were written (decision 48).
+ * it touches, and a transaction touches most indexes in one place per project. With pages of 16 KiB, twice as many bytes were written (decision 48).
  */
 const ofFile = `
   PRAGMA page_size = 4096;

@@ -77,7 +77,7 @@ export function schemaFault(error: unknown): StoreError | undefined {
   return otherSchema('The store', error, 'a new file in another folder')
 }
 
-// Handles a damaged SQLite file. SQLite itself detects the damage. When any statement hits it, the daemon exits, or the command fails, with a
+// Handles a damaged SQLite file. SQLite itself detects the damage. When a statement hits the damage, the daemon exits, or the command fails, with a
 // one-sentence message. Nothing is salvaged from such a file. Senders got no 2xx for uncommitted deliveries, and data that the platform still has can
 // be read again.
 
