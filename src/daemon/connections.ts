@@ -50,7 +50,7 @@ function scopeOf(instance: string, groups: readonly string[]): string {
   return `${instance} (groups ${digest})`
 }
 
-/** Returns the profile of an instance; for an instance that is not configured, the profile of the first platform. */
+/** Returns the profile of an instance. An instance that is not configured gets the profile of the first platform. */
 export function profileBy<P extends string>(config: Config<P>): ByInstance<P> {
   const views = platformViews(config)
   const first = views[0]?.config.platform.profile ?? config.platform.profile

@@ -1,5 +1,5 @@
 // The daemon. The store and the webhook listener run until it stops. A reload stops the other parts (`parts.ts`) and starts them again with the new
-// configuration. All work in progress is in the store. Tests and commands start this same object.
+// configuration. All work in progress is in the store. Tests and commands start the same daemon.
 import { createReceiving, drainDeadline } from './receiving.ts'
 import { tablesOf, type Feature } from './feature.ts'
 import { createEvents, forgetListeners } from './events.ts'
@@ -41,16 +41,18 @@ export interface Daemon {
    * one, and the promise rejects with the reason. Calls must not overlap.
    */
   reload(config: Config<ProfileName>): Promise<void>
-  /** Stops accepting deliveries, finishes intake, and sends pending exports for at most `flushMs`. The remaining ones stay in the store. */
+  /** Stops accepting deliveries, finishes intake, and sends pending exports for at most `flushMs`. The remaining exports stay in the store. */
   stop(flushMs?: number): Promise<void>
 }
 
-/** How long stopping may continue to send pending exports, ms. */
+/** How long the daemon may continue to send pending exports while it stops, in ms. */
 export const flushDeadline = 20_000
-/** How long the old parts may continue to send pending exports during a reload, ms. The new parts send the remaining ones. */
+/** How long the old parts may continue to send pending exports during a reload, in ms. The new parts send the remaining exports. */
 const reloadDeadline = 3_000
 
-/** Starts the daemon. If anything it needs is not available, it stops the parts already started and throws a Fault with a remedy. */
+/**
+ * Starts the daemon. If anything that the daemon needs is not available, stops everything that was already started, and throws a Fault with a remedy.
+ */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { features, log, clock = systemClock, configStatus, onDamage } = options
   let { config } = options
@@ -89,7 +91,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
   const stopAll = async (flushMs: number): Promise<void> => {
     isStopping = true
-    // The listener stops first. Then the parts finish processing the received deliveries.
+    // The webhook listener stops first. Then the daemon's other parts finish processing the received deliveries.
     await receiving.stop(drainDeadline)
     await parts?.stop(flushMs)
     await steps.stop(flushMs)

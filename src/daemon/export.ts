@@ -232,7 +232,8 @@ function destinationOf(
 }
 
 /**
- * Returns a predicate for the subjects that a destination accepts: only those with a project or group, and with a value for every header template.
+ * Returns a predicate for the subjects that a destination accepts: it accepts only subjects with a project or group, and with a value for every
+ * header template.
  */
 function takesOnly(
   projects: ConfiguredDestination['projects'],

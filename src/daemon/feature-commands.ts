@@ -30,7 +30,7 @@ export interface AskedBackfill {
   readonly signal: AbortSignal
   /**
    * Called with the backfill's progress, for the first time before the first request, because a stopped command prints the latest progress. `share`
-   * is undefined while unknown. `seen` describes in words how many items have been read. `facts` includes `requests`.
+   * is undefined while unknown. `seen` describes in words how many items have been read. `facts` contains counts, including the number of `requests`.
    */
   readonly onProgress: (share: number | undefined, seen: string, facts: Readonly<Record<string, number>>) => void
 }

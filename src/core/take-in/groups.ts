@@ -19,8 +19,8 @@ export interface GroupOptions<Item, Outcome> {
   /** The maximum time in ms that an item waits for its outcome. */
   readonly timeout: number
   /**
-   * Commits a group. Returns one outcome per item, in the order of the items. An error is the outcome of its item alone. A rejection is the outcome
-   * of all items.
+   * Commits a group. Returns one outcome per item, in the order of the items. If an outcome is an error, only its item has failed. If the promise
+   * rejects, all items have failed.
    */
   readonly commit: (items: readonly Item[]) => Promise<readonly (Outcome | Error)[]>
 }

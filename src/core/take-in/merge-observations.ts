@@ -30,7 +30,7 @@ export interface MergeRules {
   readonly steps?: readonly LineStep[] | undefined
 }
 
-/** A pipeline's webhook usually arrives within this time, in ms, after the webhook of its first job. */
+/** The time in ms within which a pipeline's webhook usually follows the webhook of the pipeline's first job. */
 const onlyJobsAfter = 60_000
 
 /** Returns one unit of work per run, with all observations of the run merged. */

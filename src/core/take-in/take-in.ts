@@ -79,7 +79,7 @@ export interface TakeInCounters {
 
 export interface TakeIn {
   readonly counters: Readonly<TakeInCounters>
-  /** Resolves when the delivery is on disk. Rejects with a StoreError if the store cannot write, or not soon enough for the sender. */
+  /** Resolves when the delivery is on disk. Rejects with a StoreError if the store cannot write, or takes longer than the sender can wait. */
   take(delivery: Delivery): Promise<TakenIn>
   /** Decodes quarantined deliveries again after a person or an upgrade has released them. Returns their number. */
   retryQuarantined(): Promise<number>
@@ -89,7 +89,10 @@ export interface TakeIn {
 
 /** The time in ms after which a sender gets a response in any case. Platforms time out after 10 s and disable failing hooks. */
 const timeout = 5_000
-/** How many deliveries a group may contain per run that a transaction may change. The platform sends many small deliveries for each run. */
+/**
+ * The maximum number of deliveries in a group, as a multiple of the number of runs that a transaction may change. It is more than 1 because the
+ * platform sends many small deliveries for each run.
+ */
 const perRun = 2
 /** How many quarantined deliveries are decoded again at a time. The number is low because their bodies may be large. */
 const retriedAtOnce = 16

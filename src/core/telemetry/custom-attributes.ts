@@ -9,7 +9,7 @@ import type { AttributePolicy } from './attributes.ts'
 import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
 /**
- * The source of an attribute's value: a literal, the rest of the merge request label that starts with this prefix, or the value of the pipeline
+ * The source of an attribute's value: a literal, the rest of the merge request label that starts with this prefix, or the value of this pipeline
  * variable.
  */
 export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
@@ -19,7 +19,7 @@ export interface AttributeSetter {
   readonly projects: Choice
   readonly branches?: readonly BranchClass[] | undefined
   readonly sources: Choice
-  /** Patterns for jobs. If there are any, the rule applies only to matching jobs. */
+  /** Patterns for job names. If there are any, the rule applies only to jobs with matching names. */
   readonly jobs: Choice
   readonly set: Readonly<Record<string, AttributeSource>>
   /** Whether the attribute is also set on metric points. */
@@ -30,7 +30,7 @@ export interface AttributeSetter {
 export interface CustomAttributes {
   /** The attributes of the pipeline or event, before the attribute policy. */
   readonly values: Readonly<Record<string, string>>
-  /** The attributes in `values`, as they are set on spans and log records. */
+  /** The attributes in `values` in the form for spans and log records, after the attribute policy. */
   readonly own: readonly AttributeSet[]
   /** The attributes of metric points. Undefined if no rule sets any. */
   readonly points: Readonly<Record<string, string>> | undefined
@@ -127,7 +127,7 @@ function isForJob(name: string): (one: ReadyRule) => boolean {
   return one => one.isForJob?.(name) ?? true
 }
 
-/** Returns the attributes, followed by any custom attributes. */
+/** Returns these attributes, followed by the custom attributes if there are any. */
 export function withCustom(
   attributes: readonly AttributeSet[],
   custom: readonly AttributeSet[] = [],

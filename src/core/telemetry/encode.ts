@@ -12,8 +12,8 @@ import type { MessageKind } from './otlp/kinds.ts'
 import type { TelemetrySettings } from './settings.ts'
 
 /**
- * Encodes an ExportTraceServiceRequest in protobuf, with one ResourceSpans per chunk. As with logs, a request for several chunks is simply the
- * concatenation of the requests for each.
+ * Encodes an ExportTraceServiceRequest in protobuf, with one ResourceSpans per chunk. A request for several chunks is the concatenation of the
+ * requests for each chunk; this also applies to logs.
  */
 export function encodeTraces(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
   return encode(traceRequest, { resourceSpans: ofRuns(chunks).flatMap(chunk => toTraces(chunk, settings) ?? []) })

@@ -35,7 +35,7 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
   return {
     timeUnixNano: at,
     observedTimeUnixNano: observedAt,
-    // A newer version may have stored a severity that is unknown to this one.
+    // A newer version may have stored a severity that is unknown to this version.
     severityNumber: (severities as Readonly<Record<string, SeverityNumber>>)[event.severity] ?? SeverityNumber.INFO,
     severityText: '',
     body: event.body.toWellFormed(),
@@ -56,7 +56,7 @@ function spanOf({ key, job, pipeline }: EventChunk): Pick<LogRecord, 'traceId' |
   return context && { ...context, flags: TraceFlags.SAMPLED }
 }
 
-/** One-row tables for the attribute names of events, by name and type. */
+/** Attribute tables for events. Each has one row, for one attribute name and one value type. */
 const tables = new Map<string, readonly AttributeRow<EventValue>[]>()
 
 function attributeOf(key: string, value: EventValue, style: AttributeStyle): AttributeSet[] {

@@ -54,7 +54,7 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly conventions?: Conventions | undefined
   /** The refs that keep their names in metrics; default: `branches`. */
   readonly metricRefs?: MetricRefs | undefined
-  /** The pipelines whose jobs get metrics by job name: those of the default branch, all, or none. */
+  /** The pipelines whose jobs get metrics by job name: the pipelines of the default branch, all pipelines, or none. */
   readonly jobMetrics?: 'default-branch' | 'all' | 'off' | undefined
   /** Upper bounds of the histogram buckets, ascending, seconds. */
   readonly histogramBounds?: readonly number[] | undefined

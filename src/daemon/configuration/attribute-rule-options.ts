@@ -1,5 +1,5 @@
-// The options for custom attributes: a list of rules, each with its conditions and the attributes it sets. It also restricts attribute names: no name
-// is allowed that Pipespan, the conventions it uses, or Prometheus needs.
+// The options for custom attributes: a list of rules, each with its conditions and the attributes it sets. Attribute names that Pipespan, the
+// conventions it uses, or Prometheus needs are not allowed.
 import { boolean } from './plain-kinds.ts'
 import { Each, setting } from './option.ts'
 import { choiceOf, projectChoice } from './project-kinds.ts'
@@ -9,7 +9,10 @@ import { kind, reading, wrong, type Parsed } from './kind.ts'
 
 const maxLength = 64
 
-/** The reserved first segments of attribute names: those of Pipespan, of the conventions it uses, and of its labels on the metrics page. */
+/**
+ * The reserved first segments of attribute names: the first segments of Pipespan's own names, of the conventions it uses, and of its labels on the
+ * metrics page.
+ */
 const reserved =
   /^(?:__|(?:cicd|vcs|pipeline|job|platform|project|otel)(?:[._]|$)|(?:client|code|container|deployment|error|event|exception|feature_flag|host|instance|inventory|k8s|le|log|pipespan|quantile|service|source|telemetry|test|user)(?:\.|$))/i
 

@@ -1,4 +1,4 @@
-// Checks that involve several settings. They run once every setting has been read, and return faults, and warnings about settings that are allowed
+// Checks that involve several settings. They run after all settings have been read, and return faults, and warnings about settings that are allowed
 // but probably unintended.
 import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
@@ -23,7 +23,7 @@ export interface Checked {
 }
 
 interface Check {
-  /** The settings that the check concerns. The fault is reported at the first one that is set. */
+  /** The settings that the check concerns. The fault is reported at the first of these settings that has a value. */
   readonly of: readonly string[]
   readonly find: (config: Config) => Wrong | undefined
   /** Whether the check applies only to processes that listen on a port. */
@@ -131,7 +131,7 @@ function lacking({ config, settings, profile }: Checked, faultOf: FaultOf): Conf
   return settings.filter(isOn).flatMap(one => {
     const [item = ''] = /^.*\]\./.exec(one.path) ?? []
     for (const [path, what] of Object.entries(one.option.spec.needs ?? {})) {
-      // If several platforms are configured, `platform-checks.ts` checks the tokens of each.
+      // If several platforms are configured, `platform-checks.ts` checks the tokens of each platform.
       const other = byPath.get(item + path)
       if (other === undefined || (path === 'platform.token' ? hasToken(config) : isOn(other))) continue
       const remedy = `${other.value === false ? 'Turn on' : 'Set'} ${nameOf(other)}, or remove ${nameOf(one)}.`

@@ -122,7 +122,7 @@ function whyNoPath(url: string, signal: Signal): string | undefined {
   const { origin, pathname } = new URL(url)
   const [end] = ofSignal.exec(pathname) ?? []
   const own = `/v1/${signal}`
-  // A backend may define any path other than those of OTLP, so such a path causes no warning.
+  // A backend may define any path that differs from OTLP's paths, so such a path causes no warning.
   if (end === own || (end === undefined && /[^/]/.test(pathname))) return undefined
   const meant = origin + pathname.slice(0, pathname.length - (end ?? pathname).length) + own
   return `This URL is used unchanged: nothing is appended, and ${signal} are usually sent to ${own}. Write ${meant}.`

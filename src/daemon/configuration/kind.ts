@@ -112,7 +112,7 @@ function report({ what, remedy }: Wrong, context: z.RefinementCtx): void {
 
 /**
  * Creates a setting type for a single text from a function that parses it. The function returns the value, undefined if the text is not of this type,
- * or another fault.
+ * or a fault if something else is wrong with the text.
  */
 export function scalar<T>({
   read,

@@ -75,7 +75,7 @@ export class LiveSecret<T> {
     return wrong
   }
 
-  /** Replaces the value or file with that of `other`. Called after a configuration reload. */
+  /** Replaces the value or file of this secret with the value or file of `other`. Called after a configuration reload. */
   adopt(other: LiveSecret<T>): void {
     this.#value = other.#value
     this.#file = other.#file

@@ -23,7 +23,7 @@ interface OptionSpec {
   readonly spellings?: readonly string[]
   /** The default value, as the operator would write it. */
   readonly default?: string
-  /** A description of what happens if the option is not set. It is omitted if `none` says enough. */
+  /** A description of what happens if the option is not set. If it is omitted, only `none` is shown. */
   readonly unset?: string
   /** A sentence about what the setting does. */
   readonly description?: string

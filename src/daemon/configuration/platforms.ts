@@ -3,7 +3,7 @@
 import type { Config } from './options.ts'
 
 export interface PlatformView<P extends string = string> {
-  /** The platform's name; `default` for the one configured by the `platform` setting. */
+  /** The platform's name; `default` for the platform configured by the `platform` setting. */
   readonly platform: string
   /** The unique name of a configuration view: the platform's name, followed by the first group if the token is limited to certain groups. */
   readonly name: string

@@ -34,7 +34,7 @@ type Given = { readonly source: Source } & ({ readonly raw: unknown } | { readon
 /** The position in the file that a group is read from: a mapping, or an empty list item. */
 interface Place {
   readonly entries: FileValue['entries']
-  /** The line and column of the list item, if the group is one. */
+  /** The line and column of the list item, if the group is a list item. */
   readonly item?: Source
 }
 

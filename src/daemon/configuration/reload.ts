@@ -16,14 +16,14 @@ interface ReloadedConfig<P extends string> {
   readonly loaded: LoadedConfig<P>
   /**
    * The paths of the changed settings that can be applied. If empty, at most secrets have changed, and the running configuration already uses the new
-   * ones.
+   * secrets.
    */
   readonly changed: readonly string[]
   /** The paths of the changed settings that need a restart, each with an explanatory sentence. */
   readonly restart: ReadonlyMap<string, string>
 }
 
-/** Reads the configuration again. `options` are those that the running configuration was loaded with. If there are faults, nothing changes. */
+/** Reads the configuration again. `options` are the options that the running configuration was loaded with. If there are faults, nothing changes. */
 export function reloadConfig<P extends string>(
   running: LoadedConfig<P>,
   options: LoadOptions<P>,
@@ -38,7 +38,7 @@ export function reloadConfig<P extends string>(
   const fixed = differing.filter(path => isFixed(before.get(path), after.get(path)))
   const restart = new Map(fixed.map(path => [path, needsRestart(path, before.get(path), after.get(path))]))
   // A different profile uses different names for headers, variables and events, so no part of the new configuration is comparable with the running
-  // one.
+  // configuration.
   const isOfProfile = profileOf(loaded.config) !== profileOf(running.config)
   if (isOfProfile)
     restart.set(
@@ -131,7 +131,7 @@ function same(a: unknown, b: unknown): boolean {
 }
 
 // Detects which protections a reload would remove: secrets, what is hidden or redacted, who may see what, and the last destination. A truncated file
-// looks the same as one from which they were removed, so removing them takes a restart.
+// looks the same as a file from which protections were removed, so removing a protection takes a restart.
 interface Compared {
   readonly config: Config
   readonly settings: readonly Setting[]
@@ -209,7 +209,8 @@ function itemsOf(settings: readonly Setting[]): (readonly [string, string])[] {
 }
 
 /**
- * Returns a function that completes item names. If a name was cut off because the file is truncated, the function returns the full name from before.
+ * Returns a function that completes item names. If a name was cut off because the file is truncated, the function returns the full name from the
+ * running configuration.
  */
 function uncut(before: readonly Setting[], after: readonly Setting[]): (name: string) => string {
   const now = new Set(itemsOf(after).map(([, name]) => name))

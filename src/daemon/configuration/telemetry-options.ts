@@ -1,5 +1,5 @@
-// The export options: metrics, OTLP for all signals and for each, additional destinations, and the daemon's own telemetry. The OTLP and SDK options
-// have the names that the OpenTelemetry specification defines; no other variables are passed to the SDK.
+// The export options: metrics, OTLP for all signals and for each signal, additional destinations, and the daemon's own telemetry. The OTLP and SDK
+// options have the names that the OpenTelemetry specification defines; no other variables are passed to the SDK.
 import { boolean, duration, integer, oneOf, timeout, destinationName, ratio } from './plain-kinds.ts'
 import { z } from 'zod'
 import { itemsOf, patterns, noneOr, someOf } from './list-kinds.ts'
@@ -65,7 +65,7 @@ const protocol = kind(line.pipe(z.literal('http/protobuf')), {
   remedy: 'Remove it, and use an OTLP/HTTP endpoint (port 4318 of a Collector): no other protocol is supported.',
 })
 
-/** Creates the settings for one signal, which override the general ones. */
+/** Creates the settings for one signal, which override the settings for all signals. */
 function forSignal(signal: Signal) {
   const own = <T>(key: string, kind: Kind<T>) =>
     setting(kind, { unset: `\`otlp.${key}\`` }).describe(`\`otlp.${key}\` for ${signal} only.`)

@@ -46,7 +46,7 @@ export function filesInPlace(file: string, log?: Log): FilesInPlace {
   }
 }
 
-/** The check for a store in memory, which has no files. */
+/** The check for a store in memory. It always succeeds, because such a store has no files. */
 export const alwaysInPlace: FilesInPlace = { isInPlace: () => true, proveInPlace: () => undefined }
 
 function goneFault(file: string, name: string): StoreGone {

@@ -22,7 +22,7 @@ import { takeIn } from '../sql/take-in.ts'
 import type { Steps, Within } from '../sql/steps.ts'
 import type { Runs } from '../ports/runs.ts'
 
-/** How many unused pages are returned at a time: 2 MiB, which takes a few milliseconds. */
+/** How many unused pages are returned to the file system at a time: 2 MiB, which takes a few milliseconds. */
 const pagesPerStep = 128
 
 /**
@@ -106,7 +106,7 @@ function ownStore(db: Database, options: StoreOptions, sending?: string): Store 
  * parameter is the store's time in ms.
  */
 const giveBack = (queues: readonly string[]): readonly string[] => [
-  // These rows have leases only if the file was copied from PostgreSQL.
+  // Outbox rows contain leases only if the file was copied from PostgreSQL.
   `UPDATE outbox SET due_at = ?1, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`,
   ...queues.map(table => `UPDATE ${table} SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL`),
   // Ends the leases for polling, metric flushes, maintenance and similar work. The permanent lease that marks an unfinished copy stays.
@@ -158,9 +158,9 @@ function proveWritable(db: Database): void {
 // The repository of runs on SQLite. Leases are in memory, because only one process serves the file.
 
 export function sqliteRuns(db: Database): Runs {
-  /** When each run's lease ends, in monotonic ms. Leases are in memory, because storing one would rewrite the run's row. */
+  /** When each run's lease ends, in monotonic ms. Leases are in memory, because storing a lease would rewrite the run's row. */
   const leased = new Map<number, number>()
-  /** Runs the steps in a transaction, which ends the leases of the runs that it changes. */
+  /** Runs the steps in a transaction, and ends the leases of all runs that the steps change. */
   function inTransaction<T>(steps: (onChanged: OnChanged, within: Within) => Steps<T>): T {
     const changed: number[] = []
     const result = db.transaction(() =>

@@ -10,8 +10,9 @@ import type { Database } from './database.ts'
 import type { OutboxEntry, Outbox, ExportQueue } from '../ports/outbox.ts'
 
 /**
- * The leased entries, in memory, because only one process serves a file. If leases were stored in the rows, each would need a commit. An entry stays
- * in this map until it is settled, even after its lease has expired (monotonic ms), so that the latest token can still settle it.
+ * The leased entries, in memory, because only one process serves a file. If leases were stored in the rows, each lease would need a commit. An entry
+ * stays in this map until it is settled, even after its lease has expired, so that the latest token can still settle it. Lease ends are in monotonic
+ * ms.
  */
 type Leases = Map<number, { readonly token: string; readonly until: number }>
 
@@ -52,7 +53,8 @@ export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox
               `SELECT id, due_at FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ?
            ORDER BY due_at, id LIMIT ?`,
             )
-            // Leased entries were due earlier and come first. So reading one row more than there are leases always includes the first free entry.
+            // Leased entries were due earlier and come first. So reading one row more than there are leases always includes the first entry that is
+            // not leased.
             .all(queue.destination, queue.signal, leases.size + 1)
             .map(due)
       const [now, at] = [db.now(), db.elapsed()]
@@ -83,7 +85,7 @@ function freeItems(
         `SELECT id FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ? AND due_at <= ?
          ORDER BY due_at ${order}, id ${order} LIMIT ?`,
       )
-      // Leased entries are still among these rows, so the limit is raised by their number.
+      // The query also returns leased entries, so its limit is raised by their number.
       .all(queue.destination, queue.signal, now, limit + leases.size)
       .map(idOf)
       .filter(id => endOf(leases, id) <= at)
@@ -114,15 +116,15 @@ function freeItems(
 // process counts them as repeated. The file is written without fsync, because written data survives its process. If the file cannot be written,
 // nothing is counted.
 interface LeasedNote {
-  /** Returns true, once per entry, if the entry was leased when the previous process ended. */
+  /** Whether the entry was leased when the previous process ended. For each entry, returns true at most once. */
   wasLeased(id: number): boolean
   /** Replaces the list with exactly the entries that are now leased. */
   write(ids: readonly number[]): void
 }
 
 /**
- * Opens the list of leased entries. `file`: undefined for a store in memory, and for commands. `isPending`: checks ids from the old list, because a
- * new entry may have reused the id of a settled one.
+ * Opens the list of leased entries. `file`: undefined for a store in memory, and for commands. `isPending`: whether an id from the old list belongs
+ * to a pending entry. A new entry may have reused the id of a settled entry.
  */
 function openLeasedNote(file: string | undefined, isPending: (id: number) => boolean): LeasedNote {
   const before = new Set(file === undefined ? [] : read(file).filter(isPending))

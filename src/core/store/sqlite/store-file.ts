@@ -27,7 +27,7 @@ const refusals: Readonly<Record<string, (at: string) => readonly [what: string, 
   EACCES: at => [`this user cannot write to ${at}`, elsewhere],
   EPERM: at => [`this user cannot write to ${at}`, elsewhere],
   EROFS: at => [`the file system of ${at} is read-only`, elsewhere],
-  // Missing parent folders are created, so this error occurs only in a file system such as /proc.
+  // Missing parent folders are created, so ENOENT occurs only in a file system such as /proc.
   ENOENT: at => [`no files can be created in ${at}`, elsewhere],
   EEXIST: at => [`${at} is not a folder`, elsewhere],
   ENOTDIR: at => [`${at} is not a folder`, elsewhere],
@@ -62,14 +62,14 @@ function lastThere(name: string): string {
   return at
 }
 
-/** Throws StoreError if the path exists and is not a file. */
+/** Throws StoreError if the path is a folder. */
 function refuseFolder(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return
   const within = path.join(file, 'pipespan.db')
   throw new StoreError(`The store ${file} is a folder.`, `Set PIPESPAN_STORE_URL to a file in it: sqlite:${within}.`)
 }
 
-/** The longest suffix of the files next to the store. */
+/** The longest suffix that a file next to the store adds to the store's name. */
 const maxEnding = '-sending'
 
 /**

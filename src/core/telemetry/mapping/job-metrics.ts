@@ -25,7 +25,7 @@ import {
   type MetricRow,
 } from './metric-row.ts'
 
-/** The rate name of jobs without a rate in the price table. */
+/** The rate name for jobs without a rate in the price table. */
 const unpriced = 'unpriced'
 
 const workerType: MetricAttribute = textRow('platform.cicd.worker.type', 'known', ({ job }) => job?.runner?.type)
@@ -158,7 +158,7 @@ function computeKey({ runner, rate, status, failureReason, retried }: JobSnapsho
   return `${runner?.type ?? ''}\n${rate ?? ''}\n${status}\n${failureReason ?? ''}\n${retried}`
 }
 
-/** Returns one measurement per key, for all jobs with that key. Jobs without a value are omitted. */
+/** Groups the jobs by key and returns one measurement per group. Jobs without a value are omitted. */
 function grouped(
   { jobs }: Chunk,
   keyOf: (job: JobSnapshot) => string,

@@ -1,12 +1,12 @@
-// The attributes that log records have in addition to those of their spans.
+// The attributes that log records have in addition to the attributes of their spans.
 import type { AttributeRow } from './row.ts'
 import type { TelemetrySettings } from '../settings.ts'
 
 export interface LogSubject {
   readonly source: 'pipeline' | 'job'
-  /** The severity text. */
+  /** The severity text of the log record. */
   readonly level: string
-  /** The verdict on this record's pipeline. */
+  /** The verdict on the pipeline that the log record is about. */
   readonly verdict?: string | undefined
 }
 

@@ -58,7 +58,7 @@ export interface FiguresSubject<F> {
 export interface FiguresRow<F> extends MetricHead {
   readonly type: MetricRow['type']
   readonly attributes: readonly AttributeRow<FiguresSubject<F>>[]
-  /** The histogram's bucket bounds in seconds, if they differ from those for pipelines. */
+  /** The histogram's bucket bounds in seconds, if they differ from the bounds for pipelines. */
   readonly bounds?: readonly number[]
   /** Returns the values of the metric's point. If there are none, there is no point. */
   readonly values: (figures: F) => readonly number[]

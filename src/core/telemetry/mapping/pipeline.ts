@@ -134,7 +134,7 @@ function realRevision(sha: string | undefined): string | undefined {
 const botName = /^(?:project|group)_.*_bot/
 const serviceAccount = 'service_account'
 
-/** Returns the kind of user with this username. Undefined if the username is unknown. */
+/** Returns the user kind for this username. Undefined if there is no username. */
 export function userKindOf(username: string | undefined): 'human' | 'bot' | 'service_account' | undefined {
   if (username === undefined) return undefined
   if (botName.test(username)) return 'bot'

@@ -25,7 +25,7 @@ interface RowOf<S, T extends string, V> {
   readonly value: (subject: S) => V | undefined
   /**
    * Whether the attribute has few, recurring values, such as stages and runners, so that their encoding can be cached. Adjacent rows with the same
-   * mark are cached together. They should describe one object, starting with the attribute that identifies it.
+   * `recurs` are cached together. They should describe one object, starting with the attribute that identifies it.
    */
   readonly recurs?: true | string
   /** The row is exported only with this setting. If undefined, it is always exported. */

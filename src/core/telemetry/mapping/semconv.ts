@@ -24,7 +24,7 @@ export const ATTR_CICD_WORKER_ID = 'cicd.worker.id'
 export const ATTR_CICD_WORKER_NAME = 'cicd.worker.name'
 export const ATTR_CICD_WORKER_STATE = 'cicd.worker.state'
 export const ATTR_CICD_WORKER_URL_FULL = 'cicd.worker.url.full'
-/** Superseded by `deployment.environment.name`. It is kept for dashboards that still use it. */
+/** This attribute is superseded by `deployment.environment.name`, but kept for dashboards that still use it. */
 export const ATTR_DEPLOYMENT_ENVIRONMENT = 'deployment.environment'
 export const ATTR_DEPLOYMENT_ID = 'deployment.id'
 export const ATTR_DEPLOYMENT_NAME = 'deployment.name'

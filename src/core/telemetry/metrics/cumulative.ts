@@ -121,7 +121,7 @@ export function totalsHeads(
   return heads
 }
 
-/** Returns the row's own name, or, if the row stands for many metrics, the names of their series. */
+/** Returns the row's own name, or, if the row stands for many metrics, the names of those metrics. */
 function namesUnder(
   wireName: string,
   wire: readonly (readonly [string, MeasuredRow])[],

@@ -21,7 +21,7 @@ export interface Buckets {
   readonly bounds: readonly number[]
   readonly counts: readonly number[]
   readonly sum: number
-  /** The smallest value. Only delta points have one, because totals do not store it. */
+  /** The smallest value. It is set only for delta points, because totals do not store it. */
   readonly min?: number | undefined
   readonly max?: number | undefined
 }

@@ -45,8 +45,8 @@ export function createSeriesCap(limit: number): SeriesCap {
 }
 
 /**
- * Returns the delta points of a chunk, or undefined if it has no metrics. A point covers only the millisecond before the end, so that points of
- * parallel pipelines do not overlap.
+ * Returns the delta points of a chunk, or undefined if it has no metrics. A point covers only the millisecond before the time of its sample, so that
+ * points of parallel pipelines do not overlap.
  */
 export function toDelta(chunk: AnyChunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
   const measured = samplesOf(chunk, settings)

@@ -35,7 +35,7 @@ export interface MetricOwner {
   readonly group?: string | undefined
 }
 
-/** Converts the metrics to OpenTelemetry SDK types. */
+/** Converts metrics to OpenTelemetry SDK types, with labels that name their project, group or instance. */
 export function sdkMetrics(all: readonly OwnedMetrics[]): MetricData[] {
   const labelled = all.flatMap(({ owner, metrics }) => {
     const labels = labelsOf(owner)

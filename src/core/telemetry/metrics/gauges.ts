@@ -103,7 +103,7 @@ export function measuredResource(found: Omit<FoundGauges, 'points'>, settings: T
   const own = keyValuesOf(resourceAttributesOf(owner, settings)).map(({ key, value }) => [key, value] as const)
   return attributesFrom({
     ...Object.fromEntries(own),
-    // The instance is added because a group on another platform may have the same path.
+    // The resource names the instance, because a group on another platform may have the same path.
     ...(settings.namesInstances && { [ATTR_SERVICE_INSTANCE_ID]: instance }),
   })
 }

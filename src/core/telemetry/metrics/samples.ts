@@ -152,7 +152,7 @@ function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples
 const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
 const none: readonly MetricRow[] = []
 
-/** Merges data points whose attributes became equal because some attributes were dropped. For gauges, the first one is kept. */
+/** Merges data points whose attributes became equal because some attributes were dropped. For gauges, the first value is kept. */
 export function joined(points: readonly Sample[]): readonly Sample[] {
   // Usually no data points are equal. This check is cheap, because the series strings already exist, while grouping would have to build strings of
   // its own.
@@ -185,8 +185,8 @@ const maxKnown = 2_000
 const knownSeries = new WeakMap<object, Map<string, Series>>()
 
 /**
- * Returns the series of a subject. Series are cached by their attribute values, because the same series recur in every pipeline. With the cache, this
- * takes a third of the time.
+ * Returns the series of a subject. Series are cached by their attribute values, because the same series recur in every pipeline. The cache reduces
+ * the time to a third.
  */
 function seriesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Series {
   const sets = attributesOf(rows, subject, style)

@@ -21,7 +21,7 @@ export interface NamedRow {
   readonly names: readonly { readonly key: string; readonly rule?: (value: AttributeValue) => AttributeValue }[]
   readonly typed?: Typing | undefined
   /**
-   * Set if the row often has the same value as in an earlier record, so that its encoding is worth caching. Adjacent rows with the same mark are
+   * Set if the row often has the same value as in an earlier record, so that its encoding is worth caching. Adjacent rows with the same `recurs` are
    * cached as one group.
    */
   readonly recurs?: true | string | undefined

@@ -1,7 +1,7 @@
 // A protobuf writer that writes a message from its end to its beginning. The length of a message is therefore known by the time its tag is written,
 // so nothing has to be measured or moved (protobuf.dev/programming-guides/encoding).
 
-/** Maximum length of a string that is encoded in JavaScript instead of by a native Buffer method, UTF-16 units. */
+/** Maximum length, in UTF-16 units, of strings that are encoded in JavaScript instead of by a native Buffer method. */
 const shortText = 96
 
 /**

@@ -81,7 +81,7 @@ function insideSpanId(what: 'section' | 'test') {
   }
 }
 
-/** Links from a pipeline's span to the previous attempt, and to the triggering pipeline if that one cannot be the parent. */
+/** Links from a pipeline's span to the previous attempt, and to the triggering pipeline if its span cannot be the parent. */
 export function linksOfPipeline(chunk: Identified): SpanLink[] {
   const { key, trace, attempt } = chunk
   const links: SpanLink[] = []

@@ -8,7 +8,7 @@ import type { Millis } from '../../../model/instant.ts'
 
 /** Writes and reads the values of one kind of field. */
 export interface Kind<V> {
-  /** The protobuf wire type in the tags of such fields. */
+  /** The protobuf wire type in the tags of fields of this kind. */
   readonly wire: number
   /** Writes the value and then its tag, because the writer works from the end to the beginning. */
   readonly write: (writer: BackWriter, tag: number, value: V) => void
@@ -114,7 +114,10 @@ const integer = kind<number | bigint>(
   },
 )
 
-/** Like the official serializers, these kinds omit empty values: false, the empty string, and an enum's "unspecified". */
+/**
+ * A boolean that is omitted if it is false. The official serializers omit all such empty values: false, the empty string, and an enum's
+ * "unspecified".
+ */
 export const bool = unlessEmpty(truth)
 export const counts = packed(
   (writer, value) => writer.fixed64(value),
