@@ -1,4 +1,4 @@
-// Every command in the documentation is executed by a test, or is marked with what it needs that no test has.
+// Every command in the documentation is executed by a test, or has a marker that names what it needs and no test has.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -39,7 +39,7 @@ interface Reference {
   readonly attributes?: () => string
 }
 
-/** What each feature exports in `test/features/NAME/reference.ts`. */
+/** The exports of each feature's `test/features/NAME/reference.ts`. */
 const ofFeatures = await Promise.all(
   features.map(async ({ name }): Promise<Reference> => {
     const file = path.join(import.meta.dirname, 'features', name, 'reference.ts')

@@ -64,7 +64,7 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
     return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
   }
 
-  /** Resolves to true when `holds` returns true, which is checked after every request. Resolves to false after `timeout` ms. */
+  /** Checks `holds` after every request. Resolves to true when `holds` returns true, and to false after `timeout` ms. */
   async until(holds: () => boolean, timeout: number): Promise<boolean> {
     return new Promise(resolve => {
       const look = (): void => {

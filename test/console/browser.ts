@@ -73,7 +73,7 @@ const ofLooks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focu
 export async function barriersOf(page: Page, what: 'all' | 'looks' = 'all'): Promise<string[]> {
   // Loading axe takes longer than checking most pages, so it is loaded only once per page load.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe.source)
-  // This rule requires links and buttons to be large enough to be clicked. By default axe does not check it.
+  // The axe rule that requires links and buttons to be large enough to be clicked. By default axe does not check it.
   const rules = { 'target-size': { enabled: true } }
   const options: RunOptions = { resultTypes: ['violations'], ...(what === 'looks' ? { runOnly: ofLooks } : { rules }) }
   const look = `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`

@@ -53,7 +53,7 @@ const onlyIn =
   (...tables: readonly string[]) =>
   ({ changes }: Commit): boolean =>
     [...changes].every(change => tables.includes(change.split(' ')[1] ?? ''))
-/** True if the transaction is not part of maintenance, which changes other tables together with `tombstones`. */
+/** True if the transaction is not part of maintenance. Maintenance changes `tombstones` together with other tables. */
 const isNotOfMaintenance = ({ changes }: Commit): boolean => !changes.has('update tombstones')
 /** True for a snapshot's transaction. Unlike transactions that store job internals or events, it inserts nothing into the table `chunks`. */
 const isOfSnapshot = ({ changes }: Commit): boolean => !changes.has('insert chunks')

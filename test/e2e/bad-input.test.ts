@@ -74,7 +74,7 @@ const kept: readonly { readonly name: string; readonly body: string; readonly re
 ]
 
 const absurd = '9999999-99-99 99:99:99 UTC'
-/** Bodies with absurd content that the daemon processes all the same: their pipelines arrive. */
+/** Bodies with absurd content that the daemon nevertheless processes: their pipelines arrive. */
 const endured: readonly { readonly name: string; readonly id: number; readonly body: string }[] = [
   {
     name: 'absurd times',

@@ -218,7 +218,7 @@ export class Daemon {
     await this.#ready()
   }
 
-  /** Waits until the current process is ready. Resolves to false if it exits before. */
+  /** Waits until the current process is ready. Resolves to false if it exits first. */
   async lives(): Promise<boolean> {
     return this.#ready().then(
       () => true,

@@ -126,8 +126,8 @@ describe('event export', () => {
         while (sent < due) await sleep(5)
         const at = Math.floor((kill * size.rounds) / (size.kills + 1))
         const isNext = at > Math.floor(((kill - 1) * size.rounds) / (size.kills + 1))
-        // An announcement counts as a new event only if it comes more than ten minutes after an identical one. So the clock is moved on by more than
-        // that after each round. Within a round, it is moved back and forth by less.
+        // An announcement counts as a new event only if it comes more than ten minutes after an identical one. So the clock is moved forward by more
+        // than ten minutes after each round, and moved back and forth by less within a round.
         if (isNext) await round
         peak = Math.max(peak, daemon.memory().peak)
         await daemon.kill()

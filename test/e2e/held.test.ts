@@ -67,7 +67,7 @@ describe.each(['sqlite', 'postgres'] as const)('held data in %s', engine => {
       await post('beta', 3)
       await a.until(() => pipelinesAt(a).includes(2))
       await b.until(() => pipelinesAt(b).includes(3))
-      // The operator confirms the data by mistake. It is still not sent, because the destination does not take that tenant's project.
+      // The operator confirms the data by mistake. It is still not sent, because the destination does not take the project that the data belongs to.
       expect((await daemon.command('held', 'confirm', 'two')).stdout).toMatch(/^1 pending again/)
       await daemon.process.logged(({ reason }) => String(reason).includes('no longer configured for this project'))
       expect([pipelinesAt(a), pipelinesAt(b)]).toEqual([[2], [3]])

@@ -25,7 +25,7 @@ it(
     await receiver.until(complete(truths))
     const arrived = performance.now()
     const { peak } = daemon.memory()
-    // On shutdown the daemon takes and sends all due snapshots, so nothing wrong can arrive after the comparison.
+    // On shutdown the daemon takes and sends all due snapshots, so no incorrect span can arrive after the comparison.
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(differences(truths, receiver.spans)).toEqual([])
     if (!isFull) return

@@ -19,7 +19,7 @@ it('answers health checks and rejects webhooks while another process locks the d
   expect(await post(1)).toEqual([503, '30'])
   await daemon.process.logged(line => JSON.stringify(line).includes('database is locked'))
   const since = performance.now()
-  // If a transaction waited for SQLite's lock, each of these requests would take 10 s.
+  // If a transaction waited for SQLite's lock, each of the following requests would take 10 s.
   for (let count = 0; count < 20; count += 1) {
     for (const url of [daemon.url, daemon.adminUrl]) expect((await fetch(`${url}/healthz`)).status).toBe(200)
   }

@@ -131,7 +131,7 @@ describe('metrics of one daemon', () => {
       await postMore(32)
       await prometheus.until(total, posted)
       await prometheus.until('up', 1)
-      // This computes a counter's increase between two of its samples, without rate()'s extrapolation to the ends of the window.
+      // The query computes a counter's increase between two of its samples, without rate()'s extrapolation to the ends of the window.
       await prometheus.until(
         'sum(max_over_time(pipeline_status_total[5m]) - min_over_time(pipeline_status_total[5m]))',
         32,

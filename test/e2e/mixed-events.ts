@@ -106,7 +106,7 @@ export function announced(n: number): EventBody {
   return payload('access_token', { [`${own}.id`]: n + 1, [`${own}.name`]: `t${n}` })
 }
 
-/** Returns the mark in a received record, which shows from which event the record was created. */
+/** Returns the mark in a received record. The mark shows from which event the record was created. */
 export function markOfRecord({ attributes }: ReceivedLogRecord): string {
   const carried = ['user.name', 'platform.access_token.name', 'platform.vulnerability.id'] as const
   return carried.map(key => attributes[key]).find(value => typeof value === 'string') ?? ''

@@ -93,8 +93,8 @@ describe('backlog export', () => {
   it('exports a backlog from both ends after an outage, so that new pipelines arrive before the backlog is empty', async () => {
     const { daemon, receiver } = await start(patient)
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '1' } } })
-    // The first request after the outage is answered at once. Later ones are answered only when the new pipelines have arrived too, however slow the
-    // machine is.
+    // The backend answers the first request after the outage at once. It answers later ones only once the daemon has settled the new pipelines too,
+    // however slow the machine is.
     const held = new EventEmitter()
     receiver.misbehave({ fault: { kind: 'slow' }, delay: once(held, 'release'), when: () => receiver.counts.spans > 0 })
     const count = isFull ? 1_500 : 600
@@ -145,7 +145,7 @@ describe('a flood of webhooks', () => {
   })
 
   it('keeps exporting during a flood of webhooks', async () => {
-    // The flood ends only when this many spans are exported during it.
+    // The flood ends only when at least this many spans have been exported during it.
     const wanted = isFull ? 20_000 : 300
     const most = 50_000
     let posted = 0

@@ -57,7 +57,7 @@ describe('thousands of past pipelines found by the poller', () => {
       // The new pipelines arrive with all their details, and before nearly all past ones.
       expect(sent().some(({ attributes }) => 'platform.cicd.pipeline.run.incomplete' in attributes)).toBe(false)
       expect(pipelines().length).toBeLessThan(count / 10)
-      // Past pipelines are still being fetched meanwhile.
+      // Past pipelines are still being fetched after the new ones have arrived.
       await receiver.until(() => pipelines().length > ids.size)
       expect((await daemon.stop()).code).toBe(0)
     },

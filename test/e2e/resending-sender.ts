@@ -29,7 +29,8 @@ export class ResendingSender {
   }
 
   /**
-   * Resolves when all deliveries are acknowledged. Rejects if the daemon rejects one for any reason other than that the store cannot accept it now.
+   * Resolves when all deliveries are acknowledged. Rejects if the daemon rejects a delivery for any other reason than a store that cannot accept it
+   * now.
    */
   async sendAll(deliveries: Iterable<Delivery>): Promise<void> {
     await this.#sender.sendAll(deliveries)
@@ -42,7 +43,7 @@ export class ResendingSender {
   }
 }
 
-/** Sends the deliveries of another sender that were not acknowledged. */
+/** Sends those deliveries of another sender that were not acknowledged. */
 export async function resend(missed: Iterable<Delivery>, options: SendOptions): Promise<void> {
   const sender = new ResendingSender(options)
   await sender.sendAll(missed)

@@ -58,7 +58,8 @@ ${others}`
     const { stdout, code: exit } = await daemon.command('doctor', '--project', project)
     expect([exit, stdout]).toEqual([code, expect.stringMatching(text)])
   }
-  // Data that was pending for a removed destination stays in the store, and the page shows that.
+  // Data that was pending for a removed destination stays in the store. While the destination is missing, the page shows that new data is not
+  // exported.
   rest.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
   await post(5, 'web/shop', 2)
   await rest.until(refusedTrace)

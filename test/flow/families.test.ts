@@ -38,7 +38,10 @@ const sameProject: Kind['facts'] = {
     sourcePipeline: { ...fromChild, bridgesAreListed: true },
   },
 }
-/** The facts of a family whose child belongs to another project. The child names itself as its root, and the grandchild also names the child. */
+/**
+ * The facts of a family whose child belongs to another project. The child names itself as its root, and the grandchild names the child as its root,
+ * too.
+ */
 const otherProject: Kind['facts'] = {
   [root]: { rootPipelineId: root },
   [child]: { source: 'pipeline', rootPipelineId: child, sourcePipeline: { ...fromRoot, bridgesAreListed: true } },

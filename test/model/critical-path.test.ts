@@ -43,7 +43,7 @@ it("gives jobs on the critical path no slack, and others at most the time from t
         expect(slack.get(id)).toBeGreaterThanOrEqual(0)
         expect(slack.get(id)).toBeLessThanOrEqual(finish - end)
       }
-      // The time on the critical path in which no job runs is the waiting time between its jobs.
+      // The time in which no job on the critical path runs is the waiting time between these jobs.
       const path = ids.map(id => given[id]!)
       const waited = path.slice(1).reduce((sum, job, at) => sum + (job.start - path[at]!.end), 0)
       expect(busyMs + waited).toBe(finish - path[0]!.start)
@@ -52,8 +52,8 @@ it("gives jobs on the critical path no slack, and others at most the time from t
 })
 
 /**
- * Returns when the last job ends if one job takes longer. Each job starts with the same delay as before after the last job that it may have waited
- * for.
+ * Returns when the last job ends if the job `slow` takes `more` ms longer. A job may have waited for any job that ended before it started. After the
+ * last of these it starts with the same delay as without the change.
  */
 function finishWith(jobs: readonly Ran[], slow: number, more: number): number {
   const ends = new Map<number, number>()

@@ -59,7 +59,7 @@ const contexts: readonly ((token: string) => string)[] = [
   token => `\`${token}\``,
   token => `x\u200b${token.slice(0, 9)}\u200b${token.slice(9)}`,
 ]
-/** Each token in each context, and the part of it that the result must not contain. */
+/** Each token in each context: the text, and the part of the token that the result must not contain. */
 const hidden = contexts.flatMap(context =>
   tokens.map(([beginning, length, from = letters]) => {
     const value = some(length, from)

@@ -18,7 +18,7 @@ describe('the traceparent of a pipeline', () => {
     [`fe-${ids}-00`, `00-${ids}-00`],
     [`cc-${ids}-01-what-the-future-will-be-like`, `00-${ids}-01`],
     [`01-${ids}-01-`, `00-${ids}-01`],
-    // In a higher version, only the sampled bit of the flags is known.
+    // In a traceparent of a higher version, only the sampled bit of the flags is known.
     [`01-${ids}-fe`, `00-${ids}-00`],
     [`01-${ids}-ff-x`, `00-${ids}-01`],
   ])('reads a traceparent of a higher version, %s, like version 00: %s', (text, read) => {

@@ -1,4 +1,4 @@
-// Tests the files in the npm package, according to npm's own list. It must include every file to which the package's documents link.
+// Tests the files in the npm package, according to npm's own list. The package must include every file to which its documents link.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

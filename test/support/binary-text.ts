@@ -6,7 +6,7 @@ const [firstSurrogate, surrogates] = [0xd8_00, 0x8_00]
 
 const anyCharacter = fc.integer({ min: 0, max: 0x10_ff_ff - surrogates }).map(
   place => String.fromCodePoint(place < firstSurrogate ? place : place + surrogates),
-  // The reverse mapping. It lets fast-check also try words such as `__proto__`, and shrink them.
+  // Maps a character back to its integer. This lets fast-check also try words such as `__proto__`, and shrink them.
   character => {
     const point = typeof character === 'string' ? character.codePointAt(0) : undefined
     if (point === undefined || String.fromCodePoint(point) !== character) throw new Error('This is not one character.')

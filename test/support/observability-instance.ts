@@ -59,7 +59,7 @@ export interface ObservabilityInstance {
   /** Adds a token, as another administrator or cluster would. */
   add(name: string): IngestToken
   remove(id: string): void
-  /** Makes the next request fail that has this method and a path ending with `path`. */
+  /** Makes one request fail: the next one with this method and a path that ends with `path`. */
   misbehaveOnce(method: string, path: string, how: Misbehaviour): void
   /** Called after a request has taken effect and before the response is sent. */
   onDone: (method: string, path: string) => void

@@ -348,7 +348,7 @@ export function decodeMetrics(body: Uint8Array): ReceivedMetric[] {
 
 export type Signal = 'traces' | 'metrics' | 'logs'
 
-/** The content of an export request. The lists of the other two signals are empty. */
+/** The content of an export request. Only the list of the request's own signal has items; the other two lists are empty. */
 export interface Telemetry {
   readonly spans: readonly ReceivedSpan[]
   readonly metrics: readonly ReceivedMetric[]

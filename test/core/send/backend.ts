@@ -123,7 +123,7 @@ export class Backend {
     return this.requests.filter(({ status }) => status !== undefined && status < 300).flatMap(({ ids }) => ids)
   }
 
-  /** Resolves once `holds` returns true, which is checked after every request. Rejects after two minutes. */
+  /** Checks `holds` after every request, and resolves once it returns true. Rejects after two minutes. */
   async until(holds: (backend: Backend) => boolean): Promise<void> {
     if (holds(this)) return
     await new Promise<void>((resolve, reject) => {

@@ -290,7 +290,7 @@ function linked(): Chunk[] {
 }
 
 /**
- * A pipeline on a future platform, with statuses that this version does not know, about which nothing was reported for days. Also a pipeline whose
+ * A pipeline on a future platform: it has statuses that this version does not know, and nothing was reported about it for days. Also a pipeline whose
  * configuration failed before any job was created.
  */
 function unknown(): Chunk[] {

@@ -76,7 +76,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
         if ((pages += 1) >= after) stopping.abort(new Error('killed'))
       }
       const call = { priority: 'backfill' as const, signal: stopping.signal }
-      // If the pages that were read before the crash were all there are, the backfill resolves, so an error is not required.
+      // If the backfill had read all pages before the crash, it resolves, so the test does not require an error.
       await world
         .backfill({ range, call, onProgress })
         .catch((error: unknown) => expect(String(error)).toContain('killed'))

@@ -48,7 +48,7 @@ function scopeOf(named: Partial<PollSettings>): PollScope {
 }
 
 async function exported(world: PolledWorld): Promise<number[]> {
-  // Twenty seconds pass twice, because waiting for API budget may take longer than that.
+  // The clock moves by twenty seconds twice, because waiting for API budget may take longer than the first twenty seconds.
   await world.pass(20 * second)
   await world.pass(20 * second)
   return (await world.sent()).map(({ key }) => key.pipelineId)

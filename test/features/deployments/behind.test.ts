@@ -1,5 +1,5 @@
-// Tests how the daemon counts how many commits an environment is behind the default branch: it requests them only on demand, and only for visible
-// projects.
+// Tests how the daemon counts the commits by which an environment is behind the default branch. It requests the commits only on demand, and only for
+// visible projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
 import { report } from './reported.ts'

@@ -298,7 +298,8 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     const { promise: both, resolve: areBoth } = Promise.withResolvers<undefined>()
     asked.until = both.then(() => undefined)
     const drained = Promise.all(counters.map(async counter => counter.drain()))
-    // One counter has at most four requests in flight, so more than four show that both are counting. No request is answered before that.
+    // Each of the two counters has at most four requests in flight, so more than four show that both are counting. The test answers no request before
+    // that.
     await expect.poll(() => asked.requests).toBeGreaterThan(4)
     areBoth(undefined)
     await drained
@@ -352,7 +353,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
       await expect.poll(() => asked.requests).toBe(4)
       await report(...many.map(id => event(100 + id, 'success', t0 + id * minute, { environment: 'staging' })))
       here.move(countIn)
-      // The 50 staging deployments are counted, and the first one to production: it has no previous deployment, so it needs no commits.
+      // The 50 staging deployments are counted, and so is the first one to production: it needs no commits, because it has no previous deployment.
       await expect.poll(() => counter.counters.counted).toBe(51)
       expect(asked.requests).toBe(4)
       answer()
@@ -383,7 +384,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     await report({ instance, project, jobId: 10, job }, event(1, 'success', t0))
     here.move(countIn)
     await counterOn().drain()
-    // This event belongs to the job's deployment, so the two rows are merged into the first one.
+    // This event shows that the job and the earlier event report the same deployment, so their two rows are merged into the first one.
     await report({ ...event(1, 'success', t0), jobId: 10 })
     await report(event(2, 'success', t0 + minute))
     here.move(countIn)

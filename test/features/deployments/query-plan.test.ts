@@ -29,7 +29,7 @@ it('compares a deployment with earlier ones without reading all deployments of i
     step = steps.next(db.prepare(sql).all(...values))
   }
   db.close()
-  // Deployments are searched by end time using only the index, and one row is read by id.
+  // Queries search deployments by end time using only the index, and read single rows by id.
   const narrow =
     /rowid=\?|COVERING INDEX deployments_of_environment \(instance=\? AND project_id=\? AND environment=\? AND .*finished_at/
   const searches = plans.filter(detail => detail.startsWith('SEARCH deployments'))

@@ -49,7 +49,7 @@ async function fill(store: Store, things: readonly Thing[], { sees }: Scope): Pr
 
 const period = { since: t0 - day, until: t0 + day }
 
-/** Returns everything that can be read, without row ids. */
+/** Returns everything that can be read from the store, without row ids. */
 async function readAll({ on }: Pick<Reads, 'on'>): Promise<unknown> {
   const [deployments, incidents, changes] = [on(deploymentReads), on(incidentReads), on(changeReads)]
   const states = await changes.states()

@@ -13,7 +13,7 @@ interface Row {
 const letter = fc.constantFrom('a', 'b')
 const step = fc.oneof(
   fc.record({ add: fc.integer({ min: 1, max: 900 }), owner: letter, name: letter, counted: letter }),
-  // These rows get lower ids than the rows of the next step, but are committed together with them.
+  // The rows of a `late` step get lower ids than the rows of the next step, but are committed together with them.
   fc.record({ late: fc.integer({ min: 1, max: 20 }) }),
   fc.constant('refresh' as const),
 )

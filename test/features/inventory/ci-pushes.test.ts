@@ -1,4 +1,4 @@
-// Tests how a push that may have changed a CI configuration changes the store, on both databases.
+// Tests how the store changes when a push may have changed a CI configuration, on both databases.
 import { expect, it } from 'vitest'
 import { bothDatabases } from '../../core/store/benches.ts'
 import { ciPushes } from '../../../src/features/inventory/ci-pushes.ts'

@@ -513,6 +513,6 @@ it(`logs once that an endpoint refuses the token of ${refusing} projects, and de
   expect(own.warnings[1]).toMatch(/milestones/)
   own.asked()
   await own.pass(inventory, hour)
-  // Each project is read every five minutes, despite the refusals.
+  // The agents of each project are read every five minutes, although another endpoint refuses the token.
   expect(own.asked().filter(path => path.endsWith('cluster_agents')).length).toBeGreaterThanOrEqual(11 * refusing)
 })

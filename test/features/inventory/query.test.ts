@@ -141,7 +141,7 @@ describe('configured queries', () => {
     const wrong = { ...count, query: 'nonsense' }
     await expect(askQuery(wrong, world.ask)).rejects.toThrow(/Unexpected end of query.*queries/s)
     await world.pass(world.inventory([thing(wrong)]), 2 * hour)
-    // The test sent one of the two requests above, and the daemon the other.
+    // The test sent one of the two query requests, and the daemon the other.
     expect(world.asked().filter(path => path === '/glql')).toHaveLength(2)
     expect(world.warnings).toHaveLength(1)
   })

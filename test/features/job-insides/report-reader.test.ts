@@ -234,7 +234,8 @@ describe("job reports other than test reports, and jobs' own spans", () => {
     expect(faults.map(one => one.split(':')[0]).sort()).toEqual(['entities', 'not_gzip', 'not_xml', 'truncated'])
     expect(await series()).toHaveLength(1)
     const { refusedEndpoints } = store.repositories
-    // For metrics, the platform serves only archives, so that type is refused for all jobs. The expired scan was refused only for this job.
+    // The platform serves metrics reports only in archives, so this report type is refused for all jobs. The expired scan report was refused only for
+    // its job.
     const refused = (await refusedEndpoints.all()).filter(({ since }) => since !== undefined)
     expect(refused.map(({ what, project }) => [what, project])).toEqual([['metrics', 0]])
     expect(reader.counters).toMatchObject({ read: 1, empty: 4, refused: 2, failed: 0 })
@@ -474,8 +475,8 @@ describe("job reports other than test reports, and jobs' own spans", () => {
     artifacts = { cobertura: coverageOf(size) }
     const before = liveMemory()
     const live: number[] = []
-    // The number of measurements is limited: after other test files have run in this process, each one is slow, and they would leave no time for the
-    // reading itself.
+    // Memory is measured at most five times. After other test files have run in this process, each measurement is slow, and more of them would leave
+    // no time for the reading itself.
     const watch = setInterval(() => live.length < 5 && live.push(liveMemory()), 200)
     await finish([withReports(1, 'cobertura')])
     clearInterval(watch)

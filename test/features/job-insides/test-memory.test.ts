@@ -168,7 +168,7 @@ describe.each([
     expect(await time()).toEqual([{ project, jobs: 2, lostMs: 47_000 }])
     const figures = await tests.figures('flaky', { project, since: 0, limit: 10 })
     expect(figures.map(({ costMs }) => costMs)).toEqual([47_000, 40_000, 40_000])
-    // One job has another revision, and one failed for another reason.
+    // One of two more jobs has another revision, and the other one failed for a reason other than flaky tests.
     await record({ failed: [1] }, { lostMs: 500, revision: 'def' })
     await record({ passed: [1], flaky: [4] }, { lostMs: 900, revision: 'def' })
     expect(await time()).toEqual([{ project, jobs: 3, lostMs: 47_500 }])
@@ -266,7 +266,8 @@ describe.each([
     expect(left.map(({ name }) => name)).not.toContain('test 0')
     expect(left.map(({ name }) => name)).toContain('test 11')
     expect(await tests.figures('failed', { ...of, project: `acme/shop-${kept}` })).toHaveLength(1)
-    // The costs of flaky tests are kept: of test 5001, and of tests 0, 5 and 10, which also passed.
+    // The costs of flaky tests are kept although their results were deleted: the costs of test 5001, and of tests 0, 5 and 10, which both failed and
+    // passed.
     expect(left.map(({ name }) => name)).not.toContain('test 5001')
     expect(await tests.flakyTime({ since: 0, project: `acme/shop-${projectId}` })).toMatchObject([{ jobs: 4 }])
   })

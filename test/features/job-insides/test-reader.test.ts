@@ -103,7 +103,7 @@ describe("jobs' test reports", () => {
       { failureReason: 'script_failure', artifactSizes: { junit: 900 }, ...more },
     )
 
-  /** Makes the platform serve its own report, and refuse artifacts. */
+  /** Makes the platform serve its own test report (`/test_report`), and refuse artifacts. */
   function offersOnly(report: unknown, status: number, refusal: unknown = { message: '404 Not Found' }): void {
     const headers = { 'content-type': 'application/json' }
     platform.reply = (asked, response) =>

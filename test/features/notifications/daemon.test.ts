@@ -1,4 +1,4 @@
-// Tests notifications on the shipped daemon: what each receiver gets, in which format and from when on, and that no URL is shown.
+// Tests notifications on the shipped daemon: what each receiver gets, in which format and from which time on, and that no URL is shown.
 // `killed-daemon.test.ts` tests kills.
 import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'

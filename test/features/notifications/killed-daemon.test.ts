@@ -62,7 +62,7 @@ it.each(['sqlite', 'postgres'] as const)(
       if (at > 0) await daemon.revive({ CRASH_AT: nameOf(moment) })
       else expect(await daemon.lives()).toBe(true)
       const life = daemon.process
-      // The pipeline ends after the start, because events that are older than the rule are not sent.
+      // The pipeline ends after the daemon's start, because events that are older than the notification rule are not sent.
       const body = ended(at + 1)
       await post(body, at + 1)
       const [end] = await Promise.race([life.ended.then(one => [one]), sleep(60_000, [undefined])])

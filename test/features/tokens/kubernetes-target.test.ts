@@ -33,7 +33,7 @@ function leapingClock(): Clock {
   return { now: () => now, sleep: async ms => void (now += ms) }
 }
 
-/** Returns the dependencies of a rotation, whose waits take no real time. */
+/** Returns the dependencies of a rotation, with a clock on which waiting takes no real time. */
 function parts(progress?: (point: ProgressPoint) => void) {
   const clock = leapingClock()
   return world.parts({ clock, target: target(clock, 60_000), ...(progress === undefined ? {} : { progress }) })
@@ -113,7 +113,7 @@ describe('concurrent rotations of a Secret', () => {
   it('does not take over a lease that its holder renews', async () => {
     const time = leapingClock()
     const holder = await target(time).lock(() => undefined)
-    // Whenever the other process sleeps, time also passes for the holder, which renews its lease.
+    // Whenever the process that wants the lease sleeps, time also passes for the lease's holder, which then renews the lease.
     const clock: Clock = {
       ...leapingClock(),
       sleep: async ms => {

@@ -26,7 +26,7 @@ interface CommandOutput {
 interface CommandWorld {
   readonly instance: ObservabilityInstance
   readonly folder: string
-  /** The token file named in the configuration and in `rotate`. */
+  /** The token file that the configuration and the `rotate` command name. */
   file: string
   /** The commands' environment variables. */
   env: Record<string, string>

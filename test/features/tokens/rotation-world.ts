@@ -63,7 +63,7 @@ export async function openWorld(options: StandInOptions = {}): Promise<RotationW
   }
 }
 
-/** Returns the dependencies of a rotation. It needs only the stand-in's URLs and API key, so that other processes can call it too. */
+/** Returns the dependencies of a rotation. The function needs only the stand-in's URLs and API key, so that other processes can call it too. */
 export function partsFor(
   { url, otlpUrl, apiKey }: Pick<ObservabilityInstance, 'url' | 'otlpUrl' | 'apiKey'>,
   file: string,

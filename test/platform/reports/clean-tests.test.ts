@@ -1,4 +1,4 @@
-// Tests that the texts of a test report are redacted before they are truncated. Redaction yields to the event loop in between, so that a report never
+// Tests that the texts of a test report are redacted before they are truncated. Redaction regularly yields to the event loop, so that a report never
 // blocks other work.
 import { expect, it } from 'vitest'
 import { createTextRedaction, inTurns, redactedTo, redactedValue } from '../../../src/lib/text-redaction.ts'

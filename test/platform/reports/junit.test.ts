@@ -208,7 +208,7 @@ describe('same-named test cases in one suite', () => {
         ...[1, 0, 1, 0, 0, 1],
       ])
       expect(await totalsOf(runsOf(run(first, 'skipped'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 0])
-      // These are two tests with the same name, each with a second run.
+      // The suite has two tests with the same name, each with a second run.
       const two = runsOf(run(first, 'failure'), run(second, 'pass'), run(first, 'error'), run(second, 'error'))
       expect(await totalsOf(two)).toEqual([2, 1, 0, 1, 0, 1])
       // No run of this suite's test passed.

@@ -210,7 +210,7 @@ describe('a findings report', () => {
     const small = await readFindings(zipped('{"vulnerabilities": [{"severity": "Low"}]}'), 'sast')
     expect(small.report?.findings).toEqual([{ type: 'sast', severity: 'low', count: 1 }])
     for (let turn = 0; turn < 1_000; turn += 1) await nextTurn()
-    // One report is read as far as it has arrived. The other one is read only up to 1 MiB, until it is its turn.
+    // One large report is read as far as it has arrived. The other one is read only up to 1 MiB until its turn comes.
     expect(read / blank.length).toBeGreaterThanOrEqual(40 + 15)
     expect(read / blank.length).toBeLessThanOrEqual(40 + 16)
     slow.resolve(undefined)

@@ -25,7 +25,7 @@ const rule = (id: string, level?: string, more: object = {}) => ({
   ...more,
 })
 const driver = { name: 'scanner', guid: 'd-1', rules: [rule('a', 'error'), rule('b', 'note'), rule('plain')] }
-/** Returns the levels of these results. Their tool has the rules defined above. */
+/** Returns the levels of these results. Their tool has the rules of `driver`. */
 const ofResults = async (...results: readonly object[]) => levelsOf({ tool: { driver }, results })
 
 describe('the level of a SARIF result', () => {

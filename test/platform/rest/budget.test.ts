@@ -109,7 +109,7 @@ describe('the API budget', () => {
         if (waitMs === 0) served.push(one)
       }
     }
-    // The first request came when no other was waiting. From then on enrichment is always waiting.
+    // When the first request came, no other was waiting. From then on, enrichment requests are always waiting.
     expect(served.slice(1)).toEqual(served.slice(1).map(() => 'enrich'))
     expect(served.length).toBeGreaterThan(4)
   })

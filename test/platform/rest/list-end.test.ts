@@ -1,4 +1,5 @@
-// Tests lists that the platform never ends. Each is read up to a maximum number of items, the excess is counted, and this is logged once per project.
+// Tests lists that the platform never ends. Each list is read up to a maximum number of items, the excess is counted, and the truncation is logged
+// once per project.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, json, poll, rejection, startPlatform, type Asked, type Reply } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'

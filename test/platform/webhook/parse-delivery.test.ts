@@ -357,7 +357,7 @@ describe('a job event from a webhook', () => {
     ['pipeline_id', 'pipeline_id'],
     ['project_id', 'project_id'],
   ])('rejects a job event without the field %s, and names the field', (field, named) => {
-    // The commit's id is the pipeline's id, and does not replace a missing field.
+    // The commit's id in a job event is the pipeline's id, but it does not replace a missing field.
     const body = { ...base, commit: { id: 31 }, [field]: undefined }
     expect(reasonOf(body, delivery)).toContain(`The job event has no usable ${named}.`)
   })
