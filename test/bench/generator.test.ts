@@ -10,6 +10,7 @@ it("generates a company's pipelines with 1 to 5,000 jobs, most with few, and gen
   expect(plansOf('company', 1_000, 7).map(({ jobs }) => jobs.length)).toEqual(sizes)
   expect(Math.min(...sizes)).toBe(1)
   expect(Math.max(...sizes)).toBeGreaterThan(1_000)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(5_000)
   expect(sizes.filter(size => size <= 13).length).toBeGreaterThan(600)
 })
 
