@@ -101,7 +101,7 @@ const most = isFull ? 400 : 290
 it('stays within the documented memory during a burst over a thousand connections', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
-  // The garbage from startup is collected 1.5 s after startup.
+  // The garbage from startup is collected 1.5 s after the daemon starts.
   await expect.poll(() => daemon.memory().now / 2 ** 20).toBeLessThan(140)
   const idle = daemon.memory().now / 2 ** 20
   const bodies = Array.from({ length: burst }, (_, index) => pipelineEvent({ id: index + 1, jobs: burstJobs }))

@@ -168,7 +168,8 @@ describe.each([
     expect(await time()).toEqual([{ project, jobs: 2, lostMs: 47_000 }])
     const figures = await tests.figures('flaky', { project, since: 0, limit: 10 })
     expect(figures.map(({ costMs }) => costMs)).toEqual([47_000, 40_000, 40_000])
-    // One of two more jobs has another revision, and the other one failed for a reason other than flaky tests.
+    // Two jobs with another revision: the first one fails because of a flaky test and is counted. The second one fails although no test fails in it,
+    // and is not counted.
     await record({ failed: [1] }, { lostMs: 500, revision: 'def' })
     await record({ passed: [1], flaky: [4] }, { lostMs: 900, revision: 'def' })
     expect(await time()).toEqual([{ project, jobs: 3, lostMs: 47_500 }])
