@@ -117,7 +117,7 @@ export interface PagesSettings {
     { readonly name: string; readonly valueOf: (project: string, branch: string) => string | undefined } | undefined
   /** Whether a price table is configured. */
   readonly hasPrices?: boolean | undefined
-  /** Returns the timeline's event kinds that features add only if an admin token is set. */
+  /** Returns the event kinds that features add to the timeline only if an admin token is set. */
   readonly secretKinds?: (() => readonly ShownKind[]) | undefined
   /** Which people may open the pages after logging in at a proxy. If undefined, no proxy is trusted. */
   readonly people?: PeopleOptions | undefined

@@ -40,7 +40,7 @@ export interface PagesOptions {
   readonly sessions: Repositories['sessions']
   readonly settings: PagesSettings
   readonly features: readonly ConsolePart[]
-  /** Additional routes behind the same guard, such as `/metrics`. */
+  /** Additional routes behind the guard of the admin listener, such as `/metrics`. */
   readonly guarded?: readonly FastifyPluginAsync[] | undefined
 }
 

@@ -71,7 +71,7 @@ export function since(at: Millis | undefined, now: Millis): Html {
   return html`<time datetime="${new Date(at).toISOString()}" title="${utc(at)} UTC">${ago(at, now)}</time>`
 }
 
-/** Renders a number, a duration or another value the way tables show it. `description` is its tooltip. */
+/** Renders a number, a duration or another value in the form used in tables. `description` is its tooltip. */
 export function figure(content: Content, description?: string): Html {
   return html`<span class="figure" ${description !== undefined && html` title="${description}"`}>${content}</span>`
 }

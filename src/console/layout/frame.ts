@@ -13,7 +13,7 @@ export interface OwnFilter {
   /** The values of the grouping attribute (PIPESPAN_PAGES_GROUP_BY) to choose from. */
   readonly values: readonly string[]
   readonly value: string | undefined
-  /** The message that no known project has the chosen value. */
+  /** The message shown if no known project has the chosen value; undefined otherwise. */
   readonly unknown: string | undefined
 }
 
@@ -178,7 +178,7 @@ export function alternatives(
   </nav>`
 }
 
-/** Renders a page's key numbers as tiles, each with its change. */
+/** Renders a page's key numbers as tiles. A tile may also show how much its number has changed. */
 export function tiles(
   label: string,
   all: readonly (readonly [name: string, shown: string, change?: Content] | false)[],

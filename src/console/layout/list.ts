@@ -18,7 +18,7 @@ interface ListColumn<Shape extends Fields[string], Row, Source, Context> {
   readonly json: Shape
   /** False if the column appears only in the table, not in the JSON. */
   readonly inJson?: false
-  /** Computes the column's value. If undefined, the row already contains it. */
+  /** Computes the column's value. If the function is undefined, the row already contains the value. */
   readonly of?: (source: Source) => Shaped<z.ZodType<z.core.output<Shape>>>
   /** The column's heading in the table. Without a title, the column does not appear in the table. */
   readonly title?: string
@@ -26,7 +26,7 @@ interface ListColumn<Shape extends Fields[string], Row, Source, Context> {
   readonly as?: string
   /** Returns the value to sort the table by; by default, the column's value. If `null`, the column is not sortable. */
   readonly by?: Key<Row> | null
-  /** Whether this user's table includes the column. */
+  /** Whether the table includes the column for the current user. */
   readonly isFor?: (context: Context) => boolean
   /** Renders the column's cell. By default, it shows the value, or a dash if there is none. */
   readonly cell?: (row: Row, context: Context) => Content
@@ -65,7 +65,8 @@ export function listOf<Source = never, Context = RequestContext>() {
       return title === undefined ? [] : [{ as, head: title, of, isFor, cell: cell ?? (row => textOf(valueOf(row))) }]
     })
     const keys = Object.fromEntries(shown.flatMap(({ as, of }) => (of === undefined ? [] : [[as, of]])))
-    // An empty row that is copied for each row. A pipeline may have thousands of jobs, and adding the fields one by one takes three times as long.
+    // An empty row that is copied for each row. A pipeline may have thousands of jobs, and adding the fields one by one takes three times as long as
+    // copying.
     const blank: Record<string, unknown> = Object.fromEntries(inJson.map(([field]) => [field, undefined]))
     const table = (context: Context): Readonly<Record<string, ShownColumn<Row>>> =>
       Object.fromEntries(

@@ -1,10 +1,10 @@
-// What the pages and the JSON API respond if they cannot show something, usually because a setting is missing. The response explains what the daemon
-// needs.
+// The response of the pages and the JSON API if they cannot show something, usually because a setting is missing. The response explains what the
+// daemon needs.
 
 export class NotShown {
   /** The reason, as sentences to show to the user. */
   readonly reason: string
-  /** Whether the reason is a missing setting, which only the operator can set. */
+  /** Whether the reason is a missing setting. Only the operator can add the setting. */
   readonly lacksSetting: boolean
 
   constructor(reason: string, lacksSetting = false) {

@@ -67,7 +67,10 @@ function groupsOf(projects: readonly string[]): string[] {
   return [...new Set(groups)].sort()
 }
 
-/** Renders a message that no known project matches, if that is certain. `projects` are the known projects, at most `maxProjects`. */
+/**
+ * Renders a message if certainly no known project matches. `projects` are the known projects. If there are `maxProjects` of them, more projects may
+ * exist, so no message is rendered.
+ */
 export function unknownScope(project: string | undefined, projects: readonly string[]): Content {
   if (project === undefined || projects.length >= maxProjects) return ''
   if (projects.some(path => isInScope(path, project))) return ''

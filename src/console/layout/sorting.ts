@@ -20,7 +20,7 @@ type Compare<Row> = (a: Row, b: Row) => number
 interface Asked<Row> {
   /** The requested order: `ran`, or `-ran` for descending order. Anything else selects the default order. */
   readonly sort: string | null
-  /** Returns the address of the same page in another order. */
+  /** Returns the address of the same page with the table in another order. */
   readonly href: (sort: string) => string
   /** The default row order. If undefined, rows stay in the given order. */
   readonly otherwise?: Compare<Row> | undefined
@@ -126,8 +126,8 @@ export function cellsOf<Row>(columns: Readonly<Record<string, ShownColumn<Row>>>
 export type TableReader = Pick<RequestContext, 'base' | 'address' | 'query' | 'now'>
 
 /**
- * Renders a table sorted by the `sort` parameter in the page's address. If several tables on a page have that column, all of them are sorted. The
- * links in the headings lead back to this table, not to the top of the page.
+ * Renders a table sorted by the `sort` parameter in the page's address. If several tables on a page have the column named by `sort`, all of them are
+ * sorted. The links in the headings lead back to this table, not to the top of the page.
  */
 export function sortedTable<Row>(
   label: string,
@@ -144,7 +144,7 @@ export function sortedTable<Row>(
   return table(label, heads, sorted.map(cellsOf(columns)), { css, id })
 }
 
-/** Returns the address of the same page in another order. */
+/** Returns the address of the same page with the table in another order. */
 function sortAddress({ base, address, query }: Pick<TableReader, 'base' | 'address' | 'query'>, sort: string): string {
   const own = new URLSearchParams(query)
   own.set('sort', sort)

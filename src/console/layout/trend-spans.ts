@@ -1,4 +1,4 @@
-// The periods of pages with statistics over time, and the period that a page shows initially. The functions in this file are pure.
+// The periods of pages with statistics over time, and which of these periods a page shows initially. The functions in this file are pure.
 import type { Millis } from '../../model/instant.ts'
 
 const hour = 3_600_000
@@ -21,7 +21,10 @@ export function spanOf(text: string | null): Span | undefined {
   return text !== null && Object.hasOwn(spans, text) ? (text as Span) : undefined
 }
 
-/** Returns 24 hours or 7 days if that covers all data, otherwise the shortest period of at least 30 days that covers the newest data. */
+/**
+ * Returns the period that a page shows initially: 24 hours or 7 days if that covers all data, otherwise the shortest period of at least 30 days that
+ * covers the newest data.
+ */
 export function openingSpan(extent: { readonly first: Millis; readonly last: Millis } | undefined, now: Millis): Span {
   if (extent === undefined) return '30d'
   const { first, last } = extent

@@ -20,7 +20,7 @@ export type LastHour = Shaped<typeof lastHourShape>
 type HourCounts = Omit<LastHour, 'since'>
 
 export interface HourWatch {
-  /** Returns the counts for the last hour, to the minute. */
+  /** Returns the counts for the last hour, accurate to the minute. */
   read(): Promise<LastHour>
   /** Samples the counters. It must be called every minute. */
   sample(): Promise<void>

@@ -66,7 +66,7 @@ export function onOverview<Read extends object>(part: OverviewPart<Read>) {
 export interface FixSource {
   /** The kind of entries. `flaky_test` is shown as “flaky test”. */
   readonly kind: string
-  /** Finds the entries, each with its cost in the given period, which is one week. */
+  /** Finds the entries. Each entry has its cost in the given period, which is one week. */
   readonly read: (parts: PagesParts, since: Millis, until: Millis) => Promise<readonly FoundFix[]>
 }
 
@@ -78,7 +78,9 @@ export interface FoundFix {
   readonly weekMs: number
   /** The money that the problem costs, in the price table's currency. */
   readonly cost?: number | undefined
-  /** The job whose time is lost. Its price determines the cost of the entry. An empty job name means the project's pipelines. */
+  /**
+   * The job whose time is lost. Its price determines the cost of the entry. If the job name is empty, the time of the project's pipelines is lost.
+   */
   readonly of?: { readonly projectId: number; readonly job: string } | undefined
   readonly why: string
   /** The path of a page with details. */

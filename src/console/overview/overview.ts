@@ -205,7 +205,7 @@ function queueRow(queue: ExportQueueStatus, now: Millis): Html {
   )
 }
 
-/** Renders a row with a name, a line about it, and its state. */
+/** Renders a row with a name, a description and a state. */
 function pairRow(name: Content, about: Content, state: Content): Html {
   return html`<li class="pair">
     <span>${name}<br /><span class="dim">${about}</span></span>

@@ -79,9 +79,7 @@ async function earlier(
   return undefined
 }
 
-/**
- * The maximum number of pipelines and of jobs to search. They are low enough that a page takes only milliseconds, however large the pipelines are.
- */
+/** The maximum number of pipelines and of jobs to search. With these limits a page takes only milliseconds, however large the pipelines are. */
 const maxPipelines = 50
 const maxJobs = 5_000
 const atOnce = 5

@@ -170,7 +170,7 @@ function partOf(
   return { ...of, hereMs, thereMs, deltaMs: (hereMs ?? 0) - (thereMs ?? 0) }
 }
 
-/** Returns the parts that differ, largest difference first. */
+/** Returns the parts of the critical path that differ between the two runs, largest difference first. */
 function byDifference(parts: readonly TimePart[]): TimePart[] {
   return parts.filter(({ deltaMs }) => deltaMs !== 0).sort((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
 }

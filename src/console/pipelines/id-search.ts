@@ -20,7 +20,7 @@ const maxOfFamily = 60
 export interface FoundByIds {
   /** The pipelines found. For a trace, these are the root pipeline, if it is stored, and the pipelines it triggered. */
   readonly cards: readonly RunCard[]
-  /** Where to continue if the search stopped early. All newer pipelines have been searched. */
+  /** The cursor at which the next search continues, if this search stopped early. All pipelines newer than the cursor have been searched. */
   readonly next?: RunCursor | undefined
 }
 
@@ -39,7 +39,7 @@ export async function searchTrace(parts: Parts, given: string, before?: RunCurso
   const traceId = given.toLowerCase()
   return searchBack(parts, atOnce.ids, before, async keys => {
     for (const { instance, pipelineId, parentId } of keys) {
-      // The parent is also tried as the root of the trace, because the root pipeline itself may have been pruned.
+      // The parent is also tried as the root of the trace, because the actual root pipeline may have been pruned.
       for (const id of [pipelineId, ...(parentId === undefined ? [] : [parentId])]) {
         const root = { instance, pipelineId: id }
         if (parts.isTraceOf(traceId, root)) return familyBelow(parts, root)

@@ -54,7 +54,7 @@ async function familyOf(parts: Pick<PagesParts, 'views' | 'runs' | 'clock'>, ask
   return grow(root)
 }
 
-/** Returns the member and all members below it. */
+/** Returns the family member and all members below it. */
 export function membersOf(member: FamilyMember): FamilyMember[] {
   return [member, ...member.children.flatMap(membersOf)]
 }

@@ -135,7 +135,7 @@ function whatFailed({ failures, ...ids }: RunCard, context: RequestContext): Con
   </ul>`
 }
 
-/** Returns the sections of one of this pipeline's jobs as rows. Jobs of other pipelines in the family have no sections here. */
+/** Returns the sections of one of this pipeline's jobs as rows of the waterfall. Jobs of other pipelines in the family have no sections here. */
 function sectionsIn({ inside, pipeline }: PipelineDetail, row: WaterfallRow): readonly WaterfallRow[] | undefined {
   if (row.kind !== 'job' || row.pipelineId !== pipeline.pipelineId) return undefined
   const its = inside.find(({ jobId }) => jobId === row.id)

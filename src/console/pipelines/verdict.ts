@@ -52,7 +52,7 @@ export const failedTestsSlot = new Slot<
   (parts: PagesParts, key: RunKey, of: RunCard, jobs: readonly JobCard[]) => Promise<FailedTestsById>
 >()
 
-/** The maximum number of failed jobs whose tests are counted. A verdict names at most as many jobs. */
+/** The maximum number of failed jobs whose tests are counted. A verdict names at most this many jobs. */
 const maxJobs = 3
 
 /** Reads the failed tests of failed jobs, by job id. */

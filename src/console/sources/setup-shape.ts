@@ -30,8 +30,8 @@ export const setupShape = z.object({
   isExportOff: z.boolean().describe('Whether the operator has switched all exports off.'),
 })
 /**
- * The settings that the pages show. `fingerprint` is the start of the token's SHA-256 hash. `tokenFrom` is the path of the token file, or a text if
- * the token is set directly.
+ * The settings that the pages show. `fingerprint` is the start of the token's SHA-256 hash. `tokenFrom` is the path of the token file; if the token
+ * is a fixed value, it is a text that explains this.
  */
 export type Setup = Shaped<typeof setupShape>
 

@@ -20,7 +20,7 @@ interface AskedTimeline extends Scope {
   /** The kinds of items to show; empty means all kinds. */
   readonly kinds: readonly string[]
   readonly limit: number
-  /** The number of pipelines to add; 0 means none. */
+  /** The number of pipelines to add to the timeline; 0 means none. */
   readonly pipelines: number
   /** The column to sort by. It does not affect which items are listed: the timeline always lists the newest. */
   readonly sort?: string | null | undefined
@@ -61,7 +61,7 @@ export async function timelineOf(
   const { since, until } = frameOf(span, now)
   const known = timelineKinds(timeline).filter(kind => asked.kinds.includes(kind))
   const kinds = offered(timeline, settings).filter(kind => known.length === 0 || known.includes(kind))
-  // One more item than shown is read. If it exists, the list is incomplete.
+  // One item more than the timeline shows is read. If that item exists, the list is incomplete.
   const within = { project, since, until, limit: limit + 1 }
   const [runs, ...found] = await Promise.all([
     asked.pipelines === 0 ? undefined : views.search({ project, since, limit: asked.pipelines }),

@@ -42,7 +42,7 @@ export function timelinePage(
 
 const shownElsewhere = 8
 
-/** Renders a card with the chart and the newest items, for other pages. */
+/** Renders a card with the timeline's chart and its newest items, for other pages. */
 export function timelineCard(timeline: Timeline, context: RequestContext): Html {
   const { items, span } = timeline
   return card(

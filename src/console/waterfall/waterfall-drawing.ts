@@ -14,7 +14,7 @@ const whole = 91
 const roomFor = 75
 /** The maximum indentation level. Deeper levels are not indented further. */
 const maxIndent = 9
-/** The number of jobs from which on stages initially show only notable jobs: failed, running, or on the critical path. */
+/** If the chart contains at least this many jobs, its stages initially show only notable jobs: failed, running, or on the critical path. */
 const manyJobs = 100
 /** The maximum number of notable jobs that a stage shows initially. */
 const maxRemarkable = 12

@@ -9,12 +9,12 @@ export interface WaterfallRow {
   readonly note?: string | undefined
   readonly status: string
   readonly depth: number
-  /** The times at which the row was queued, started and finished. A time is undefined if that has not happened yet. */
+  /** The times at which the row was queued, started and finished. Each time is undefined until the event has happened. */
   readonly queued?: Millis | undefined
   readonly start?: Millis | undefined
   readonly end?: Millis | undefined
   readonly critical: boolean
-  /** Whether there is a newer job with the same name. */
+  /** Whether the pipeline has a newer job with the same name as this job. */
   readonly retried: boolean
   /** The IDs of the row's project and pipeline. For a pipeline's row, these are the pipeline's own. */
   readonly projectId: number

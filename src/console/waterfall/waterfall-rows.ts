@@ -10,7 +10,7 @@ import type { WaterfallRow } from './waterfall-row.ts'
 
 // Chooses which rows of a very large family are drawn: its pipelines, and the most important jobs with their stages.
 
-/** The maximum number of rows. Beyond it, only failed jobs are drawn. */
+/** The maximum number of rows. Only failed jobs are drawn in addition to this number. */
 const maxRows = 1_000
 
 /** Returns each job's stage. A child pipeline may appear between two jobs of a stage; its own stages are at a deeper level. */

@@ -88,8 +88,8 @@ export function applyEnd(end: Observation, rules: MergeRules): RunWork {
 export type Unanswered = 'gone' | 'foreign' | 'refused' | 'stopped' | 'failed' | 'away'
 
 /**
- * Applies the failure of a request for a pipeline to its run. The pipeline is requested again later, unless it is gone or foreign. If no response is
- * expected soon, and the run has ended or is gone, the run is exported with the facts known so far.
+ * Applies the failure of a request for a pipeline to its run. The pipeline is requested again later, unless it was deleted or is on another platform.
+ * If no response is expected soon, and the run has ended or was deleted, the run is exported with the facts known so far.
  */
 export function applyFailure(
   { key, detail }: EnrichmentItem,
@@ -126,7 +126,8 @@ export function applyFailure(
 
 /**
  * A pipeline in a platform's list exists, so it is requested again even after a 404. The facts from the list are used if requests for the pipeline
- * itself are rejected, or keep failing while others succeed: then its deadline starts. They are also used when no more requests will be made.
+ * itself are rejected, or keep failing while other requests succeed: then the run's deadline starts. They are also used when no more requests will be
+ * made.
  */
 function listedAfter(
   known: StoredRun,
@@ -137,7 +138,7 @@ function listedAfter(
   rules: MergeRules,
 ): RunChange {
   const { run } = known
-  // If the pipeline itself is unknown, `endedAt` only records the time of the first failure.
+  // If the store does not contain the pipeline itself, `endedAt` is merely the time of the first failed request.
   const failedAt = known.timing.endedAt ?? now
   const timing = run.pipeline === undefined ? { ...known.timing, endedAt: failedAt } : known.timing
   const since = run.pipeline === undefined ? failedAt : timing.changedAt
@@ -181,8 +182,8 @@ function isStillDelaying({ timing }: StoredRun, now: Millis): boolean {
 }
 
 /**
- * The settle delay counts from the last observation, not from this response, so a run that has waited for the response settles at once. If the
- * enrichment deadline is kept, the snapshot is marked as incomplete.
+ * The settle delay counts from the last observation, not from the platform's response, so a run that has waited for the response settles at once. If
+ * the enrichment deadline is kept, the snapshot is marked as incomplete.
  */
 function timingOf(
   { run, timing }: StoredRun,

@@ -1,7 +1,6 @@
 // Finds the parents of a triggered pipeline up to the root, first in the store and then on the platform. A parent is never guessed.
-//
 // A webhook names the parent of a pipeline. The REST API does not, but the bridges of a parent name the pipelines that they triggered. The bridges of
-// finished runs are known, so only the bridges of active runs are fetched, starting with the runs that are closest in time.
+// finished runs are known, so only the bridges of active runs are fetched, starting with the runs that are closest in time to the triggered pipeline.
 import { remember } from '../../lib/bounded-map.ts'
 import { isTriggered, maxGenerations, withParent } from '../../model/family.ts'
 import { PlatformError, type AskedPipeline, type CallOptions, type PlatformClient } from '../../platform/port.ts'
@@ -123,7 +122,8 @@ export function createFindParents(options: ParentsOptions): FindParents {
     const known = await runs.ancestor(key, parent.jobId)
     if (known?.head.attempts[0] !== undefined) return false
     const root = run.pipeline?.record.facts.rootPipelineId
-    // If a webhook names the parent as the root, it may only be the root within its own project: a pipeline of another project may have triggered it.
+    // If a webhook names the parent as the root, the parent may only be the root within its own project: a pipeline of another project may have
+    // triggered the parent.
     if (known?.head.pipeline === undefined && (root === undefined || root === parent.pipelineId)) {
       const project = { ...known?.head.project.facts, id: parent.projectId }
       const reported = await asked('pipeline', { pipelineId: parent.pipelineId, project }, call)

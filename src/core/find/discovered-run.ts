@@ -114,7 +114,7 @@ export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedP
   )
   const knownStatus = pipeline?.record.facts.status ?? last?.status
   if (status !== knownStatus) return ended && (updatedAt === undefined || second(updatedAt) >= knownUpTo)
-  // The platform's `updated_at` is exact, so a later value means that the pipeline has changed again.
+  // The platform's `updated_at` is exact. If it is later than the stored value, the pipeline has changed again.
   const answeredAt =
     pipeline !== undefined && isFromRest(pipeline.record.version) ? pipeline.times.updatedAt : undefined
   if (answeredAt !== undefined) return ended && updatedAt !== undefined && updatedAt > answeredAt

@@ -1,5 +1,5 @@
-// Metrics of the daemon's own webhooks on the platform: their state, and how long their deliveries took according to the platform's records. One
-// document contains both the counts and the reading position, so each delivery is counted once.
+// Metrics of the daemon's own webhooks on the platform: their state, and how long their deliveries took according to the platform's records. The
+// counts and the reading position are stored in one document, so each delivery is counted once.
 import type { GaugePoint, GaugeReading } from '../store/ports/gauge-documents.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { WatchedHook } from '../store/ports/discovery-documents.ts'

@@ -1,5 +1,5 @@
-// The poller's state for each project. The book, which is in the store, records how far each project was read and which pipelines are active. In
-// memory are the round in which the project was last read, and whether it is due again.
+// The poller's state for each project. The book, which is in the store, records how far each project was read and which pipelines are active. The
+// round in which the project was last read, and whether the project is due again, are only in memory.
 import { changedAt } from './discovered-run.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ListedPipeline } from '../../platform/port.ts'
@@ -83,7 +83,7 @@ export interface PollTurns {
   failed(project: Project): void
   /** Returns the round in which the project was last requested; 0 means never. */
   lastRound(project: Project): number
-  /** Drops the matching projects, as if they had never been read. */
+  /** Drops the projects that `which` selects, as if they had never been read. */
   forget(which: (project: Project) => boolean): void
 }
 

@@ -46,7 +46,9 @@ export interface PollContext {
 /** The maximum number of projects whose facts are cached. */
 const maxProjects = 10_000
 
-/** How late a change may appear in a list, ms. Therefore the last part of each list is read again, over this period. */
+/**
+ * How late a change may appear in a list, ms. Therefore each read of a list begins this long before the last change that the previous read has seen.
+ */
 export const overlap = 120_000
 
 export function createPollContext(options: PollContextOptions): PollContext {

@@ -11,7 +11,7 @@ interface PollHints {
   add(projectId: number): void
   /** Records that a webhook reported a pipeline in the project. The project is read once, so that it becomes known. */
   remember(projectId: number): void
-  /** Returns the hinted projects for the next round. The others wait for a later one. */
+  /** Returns the hinted projects for the next round. If there are too many, the others wait for a later round. */
   take(): readonly number[]
 }
 
@@ -46,7 +46,7 @@ export function createPollHints(): PollHints {
 export interface ProjectList {
   /** The name of the list in logs. */
   readonly name: string
-  /** The store key for the sweep of this list: the configured group, or a text that cannot be a group's path. */
+  /** The store key for the sweep of this list: the path of the configured group, or a text that cannot be a group's path. */
   readonly key: string
   readonly pages: (query: { readonly activeAfter?: Millis | undefined }, options: ListOptions) => Pages<PlatformProject>
   /** Whether the list includes a project that a webhook or a pipeline of another project named. Only listed projects are polled. */
@@ -94,8 +94,8 @@ export interface DueProject {
 
 export interface Due {
   /**
-   * Returns the urgent projects: those that the configuration names, that were recently active, that a webhook or another project's pipeline pointed
-   * to, or that have active pipelines. `limit` is the number of requests after which no further list of active projects is read in this round.
+   * Returns the urgent projects: those that the configuration names, those with recent activity or active pipelines, and those that a webhook or
+   * another project's pipeline pointed to. `limit` is the number of requests after which no further list of active projects is read in this round.
    */
   urgent(book: PollBook, limit: number): Promise<DueProject[]>
   /** Returns recently active projects that were not read in the last few rounds. */

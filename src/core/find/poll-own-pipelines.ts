@@ -12,7 +12,7 @@ export const ownPipelines = "the token's own pipelines"
 
 /**
  * Yields the client's list of the pipelines that the token's user started. Older platforms lack this list; the error then names the settings that
- * work without it.
+ * work without the list.
  */
 export async function* ownPipelinesOf(
   client: PlatformClient,

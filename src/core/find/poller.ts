@@ -209,7 +209,7 @@ export function createPoller(options: PollerOptions): Poller {
     log.debug({ requests: context.requests() - start, round: counters.rounds }, 'a round of polling')
   }
 
-  // While another replica polls, this one caches nothing. When it takes over, it reads the stored state again.
+  // While another replica polls, this replica caches nothing. When this replica takes over, it reads the stored state again.
   const onOthers = (): void => {
     book = undefined
   }
@@ -241,7 +241,7 @@ function counted(context: PollContext): [PollContext, () => number] {
   return [{ ...context, call: { ...context.call, onSend } }, () => requests]
 }
 
-/** Returns the same list rotated, so that each round starts with another item. */
+/** Returns the list in rotated order, so that each round starts with another item. */
 function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = round % Math.max(1, all.length)
   return [...all.slice(first), ...all.slice(0, first)]

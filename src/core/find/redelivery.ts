@@ -33,7 +33,7 @@ export interface RedeliveryOptions extends RoundsOptions {
   readonly publicUrl: string
   readonly profile: string
   readonly reads: DeliveryHeaders
-  /** The instance of all deliveries, if several platforms are configured. By default the header of each delivery names it. */
+  /** The instance of all deliveries, if several platforms are configured. By default the header of each delivery names its instance. */
   readonly instance?: string | undefined
   /** Whether failed deliveries are taken in. If false, webhooks are only read for metrics, with the lowest priority. */
   readonly redelivers: boolean
@@ -92,7 +92,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     for await (const page of client.hookDeliveries(owner, id, call)) {
       for (const item of page.items) newest = Math.max(newest, item.id)
       const fresh = page.items.filter(item => item.id > readTo)
-      // If the store is full, the position is not saved, and the same records are read again later.
+      // If the store is full, the reading position is not saved, and the same records are read again later.
       if (redelivers && !(await take(owner, fresh.filter(hasFailed)))) return
       const uncounted = fresh.filter(item => item.id > counted)
       for (const one of uncounted) {

@@ -9,7 +9,7 @@ import type { Leases } from '../store/ports/store.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface Singleton {
-  /** True while this replica has the lease. Takes or renews the lease if needed. It is cheap enough to be called before every step. */
+  /** True while this replica has the lease. Takes or renews the lease if needed. The call is cheap enough to be made before every step. */
   isMine(): Promise<boolean>
   release(): Promise<void>
 }

@@ -1,8 +1,8 @@
-// Reads the raw body of a request into one buffer. Each body has a size limit, and all waiting bodies share another one: a body that does not fit is
-// rejected.
-//
+// Reads the raw body of a request into one buffer. Each body has a size limit. All waiting bodies together have another limit: a body that does not
+// fit is rejected.
 // A signature can only be verified once the whole body has arrived, so the daemon also reads bodies from unauthenticated senders. These bodies may
-// use only a part of the shared limit. The rest is reserved for senders that have shown the token, or whose signature has been verified.
+// use only a part of the limit for all waiting bodies. The rest is reserved for senders that have shown the token, or whose signature has been
+// verified.
 import type { IncomingMessage } from 'node:http'
 
 /**
@@ -52,11 +52,11 @@ export async function readBody(message: IncomingMessage, maxBody: number, waitin
 
 /** The bytes of one webhook, which count as waiting until the daemon has responded to it. */
 interface WaitingBody {
-  /** Records that this number of bytes has arrived in total. Returns false if they do not fit; the bytes recorded before still count. */
+  /** Records the total number of bytes that have arrived so far. Returns false if they do not fit; the bytes recorded before still count. */
   hold(bytes: number): boolean
   /** Records that the sender has shown the secret. Its bytes no longer count towards the limit for unauthenticated senders. */
   prove(): void
-  /** Releases the bytes once the daemon has responded to the webhook. It may be called twice. */
+  /** Releases the bytes once the daemon has responded to the webhook. Calling it twice is allowed. */
   release(): void
 }
 

@@ -30,7 +30,7 @@ export type Admission =
   | { readonly verify: (body: Buffer) => Sender | undefined; readonly showsToken: boolean }
   | { readonly refused: SecretFault }
 
-/** The maximum difference in seconds between a signature's timestamp and this machine's clock. The Standard Webhooks library allows the same. */
+/** The maximum difference in seconds between a signature's timestamp and this machine's clock. The Standard Webhooks library uses the same limit. */
 const signatureWindow = 300
 
 /** Matches headers in which at least one signature has the form of a base64 HMAC-SHA256. If none has, the body need not be read. */
@@ -66,11 +66,10 @@ const faults: readonly SecretFault[] = ['timestamp', 'token', 'signature']
 /**
  * The rules for admitting a delivery, in order:
  * - If no secret is configured, every delivery is admitted. (The daemon allows that on loopback addresses only.)
- * - If there is a signature, it alone decides, whatever the token is: a wrong one is a forgery or made with a wrong secret, and both must be noticed.
- *   A right token beside it only gives its body more room (decision 122).
+ * - If there is a signature, it alone decides, whatever the token is: a wrong signature is a forgery or was made with a wrong secret, and both must
+ *   be noticed. If the delivery also has a right token, this only gives its body more room (decision 122).
  * - Exception: if no signing secret is configured here, the token decides, because it is the secret that both sides share.
  * - Without a signature the token decides, unless a signature is required.
- *
  * `now` is the Unix time in ms.
  */
 function admitFrom(headers: Headers, sender: Sender, reads: Pick<DeliveryHeaders, 'token'>, now: number): Admission {

@@ -51,7 +51,7 @@ const maxEvent = 255
 
 type Answer =
   | { readonly message: string; readonly status: number }
-  /** `cause` is the reason for a rejection, which only the log shows. */
+  /** `cause` is the reason for a rejection. Only the log shows it. */
   | { readonly refused: Refusal; readonly cause?: string }
 
 const notOfInterest: Answer = { status: 200, message: 'Events of this kind are ignored.' }

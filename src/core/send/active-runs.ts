@@ -80,7 +80,9 @@ export async function readActive(source: ActiveSources): Promise<ActiveTotals[]>
   return byProject(next, source.profile)
 }
 
-/** Returns the active runs and jobs for scraped metrics. It writes nothing, and omits the series that ended since the last flush. */
+/**
+ * Returns the active runs and jobs for scraped metrics. It writes nothing, so it omits series that began and ended since the last push of metrics.
+ */
 export async function lookAtActive(source: ActiveSources): Promise<ActiveTotals[]> {
   const { recentRuns, profile, settings } = source
   const active = await activeNow(source)
@@ -176,9 +178,9 @@ function jobSeries({ key, state, workerType, tagSet }: ActiveJobs): string {
   return JSON.stringify([key.instance, key.projectId, state, workerType, tagSet])
 }
 
-// Active jobs are counted by project, state, runner type and tags, together with the time since which the oldest of them has waited. No source
-// reports when a job began to wait: the last observation of its run gives the latest possible time. The earliest of these times is stored for the
-// jobs that have waited longest.
+// Active jobs are counted by project, state, runner type and tags. Each count includes the time at which its longest-waiting job began to wait. No
+// source reports this time: the last observation of the job's run gives the latest possible time. The earliest of these times is stored for the jobs
+// that have waited longest.
 
 /** The maximum number of waiting jobs that are stored. */
 const maxPending = 1_000

@@ -67,7 +67,7 @@ interface Refused {
   readonly verdict: Unacceptable
 }
 
-/** The number of attempts from which on each further attempt at least halves the number of other entries in the request. */
+/** From this attempt on, each further attempt at least halves the number of other entries in the request. */
 const halvedFrom = 5
 const maxHalved = 8
 /** The reasons for dead letters that were never sent to a backend. */

@@ -12,8 +12,8 @@ export type Encode = (chunk: AnyChunk) => Uint8Array
 
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 /**
- * The buffer size for decompression. Most messages fit, even those with 20 jobs. A larger message needs another step and a copy, and takes one and a
- * half times as long.
+ * The buffer size for decompression. Most messages fit, even those with 20 jobs. The decompression of a larger message needs another step and a copy,
+ * and takes one and a half times as long.
  */
 const unpacking = { chunkSize: 64 * 1024 }
 
