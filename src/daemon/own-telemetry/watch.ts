@@ -114,7 +114,7 @@ export function createWatch({ meters, tracer, now, elapsed = () => performance.n
 function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox'] {
   const leases = new Map<string, { queue: { destination: string; signal: string }; observedAt: Map<number, number> }>()
   return {
-    ...bound(exports),
+    ...exports,
     lease: async (queue, ...limits) => {
       const lease = await exports.lease(queue, ...limits)
       if (lease.items.length === 0) return lease
@@ -140,11 +140,6 @@ function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox
       return result
     },
   }
-}
-
-/** Returns a plain object with the port's functions. If the port is a proxy, each function is read through its `get` trap. */
-function bound<T extends object>(port: T): T {
-  return Object.fromEntries(Object.keys(port).map(key => [key, port[key as keyof T]])) as T
 }
 
 // Creates the daemon's own instruments from their table. Recorded metrics are written when something happens. Observed metrics are read at collection
