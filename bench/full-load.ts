@@ -27,7 +27,7 @@ export function defaultBacklog(quick: boolean): number {
   return quick ? 200 : 1_000
 }
 
-/** How often the backend's counts are polled, in ms. */
+/** The interval at which the backend's counts are polled, ms. */
 const askEvery = 20
 
 /** Loads the daemons for the given time. Only the time after the warm-up is measured. */

@@ -94,7 +94,7 @@ async function startBackend(): Promise<Backend> {
 /** The number of pipelines that this process has sent so far. It ensures that no two pipelines have the same number. */
 let sent = 0
 
-/** Sends pipelines at random times, as independent senders do. Returns how long each pipeline took, in ms. */
+/** Sends pipelines at random times, as independent senders do. Returns the time in ms that each pipeline took. */
 async function took(port: number, backend: Backend, perSecond: number, forMs: number): Promise<number[]> {
   const template = finishedPipeline(20)
   const random = new Random(1)

@@ -16,11 +16,11 @@ export interface LogReadingFigures {
   /** Processor time per megabyte of the log, ms. */
   readonly cpuMs: number
   /**
-   * How much the resident memory grew while the large log was read, bytes. The baseline is a process that has already read small logs, so that its
+   * The growth of the resident memory in bytes while the large log was read. The baseline is a process that has already read small logs, so that its
    * code is compiled.
    */
   readonly memory: number
-  /** How much the size of live objects has grown since before the first log, bytes; undefined without `--expose-gc`. */
+  /** The growth of all live objects in bytes since before the first log; undefined without `--expose-gc`. */
   readonly held: number | undefined
   readonly sections: number
   readonly lines: number

@@ -136,7 +136,7 @@ export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024
 }
 
-/** The processor time that all threads of a process have used so far, ms. Linux counts it in ticks of 10 ms. */
+/** The processor time in ms that all threads of a process have used so far. Linux counts it in ticks of 10 ms. */
 export function processorMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   // The process name may contain any character, including parentheses, so fields are counted from the last parenthesis. Fields 14 and 15 in proc(5)
@@ -159,7 +159,7 @@ process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL')
 })
 
-/** Maximum time that a process may take to exit after SIGTERM, ms. */
+/** Maximum time in ms that a process may take to exit after SIGTERM. */
 const timeoutMs = 60_000
 
 async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {

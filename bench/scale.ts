@@ -24,9 +24,9 @@ const size: Size = { groups: 500, teams: 2_000 }
 const replicaCount = 3
 /** Requests per minute to the platform, summed over all replicas. */
 const budget = 600
-/** How long the earlier and the new version run side by side after each replica is upgraded, ms. */
+/** The time in ms for which the earlier and the new version run side by side after each replica is upgraded. */
 const pauseMs = 30_000
-/** How long missing exports may still arrive after the last event, ms. */
+/** The time in ms after the last event within which missing exports may still arrive. */
 const timeoutMs = 10 * 60_000
 
 const { values } = parseArgs({

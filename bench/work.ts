@@ -23,7 +23,7 @@ export function encoded(chunks: readonly Chunk[]): number {
   return chunks.reduce((bytes, chunk) => bytes + encodeTraces([chunk], settings).length, 0)
 }
 
-/** How long `work` takes, ms. */
+/** Returns the duration of `work`, ms. */
 export function timed(work: () => void): number {
   const began = performance.now()
   work()

@@ -26,13 +26,13 @@ interface Sample {
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, main: { type: 'string' } } })
 const minutes = Number(values.minutes)
 /**
- * How far an elapsed time may fall behind the wall clock, in ms. A tolerance is needed because creation times from webhooks have whole seconds, while
- * creation times from the API have milliseconds.
+ * The maximum time in ms by which an elapsed time may fall behind the wall clock. A tolerance is needed because creation times from webhooks have
+ * whole seconds, while creation times from the API have milliseconds.
  */
 const tolerance = 1_000
 /**
- * How long a running pipeline may stay without any change, in ms. The longest job takes two minutes, and the daemon requests a lost event after two
- * minutes of silence.
+ * The maximum time in ms for which a running pipeline may stay without any change. The longest job takes two minutes, and the daemon requests a lost
+ * event after two minutes of silence.
  */
 const maxSilence = 300_000
 

@@ -35,7 +35,7 @@ export class Replicas implements AsyncDisposable {
   readonly #env: Readonly<Record<string, string>>
   readonly #backend: number
   #turn = 0
-  /** Total processor time of the replicas that have been stopped, ms. */
+  /** Total processor time in ms of the replicas that have been stopped. */
   #processorMs = 0
   /** Number of requests to which a replica did not respond. Each was then sent to another replica. */
   sentAgain = 0

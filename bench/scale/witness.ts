@@ -34,7 +34,7 @@ export class Witness implements AsyncDisposable {
     this.#ended.set(`${pipelineId} ${attempt}`, Date.now())
   }
 
-  /** Returns the delay, ms, that the given share (0 to 1) of all delays does not exceed. */
+  /** Returns the given percentile (0 to 1) of the delays, ms. */
   percentile(share: number): number {
     const sorted = this.delays.toSorted((a, b) => a - b)
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0

@@ -50,13 +50,13 @@ const hasTokens = features.some(({ name }) => name === 'tokens')
  */
 const startedOnce = 6
 /**
- * The time within which the daemon must be ready, ms. It is long because the machine may be busy. The user sees that nothing has arrived yet and can
- * press Ctrl-C.
+ * The time in ms within which the daemon must be ready. It is long because the machine may be busy. Meanwhile the user sees that nothing has arrived
+ * yet, and can press Ctrl-C.
  */
 const readyWithin = 120_000
 const onceWithin = 180_000
 const insideWithin = 5_000
-/** The demo's history ends this long before its start, ms. Without `once`, the simulated platform's clock starts at that time. */
+/** The demo's history ends this many ms before the demo's start. Without `once`, the simulated platform's clock starts at that time. */
 const hour = 3_600_000
 /** The share of webhooks that are deliberately lost. */
 const loss = 0.25

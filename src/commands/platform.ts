@@ -59,7 +59,7 @@ function caOf({ platform: { caFile } }: Config): string | undefined {
 }
 
 /**
- * Returns how far the platform's clock is ahead of this machine's clock, ms. Undefined if the platform does not report its time. Rejects if the
+ * Returns by how many ms the platform's clock is ahead of this machine's clock. Undefined if the platform does not report its time. Rejects if the
  * platform does not respond.
  */
 export async function askClockOffset(config: Config, url: string): Promise<number | undefined> {

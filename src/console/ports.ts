@@ -55,7 +55,9 @@ export interface PagesSources extends Reads {
   readonly onAction?: ((action: OperatorAction) => Promise<void>) | undefined
   /** Called when dead letters have become pending again. */
   readonly onRetried: () => void
-  /** How far an instance's clock is ahead of the daemon's clock, ms, according to the instance's API responses; undefined if unknown. */
+  /**
+   * The number of ms by which an instance's clock is ahead of the daemon's clock, according to the instance's API responses; undefined if unknown.
+   */
   readonly clockOffset: (instance: string) => number | undefined
   readonly now: () => Millis
   readonly log: Log

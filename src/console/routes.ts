@@ -1,4 +1,4 @@
-// The admin listener's routes except health checks: pages, their actions, the JSON API, and other routes behind the same guard.
+// The admin listener's routes except health checks: pages, their actions, the JSON API, and other routes behind the listener's guard.
 import { createHash } from 'node:crypto'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
@@ -201,8 +201,8 @@ function registerNotFound(app: FastifyInstance, base: string): void {
 const notBound = 'This page shows all projects, but your entry of admin.people allows only some. Use the admin token.'
 
 /**
- * How long the rendered content of open pages is shared between requests, ms. Content this old does no harm, because open pages are only updated
- * every second.
+ * The time in ms for which the rendered content of open pages is shared between requests. Content this old does no harm, because open pages are only
+ * updated every second.
  */
 const openPageKeptMs = 1_000
 const maxOpenPagesKept = 32

@@ -89,7 +89,7 @@ export function actorOf(admission: Admitted): { readonly user: string; readonly 
   return { user: admission.by === 'loopback' ? 'this machine' : 'admin token', role: 'operator' }
 }
 
-/** Whether the browser's headers name no other site as the request's origin. Scripts do not send these headers. */
+/** False if the browser's headers name another site as the request's origin. Scripts do not send these headers. */
 export function isSameSite(request: FastifyRequest): boolean {
   const { origin, 'sec-fetch-site': site } = request.headers
   if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') return false

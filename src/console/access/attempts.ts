@@ -11,9 +11,9 @@ export const limits = {
   /** The number of different wrong tokens that cause no delay, per address and for all addresses together. */
   address: 5,
   everybody: 100,
-  /** How long wrong tokens are counted after the first one, ms. */
+  /** The period in ms, starting with the first wrong token, in which wrong tokens are counted. */
   span: 15 * 60_000,
-  /** The minimum delay before an attempt is checked, its increase per attempt, and the maximum delay, ms. */
+  /** The minimum delay before an attempt is checked, its increase per attempt, and the maximum delay; all in ms. */
   least: 1_000,
   step: 100,
   longest: 5_000,
@@ -25,7 +25,7 @@ const remembered = 10_000
 const known = 8
 
 interface Attempts {
-  /** Returns the delay before this attempt from the address is checked, ms. Each call counts as an attempt. */
+  /** Returns the delay in ms before this attempt from the address is checked. Each call counts as an attempt. */
   pause(address: string): number
   /** Records a wrong token from this address. */
   failed(address: string, given: string): void

@@ -8,7 +8,9 @@ import type { OwnValues, PagesParts, PagesSettings, PagesSources } from '../port
 
 /** The maximum number of projects to read. Their paths are bound in one statement, and SQLite allows 32,766 values in a statement. */
 const maxProjects = 16_000
-/** How long the attribute values are cached, ms. Pages are updated every second, and reading 10,000 projects takes a tenth of a second. */
+/**
+ * The time in ms for which the attribute values are cached. Pages are updated every second, and reading 10,000 projects takes a tenth of a second.
+ */
 const freshFor = 10_000
 const maxNamed = 20
 

@@ -11,7 +11,7 @@ import type { Repositories } from '../../core/store/ports/repository.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 export const sessionCookie = 'pipespan_session'
-/** How long a session lasts, ms. It is longer than a working day. */
+/** The duration of a session, ms. It is longer than a working day. */
 export const sessionLife = 12 * 3_600_000
 /** The maximum clock difference between replicas, ms. */
 const clockSlack = 3_600_000

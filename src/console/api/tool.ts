@@ -22,7 +22,7 @@ export interface Tool {
   readonly select?: (found: never, asked: never) => object | string
   /** The maximum number of rows in each list that the tool returns, unless `limit` is given. */
   readonly rows?: number
-  /** Which rows to return if a list has too many. By default, these are the first ones. */
+  /** Which rows to return if a list has too many. By default, the first rows are returned. */
   readonly keep?: 'last'
   /** Whether the tool sends requests to the platform. */
   readonly asksPlatform?: boolean

@@ -186,7 +186,7 @@ export function niceMax(value: number): number {
 
 const niceSeconds = [1, 2, 4, 10, 20, 40, 60, 120, 240, 480, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 28_800, 43_200]
 
-/** Rounds a duration up to one whose quarters are short to write, ms. */
+/** Rounds a duration in ms up to one whose quarters are short to write. */
 export function niceDuration(ms: number): number {
   const seconds = niceSeconds.find(one => one * 1_000 >= ms)
   return seconds === undefined ? niceMax(ms / 86_400_000) * 86_400_000 : seconds * 1_000

@@ -21,8 +21,8 @@ import type { Millis } from '../../model/instant.ts'
 
 const shown = { running: 6, silent: 4, finished: 12 }
 /**
- * The time without an event after which a running pipeline is listed under “No recent events”, ms. A running pipeline causes an event whenever one of
- * its jobs changes, so such a long silence is unusual.
+ * The time in ms without an event after which a running pipeline is listed under “No recent events”. A running pipeline causes an event whenever one
+ * of its jobs changes, so such a long silence is unusual.
  */
 const silentAfter = 3_600_000
 const hour = 3_600_000

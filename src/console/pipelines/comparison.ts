@@ -116,12 +116,12 @@ interface Timeline {
 
 interface Step {
   readonly job: JobCard
-  /** How long the job ran, ms. */
+  /** The run time of the job, ms. */
   readonly ran: number
   readonly waited: number
-  /** How long the job's attempts before the last one ran, ms. */
+  /** The total run time of the job's attempts before the last one, ms. */
   readonly attempts: number
-  /** How long the critical path waited for retries of the job, ms. */
+  /** The time in ms that the critical path waited for retries of the job. */
   readonly retry: number
 }
 

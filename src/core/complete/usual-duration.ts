@@ -11,7 +11,7 @@ const days = 30
 const share = 0.95
 /** The minimum number of past runs of a job. If there are fewer, no duration counts as unusual. */
 const minRuns = 20
-/** How long a computed duration is cached, ms. */
+/** The time in ms for which a computed duration is cached. */
 const believedFor = 600_000
 /** The maximum number of jobs in the cache. The oldest is evicted first. */
 const maxKnown = 10_000

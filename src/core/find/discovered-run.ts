@@ -24,7 +24,7 @@ export interface DiscoveredRun {
 }
 
 /**
- * How long the poller waits for the webhook that reports a pipeline's end, ms. If webhooks have reported the pipeline before, that webhook is
+ * The time in ms that the poller waits for the webhook that reports a pipeline's end. If webhooks have reported the pipeline before, that webhook is
  * probably on its way.
  */
 const webhookGrace = 5_000

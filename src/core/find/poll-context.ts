@@ -47,14 +47,15 @@ export interface PollContext {
 const maxProjects = 10_000
 
 /**
- * How late a change may appear in a list, ms. Therefore each read of a list begins this long before the last change that the previous read has seen.
+ * The maximum delay in ms before a change appears in a list. Therefore each read of a list begins this long before the last change that the previous
+ * read has seen.
  */
 export const overlap = 120_000
 
 export function createPollContext(options: PollContextOptions): PollContext {
   const { client, runs, selection, rules, source, signal, clock, log } = options
   let requests = 0
-  /** How far the platform's clock is ahead of our monotonic clock, ms; undefined until the first response. */
+  /** The number of ms by which the platform's clock is ahead of our monotonic clock; undefined until the first response. */
   let ahead: number | undefined
   const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
   const named = new Set<number>()

@@ -79,7 +79,7 @@ export interface DueOptions {
   readonly lists: readonly ProjectList[]
   /** Whether a project with this path may be polled. */
   readonly isOwn: (path: string | undefined) => boolean
-  /** How far back the first read of a project goes, ms. */
+  /** The period in ms, up to the present, that the first read of a project covers. */
   readonly lookback: number
   /** Runs the requests about one subject, and logs an error if they fail. */
   readonly trying: (subject: string, work: () => Promise<void>) => Promise<unknown>
@@ -106,7 +106,7 @@ export interface Due {
 
 const hour = 3_600_000
 /**
- * How recent a project's last activity must be for the project to count as active, ms. The platform updates the last activity at most once an hour.
+ * The maximum age in ms of a project's last activity for the project to count as active. The platform updates the last activity at most once an hour.
  */
 const activeWithin = 2 * hour
 const ranWithin = 14 * 24 * hour

@@ -18,7 +18,7 @@ export interface SweepOptions {
   readonly sweeps: Repositories['sweeps']
   /** The time between two polling rounds, ms. */
   readonly interval: number
-  /** How far back the first sweep reads, ms. */
+  /** The period in ms, up to the present, that the first sweep reads. */
   readonly lookback: number
   /** True for a project that polling rounds already read without the sweep. */
   readonly isKnown: (project: PlatformProject) => boolean

@@ -36,8 +36,8 @@ export function createSingleton(name: string, leases: Leases, clock: Clock): Sin
 }
 
 /**
- * How often the lease is renewed between two rounds, ms. Renewal lets the same replica run the next round too; otherwise each replica would run its
- * own rounds.
+ * The interval in ms at which the lease is renewed between two rounds. Renewal lets the same replica run the next round too; otherwise each replica
+ * would run its own rounds.
  */
 const renewEvery = 30_000
 
@@ -79,7 +79,7 @@ export interface Rounds {
   ): Loop & { hurry(): void }
 }
 
-/** The minimum pause between two rounds, however long they take, ms. */
+/** The minimum pause in ms between two rounds, however long the rounds take. */
 const minPause = 1_000
 
 export function createRounds({ name, leases, errors, clock, log }: RoundsOptions): Rounds {

@@ -44,9 +44,9 @@ export interface ThingReaderOptions {
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** The delay after the first failure that may be transient, ms. */
+/** The delay in ms after the first failure that may be transient. */
 const firstPause = 5 * minute
-/** The maximum delay after failures that may be transient, ms. */
+/** The maximum delay in ms after failures that may be transient. */
 const maxPause = 60 * minute
 /** The maximum and minimum time between two checks for due items, ms. */
 const maxRest = 30_000
@@ -206,7 +206,7 @@ function isLasting({ kind }: PlatformError): boolean {
   return kind === 'forbidden' || kind === 'not-found' || kind === 'refused' || kind === 'unexpected-answer'
 }
 
-/** How long a reading is valid, ms. It is valid for three rounds, so that a failed round leaves no gap. */
+/** The validity period of a reading, ms. A reading is valid for three rounds and ten minutes, so that a failed round leaves no gap. */
 function goodFor(every: number): number {
   return 3 * every + 10 * minute
 }

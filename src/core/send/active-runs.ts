@@ -67,7 +67,7 @@ interface Seen<T> {
 }
 type Counted = Pick<ActiveRuns, 'key' | 'project' | 'count'>
 
-/** How long a series that has ended is sent with 0, ms. */
+/** The time in ms for which a series that has ended is still sent with 0. */
 const afterglow = 24 * 3_600_000
 
 /** Returns the active runs and jobs by project, for pushed metrics. The series that were sent are recorded in the store. */

@@ -46,7 +46,7 @@ export interface CircuitBreakerOptions {
   readonly log: Log
 }
 
-/** How often the token is read again while the endpoint rejects the credentials, ms. */
+/** The interval in ms at which the token is read again while the endpoint rejects the credentials. */
 const lookAgain = 500
 /** The minimum pause, ms. It also applies after `Retry-After: 0`. */
 const minPause = 100
@@ -117,7 +117,7 @@ export class CircuitBreaker {
     log.info({ after: elapsed(clock) - this.#since }, 'circuit breaker closed: exports resume')
   }
 
-  /** Opens the circuit breaker. Returns how long the queue waits, ms. `token` is the rejected token. */
+  /** Opens the circuit breaker. Returns the time in ms that the queue waits. `token` is the rejected token. */
   trip(cause: TripCause, failure: Failure, token?: Secret): number {
     const { clock, log, pauses, probes } = this.#options
     const { state } = this

@@ -73,7 +73,7 @@ export interface RunningQueue {
 const maxRest = 1_000
 /** The minimum time between two queries of the store, ms. */
 const minRest = 100
-/** How long settling may take after requests were aborted, ms. */
+/** The maximum time in ms that settling may take after requests were aborted. */
 const grace = 2_000
 
 export function createExportQueue(options: ExportQueueOptions): RunningQueue {

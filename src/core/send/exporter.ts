@@ -50,7 +50,7 @@ export interface Exporter {
   stop(deadlineMs: number): Promise<void>
   /**
    * Called when an operator reports that the backend is available again. Postponed entries become due at once, and this process sends a probe. Other
-   * replicas wait until their own pauses end; meanwhile this one sends the due entries.
+   * replicas wait until their own pauses end; meanwhile this process sends the due entries.
    */
   tryNow(destination?: string): Promise<TriedNow>
   status(): Promise<readonly ExportQueueStatus[]>

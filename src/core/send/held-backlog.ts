@@ -24,7 +24,7 @@ export interface HoldOptions {
 
 /** The number of rows moved by one statement. */
 const slice = 2_000
-/** The number of attempts to move entries that another replica has locked, and the pause between two attempts, ms. */
+/** The number of attempts to move entries that another replica has locked, and the pause in ms between two attempts. */
 const locked = { tries: 50, pauseMs: 100 }
 const maxFormer = 10
 
