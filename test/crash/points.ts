@@ -23,7 +23,7 @@ export interface Point {
   readonly isAt: (event: Event) => boolean
   /** True if the daemon reaches this point only on an empty store, at the beginning of its life. */
   readonly first?: true
-  /** The condition under which a daemon reaches this point. */
+  /** The condition that must hold for a daemon to reach this crash point. */
   readonly needs?: 'a refused pipeline' | 'an overloaded backend' | 'a short retention'
 }
 

@@ -70,7 +70,7 @@ function templateOf({ kind, spec }: Manifest): PodTemplate | undefined {
   return undefined
 }
 
-/** Returns the pod that an object runs; undefined for kinds without a pod. */
+/** Returns the pod spec of a workload, or undefined for kinds that run no pods. */
 export function podOf(manifest: Manifest): PodSpec | undefined {
   return templateOf(manifest)?.spec
 }

@@ -56,7 +56,7 @@ describe.each(['sqlite', 'postgres'] as const)('held data in %s', engine => {
       await b.until(wasRefused(b))
       write(entry('one', b, 'beta'), entry('two', a, 'alpha'))
       await apply()
-      await daemon.process.logged(({ msg, destination }) => msg.includes('is held') && destination === 'two')
+      await daemon.process.logged(({ msg, destination }) => msg.includes('are held') && destination === 'two')
       expect(await (await fetch(daemon.adminUrl)).text()).toContain('pipespan held confirm two')
       expect(await (await fetch(`${daemon.adminUrl}/metrics`)).text()).toMatch(
         /^pipespan_export_circuit_breaker_state{destination="two@[0-9a-f]{8}",signal="traces",state="held"} 1$/m,

@@ -21,7 +21,7 @@ export type Fault =
   | { readonly kind: 'drop' }
   /** The data counts as received, but the connection is closed before the response, so the sender cannot know the outcome. */
   | { readonly kind: 'lost-answer' }
-  /** The response is the usual one, sent after `delay`. */
+  /** The default response is sent, after `delay`. */
   | { readonly kind: 'slow' }
 
 export interface Misbehaviour {

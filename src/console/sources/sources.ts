@@ -66,7 +66,7 @@ export function sourcesShapeOf(parts: Pick<PagesParts, 'fillings'>) {
 /** The data of the sources page. `projects` are the projects of the newest pipelines; `counters` are the counters that survive restarts. */
 type SourcesView = Shaped<typeof sourcesShape>
 
-/** The number of newest pipelines that are counted for the sources page. */
+/** How many of the newest pipelines the sources page counts. */
 const newest = 200
 
 export async function sourcesView(parts: PagesParts): Promise<SourcesView> {

@@ -1,7 +1,12 @@
-// Fetches the data that webhooks lack. It requests the runs that are due in the enrichment queue: first those that webhooks reported or that have
-// just ended, then those that ended long ago. No run waits longer than its deadline. Runs that have been silent for too long are also requested
-// (`silence.ts`), because the webhook that reports their end may have been lost. While the API budget is exhausted, only the deadlines of silent runs
-// and of runs that ended long ago are extended.
+// Fetches the data that webhooks lack, for the runs that are due in the enrichment queue.
+//
+// 1. Runs that webhooks reported, or that have just ended, come first. Next are silent runs, because the webhook that reports their end may have been
+//    lost. Runs that ended long ago come last.
+// 2. A silent run is deferred while it has not been silent for longer than its project's pipelines usually take (`silence.ts`).
+// 3. The missing parts are requested (`fetch-run.ts`). The parents are looked up shortly before the first snapshot, which determines the trace.
+// 4. One transaction merges the response into the run, and removes the run from the queue or makes it due again (`apply-answers.ts`).
+// 5. No run waits longer than its deadline: then it is exported as known so far. While the API budget is exhausted, only the deadlines of silent runs
+//    and of runs that ended long ago are extended.
 import { fetchRun, type FetchOptions } from './fetch-run.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import { createCapabilities } from './capability.ts'

@@ -1,7 +1,13 @@
 // Processes queues of leased items: several items at a time, with leases that are renewed during the work and released when the daemon stops.
 //
-// Each lane contains the items of one platform token. Lanes do not wait for each other, and each has its own slots. While the platform does not
-// respond to requests with a token, no item in that token's lane is started. A queue is read until no item in it is due, or all lanes are closed.
+// 1. Every 30 s the leases of the items in progress are renewed.
+// 2. A lane contains the items of one platform token. It is closed while it has no free slot, or while the platform does not respond to its token.
+// 3. From each queue in turn, due items of the open lanes are leased and started: at most as many as every open lane has free slots for.
+// 4. If anything was leased, the next turn follows at once. Otherwise it follows after a second, or when the pause of a lane ends.
+// 5. An item that is leased again while it is in progress is not started twice. It stays due, and is released when the work ends.
+// 6. When the daemon stops, the work is aborted and all leases are released, so that the next process gets the items at once.
+//
+// If all lanes shared their slots, a token to which the platform does not respond would occupy all of them, and delay the items of the others.
 import { backoff } from '../../lib/backoff.ts'
 import { isWithin, type Territory } from '../../model/territory.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'

@@ -1,8 +1,9 @@
-// Reads the platform's records of deliveries by the daemon's own webhooks, and takes in the failed deliveries. A record without an HTTP status (a
-// timeout, a refused connection) counts as failed: such records appear while the daemon is down.
+// Reads the platform's records of deliveries by the daemon's own webhooks, and takes in the failed deliveries.
 //
-// The newest records come first, and records never change, so each round reads back to the newest record of the previous round. If a delivery has
-// arrived in the meantime, it is deduplicated by its key.
+// 1. The newest records come first, and records never change, so each round reads back to the newest record of the previous round.
+// 2. A record without an HTTP status (a timeout, a refused connection) counts as failed: such records appear while the daemon is down.
+// 3. The failed deliveries of a page are taken in like webhooks. One that has arrived in the meantime is deduplicated by its key.
+// 4. The reading position is saved after the last page. If the store is full, it is not saved, and the same records are read again later.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createRounds, type RoundsOptions } from './rounds.ts'
 import { knownOf } from '../../model/versioned.ts'

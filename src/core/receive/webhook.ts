@@ -198,7 +198,7 @@ function isJson(contentType: string | readonly string[] | undefined): boolean {
   return typeof contentType === 'string' && /^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)
 }
 
-// Limits how often an address may send wrong secrets. It contains the counters for the current second.
+// Limits how often an address may send wrong secrets, by counters for the current second.
 interface RefusalRate {
   /** Whether a request without a right token from this address may still be processed in the current second. */
   allows(address: string): boolean

@@ -212,7 +212,7 @@ interface WireMergeRequest extends Omit<MergeRequest, 'fork'> {
   readonly workInProgress?: boolean | undefined
 }
 
-/** Reads a boolean. Null counts as absent, because another field may mark the draft. */
+/** Reads a boolean. Null counts as absent, because another field may still mark the merge request as a draft. */
 const readBoolean: Read<boolean> = value => (typeof value === 'boolean' ? value : undefined)
 
 const readFields = record<WireMergeRequest>(['iid'], {

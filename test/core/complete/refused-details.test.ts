@@ -145,7 +145,7 @@ describe('a platform that fails only for pipeline details', () => {
     while (pipeline?.finishedAt === undefined) await world.pass(second, second)
     await world.pass(100 * second)
     expect(await world.sent()).toEqual([])
-    // The poller's next round may begin a minute later.
+    // The poller's next round may not begin for up to a minute.
     await world.pass(2 * minute)
     expect(detailsIn(await world.sent())).toEqual([{ hasJobs: false, isMarked: true }])
     world.api.misbehave = () => undefined

@@ -114,7 +114,7 @@ for (const [name, bench] of bothDatabases())
       expect(pruned).toBe(1)
     })
 
-    it('keeps the settle delay of runs that another replica writes while the clock is being read', async () => {
+    it('applies the settle delay to runs that another replica writes while this one reads the database clock', async () => {
       here.move(500 - ahead)
       await observe(1, 'success')
       here.move(-500)
@@ -259,7 +259,7 @@ describe('repairing stored times on PostgreSQL', () => {
     expect(await store.runs.dueIn()).toBe(rules.settle)
   })
 
-  it('lets a repair of times exceed the timeout of other statements', async () => {
+  it('allows the repair of stored timestamps to exceed the default statement timeout', async () => {
     await observe()
     now -= day
     const repaired = repairPast('enrichment_queue', async () => {

@@ -65,7 +65,7 @@ describe('a store that is served', () => {
   })
 
   it.each(['a link to the file', 'a link to its folder', 'a link to what is still to be made'])(
-    'recognises a served store under every path: %s',
+    'detects that a daemon already serves the store, whichever path refers to it: %s',
     async kind => {
       const real = path.join(folder, 'real')
       mkdirSync(real)

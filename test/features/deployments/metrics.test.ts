@@ -1,4 +1,4 @@
-// Tests the metrics of known changes when the operator drops or adds attributes.
+// Tests the change metrics, computed from a fixed set of changes, when the operator drops or adds attributes.
 import { expect, it } from 'vitest'
 import { changesData } from '../../../src/features/deployments/metrics.ts'
 import { eventChunk } from '../../../src/model/event.ts'

@@ -171,7 +171,7 @@ describe('token API errors, with a message and a remedy', () => {
     [404, 'Check PIPESPAN_OBSERVABILITY_URL', false],
     [418, "The instance's message says why", false],
     [302, 'Check PIPESPAN_OBSERVABILITY_URL', false],
-  ])('reports a token API error with a message and a remedy for %i', async (status, remedy, uncertain) => {
+  ])('reports a token API error with a message and a remedy for HTTP status %i', async (status, remedy, uncertain) => {
     instance.misbehaveOnce('GET', '/tokens', { status })
     const error = await faultOf(client.list())
     expect(error).toMatchObject({ status, uncertain })
@@ -193,7 +193,7 @@ describe('token API errors, with a message and a remedy', () => {
     expect(error.message).not.toContain(instance.tokens[0]!.value.slice(0, 12))
   })
 
-  it('reports JSON of another shape in place of a token API response', async () => {
+  it('reports JSON that is not a valid token API response', async () => {
     instance.misbehaveOnce('GET', '/tokens', { status: 200, body: '{"items":[]}' })
     expect((await faultOf(client.list())).message).toContain('not a list of tokens')
   })

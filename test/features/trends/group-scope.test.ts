@@ -156,7 +156,7 @@ it('counts costs by branch and runner only on request, because that reads thousa
 })
 
 describe('costs by a configured attribute', () => {
-  it('adds up the costs of projects by their value of a configured attribute, with a nameless row for projects without a value', async () => {
+  it('sums project costs by the value of a configured attribute, with an unnamed row for projects without one', async () => {
     const { groups, projects, total } = await costsOf()
     const cost = (of: (project: string) => boolean): number =>
       projects.filter(({ project }) => of(project)).reduce((sum, line) => sum + line.cost, 0)

@@ -174,7 +174,7 @@ export function sqliteRuns(db: Database): Runs {
   }
   return {
     takeIn: async taking => {
-      // If the file was removed or replaced, its data would be lost with the process, so the commit must not be acknowledged.
+      // If the file has been removed or replaced, its data disappears when the process exits, so the commit must not be acknowledged.
       db.proveInPlace()
       return inTransaction((onChanged, within) => takeIn(taking, onChanged, within))
     },

@@ -146,7 +146,7 @@ export function makePrivateFile(file: string): void {
   chmodSync(file, 0o600)
 }
 
-/** Throws StoreError for a device, a FIFO, a socket or a folder: if root changed its mode, other users could no longer use it. */
+/** Throws StoreError for a device, a FIFO, a socket or a folder. A daemon that runs as root would change its mode, and lock out other users. */
 function refuseSpecialFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== false) return
   throw new StoreError(`${file} is not a regular file.`, 'Set PIPESPAN_STORE_URL to a file in a folder of its own.')
