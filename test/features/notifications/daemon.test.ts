@@ -113,7 +113,7 @@ it('sends each notification rule only its own subjects and projects, in its form
   const checked = await daemon.command('doctor')
   expect(checked.stdout).toContain('✓ notifications: "slack" answers.')
   const routed = await daemon.command('doctor', '--project', 'acme/shop')
-  expect(routed.stdout).toContain('Messages about acme/shop go to "slack"')
+  expect(routed.stdout).toContain('Messages about acme/shop are sent to "slack"')
   await slack.close()
   const away = await daemon.command('doctor')
   expect(away.stdout).toContain('✗ notifications: "slack" cannot be reached')
