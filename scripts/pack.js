@@ -16,7 +16,9 @@ if (process.argv[2] === 'prepack') {
     ([key]) => !ofClones.includes(key),
   )
   // The shortened manifest needs no `postpack`, because npm looks for it in the original manifest.
-  writeFileSync(manifest, `${JSON.stringify(Object.fromEntries(shortened), undefined, 2)}\n`)
+  // It is renamed into place, so that no other process reads an empty manifest.
+  writeFileSync(`${original}.short`, `${JSON.stringify(Object.fromEntries(shortened), undefined, 2)}\n`)
+  renameSync(`${original}.short`, manifest)
 } else if (existsSync(original)) {
   renameSync(original, manifest)
 }
