@@ -90,7 +90,7 @@ export async function readJunit(source: AsyncIterable<Uint8Array>, options: Test
 }
 
 // Redacts secrets and e-mail addresses in all texts of a test report, and then truncates the texts, before anything is stored or exported. Tests are
-// told apart by their original names, before redaction. The work is spread over several turns of the event loop.
+// distinguished by their original names, before redaction. The work is spread over several turns of the event loop.
 
 /** `maxText`: maximum length of a message or a stack trace, UTF-16 units. */
 export async function cleanTests(

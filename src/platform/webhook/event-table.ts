@@ -41,7 +41,7 @@ export interface EventRow {
   readonly times?: { readonly createdAt: Path; readonly endedAt: Path }
   /**
    * The fields that identify the event together with its object and its time. If undefined, the payload is not enough to identify the event, and
-   * events of the same object are told apart by the order in which they are taken in.
+   * events of the same object are distinguished by the order in which they are taken in.
    */
   readonly version?: readonly Path[]
   readonly attributes: readonly EventAttribute[]

@@ -57,7 +57,7 @@ export function timeAfter(before: Millis | undefined, receivedAt: Millis): Milli
   return isSetBack ? before + 1 : receivedAt
 }
 
-/** Writes an event. Events without a key are told apart by the order in which they are taken in, under a lock on their object. */
+/** Writes an event. Events without a key are distinguished by the order in which they are taken in, under a lock on their object. */
 export function* writeEvent(received: ReceivedEvent, within: Within): Steps<void> {
   const { event, chunk } = received
   if (event.key === undefined) {
