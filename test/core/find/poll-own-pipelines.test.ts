@@ -1,0 +1,42 @@
+// Tests how far back the list of the token's own pipelines is read.
+import { expect, it } from 'vitest'
+import { createPollContext } from '../../../src/core/find/poll-context.ts'
+import { lookAtMine } from '../../../src/core/find/poll-own-pipelines.ts'
+import { Random } from '../../../src/simulator/platform/random.ts'
+import { scenarios } from '../../../src/simulator/platform/scenarios.ts'
+import { everything } from '../../flow/world.ts'
+import { day, hour, minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
+
+/** A pipeline that takes half an hour. */
+const plan = {
+  ...scenarios.small(new Random(1)),
+  jobs: [{ name: 'train', stage: 'test', seconds: [1_800, 1_800] as const, tags: ['linux'] }],
+}
+
+/** Reads the list once, as the poller does in most rounds. The lookback is ten minutes. */
+async function read(world: PolledWorld): Promise<void> {
+  const { client, store, api } = world
+  const context = createPollContext({
+    client,
+    runs: store.runs,
+    selection: everything,
+    source: 'poller',
+    clock: { now: () => world.now(), sleep: async () => undefined },
+    rules: { blockedAfter: hour, staleAfter: 7 * day },
+    signal: new AbortController().signal,
+  })
+  await lookAtMine(context, store.repositories.ownPipelines, { scope: api.url, lookback: 10 * minute, whole: false })
+}
+
+it('reads back to the oldest active pipeline, even if it began before the lookback and newer ones are active', async () => {
+  await using world = await openPolledWorld({ enrich: false })
+  const oldest = world.lifecycle.create(plan)
+  await world.pass(4 * minute, 4 * minute)
+  const newest = world.lifecycle.create(plan)
+  await read(world)
+  await world.pass(hour, hour)
+  await read(world)
+  const listed = async (pipelineId: number): Promise<string | undefined> =>
+    (await world.store.runs.get({ instance: world.api.url, pipelineId }))?.run.listed?.facts.status
+  expect(await Promise.all([oldest, newest].map(async ({ id }) => listed(id)))).toEqual(['success', 'success'])
+})
