@@ -1,6 +1,6 @@
-// Tests which details Pipespan requests from the platform for a merged run.
+// Tests which jobs are loaded to merge an observation, and which details Pipespan requests from the platform for a merged run.
 import { expect, it } from 'vitest'
-import { mergeIntoRun } from '../../../src/core/take-in/merge-observations.ts'
+import { mergeIntoRun, mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { observedRun } from '../../../src/model/run.ts'
 import { event, job, rules, t0 } from '../../flow/world.ts'
 import type { StoredRun } from '../../../src/core/store/ports/runs.ts'
@@ -29,4 +29,12 @@ it('requests the details of a pipeline when its end is first observed, and not a
 it('requests the pipeline if only jobs were observed', () => {
   const { pipeline: _, ...jobsOnly } = running
   expect(merged(undefined, jobsOnly as typeof running).change.enrichment).toMatchObject({ detail: 'pipeline' })
+})
+
+it.each([
+  ['only the observed jobs of an active run', running, 0, [70]],
+  ['only the observed jobs of a finished run that waits for the settle delay', finished, rules.settle, [70]],
+  ['all jobs of a finished run without a settle delay', finished, 0, 'all'],
+])('loads %s', (_what, observation, settle, jobs) => {
+  expect(mergeObservations([observation], 'webhook', { ...rules, settle }).map(work => work.jobs)).toEqual([jobs])
 })
