@@ -1,0 +1,25 @@
+// Tests which events wait for the span of a job, if several features process events.
+import { event } from '../store/events-exercise.ts'
+import { expect, it } from 'vitest'
+import { jobSpanOf } from '../../../src/features/deployments/sql/deployment-reads.ts'
+import { reportsOf } from '../../../src/core/take-in/events.ts'
+import { t0 } from '../../flow/world.ts'
+import type { LineStep } from '../../../src/core/store/ports/reporter.ts'
+
+const rules = {
+  ...{ to: [{ destination: 'default', signal: 'logs' }] as const, profile: 'generic', wait: 60_000 },
+  onTaken: () => undefined,
+}
+const wait = { jobId: 70, spanOf: jobSpanOf }
+/** A feature that knows no jobs of events, one that knows none of these events, and one that knows the job of a deployment. */
+const steps: readonly LineStep[] = [
+  {},
+  { jobOf: () => undefined },
+  { jobOf: ({ kind }) => (kind === 'deployment' ? wait : undefined) },
+]
+
+it('lets an event wait for the span of its job if any feature knows the job, and no other event', () => {
+  const received = [event('on', { kind: 'deployment' }), event('off')].map(one => ({ event: one, receivedAt: t0 }))
+  const { events } = reportsOf(received, { events: rules, steps })
+  expect(events.map(({ waits }) => waits)).toEqual([{ ...wait, ms: 60_000 }, undefined])
+})
