@@ -8,7 +8,7 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { isFull } from '../full.ts'
-import { emptyFolder, needDist, repository, run } from './install.ts'
+import { emptyFolder, packCopy, repository, run } from './install.ts'
 
 const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as { version: string }
 const canBuild =
@@ -22,9 +22,10 @@ if (isFull && !canBuild)
 it.skipIf(!canBuild)(
   'ships a release tarball that runs the daemon on a machine without Node and npm, and that matches its checksum',
   async () => {
-    needDist()
     using folder = emptyFolder()
-    run(repository, 'node', 'scripts/artifacts.js', '--arch', 'x64', '--out', folder.path)
+    using copy = emptyFolder()
+    const packed = packCopy(copy.path)
+    run(repository, 'node', 'scripts/artifacts.js', '--arch', 'x64', '--package', packed, '--out', folder.path)
     const name = `pipespan-${version}-linux-x64`
     const sums = readFileSync(path.join(folder.path, 'SHA256SUMS'), 'utf8').trimEnd().split('\n')
     for (const line of sums) {

@@ -39,12 +39,13 @@ function ours(): NodeJS.ProcessEnv {
   return { ...foreign, PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH ?? ''}` }
 }
 
-/** Runs `npm pack`, and installs the package into a folder that contains nothing else. Returns npm's warnings. */
-export function installPacked(folder: string): string {
+/** Runs `npm pack` in a copy of the checkout, and returns the path of the package in `folder`. */
+export function packCopy(folder: string): string {
   needDist()
   // The package is packed from a copy, because packing changes the manifest for a moment, while other tests read it.
   const clone = subfolder(folder, 'clone')
-  for (const name of ['package.json', 'scripts', 'dist', 'config', 'docs', 'LICENSE', 'README.md', 'CHANGELOG.md'])
+  const { files } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as { files: string[] }
+  for (const name of ['package.json', 'scripts', ...files.filter(file => !file.startsWith('!'))])
     cpSync(path.join(repository, name), path.join(clone, name), { recursive: true })
   subfolder(clone, 'node_modules')
   const manifest = readFileSync(path.join(clone, 'package.json'))
@@ -54,14 +55,16 @@ export function installPacked(folder: string): string {
   if (!readFileSync(path.join(clone, 'package.json')).equals(manifest))
     throw new Error('npm pack has changed package.json.')
   rmSync(clone, { recursive: true })
+  return path.join(folder, packed.filename)
+}
+
+/** Packs the package, and installs it into a folder that contains nothing else. Returns npm's warnings. */
+export function installPacked(folder: string): string {
+  const packed = packCopy(folder)
   writeFileSync(path.join(folder, 'package.json'), '{ "private": true }')
-  const { status, stderr } = spawnSync(
-    'npm',
-    ['install', ...quietly, '--loglevel=warn', path.join(folder, packed.filename)],
-    {
-      ...{ cwd: folder, encoding: 'utf8', env: ours() },
-    },
-  )
+  const { status, stderr } = spawnSync('npm', ['install', ...quietly, '--loglevel=warn', packed], {
+    ...{ cwd: folder, encoding: 'utf8', env: ours() },
+  })
   if (status !== 0) throw new Error(`npm install ended with ${status}: ${stderr}`)
   return stderr
 }
