@@ -6,7 +6,7 @@ import { clockOffsetOf, connectRules, proxiedDispatcher } from '../platform/rest
 import { createInMemoryBudget } from '../platform/rest/budget.ts'
 import { createPlatformClient, type PlatformClientOptions, type RestClient } from '../platform/rest/client.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
-import { everyEvent, selectEvents } from '../platform/webhook/event-table.ts'
+import { everyEvent, selectEvents } from '../platform/webhook/event-selection.ts'
 import { maxItems, type ResourceId } from '../platform/port.ts'
 import { parseDelivery, type Delivery } from '../platform/webhook/parse-delivery.ts'
 import { profiles, type ProfileName } from '../daemon/profile.ts'

@@ -1,5 +1,5 @@
 // The profiles that a configuration can choose from. A profile contains a vendor's names and the events that its platform can send.
-import { eventWords } from '../platform/webhook/event-table.ts'
+import { eventWords } from '../platform/webhook/event-selection.ts'
 import { vendors, type Vendor, type VendorName } from '../platform/vendor.ts'
 
 export interface Profile extends Vendor {

@@ -2,7 +2,7 @@ import { againstUsual } from '../../src/console/jobs/job.ts'
 import { aboutSections, sectionRows, sectionsOf } from '../../src/console/jobs/job-sections.ts'
 import { describe, expect, it } from 'vitest'
 import { jobPage } from '../../src/console/jobs/job.ts'
-import type { JobCard } from '../../src/console/pipelines/run-card.ts'
+import type { JobCard } from '../../src/console/pipelines/job-card.ts'
 import type { JobDetail } from '../../src/console/jobs/job-detail.ts'
 import type { JobInside, Section } from '../../src/model/inside.ts'
 

@@ -8,7 +8,8 @@ import { drawn, listOf } from '../layout/list.ts'
 import { html, type Content } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
 import { pipelinesBack } from '../pipelines/compared-with.ts'
-import { jobList, runnerOf, statusOf, type JobCard, type RunCard } from '../pipelines/run-card.ts'
+import type { RunCard } from '../pipelines/run-card.ts'
+import { jobList, runnerOf, statusOf, type JobCard } from '../pipelines/job-card.ts'
 import type { PagesParts } from '../ports.ts'
 
 interface HistoryContext extends RequestContext {

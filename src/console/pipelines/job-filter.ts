@@ -5,7 +5,8 @@ import { alternatives, type RequestContext } from '../layout/frame.ts'
 import { hasFailed } from '../../model/status.ts'
 import { html, type Html } from '../layout/html.ts'
 import { pipelineAddress } from './run-rows.ts'
-import type { JobCard, RunCard } from './run-card.ts'
+import type { RunCard } from './run-card.ts'
+import type { JobCard } from './job-card.ts'
 
 const choiceNames = { all: 'All', failed: 'Failed', critical: 'Critical path', slowest: 'Slowest' } as const
 type Choice = keyof typeof choiceNames

@@ -5,7 +5,7 @@ import { number } from '../layout/format.ts'
 import { alternatives, empty, table, type RequestContext } from '../layout/frame.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { jobAddress, pipelineAddress } from './run-rows.ts'
-import { byStart, jobList, type JobCard } from './run-card.ts'
+import { byStart, jobList, type JobCard } from './job-card.ts'
 import { cellsOf, sorting } from '../layout/sorting.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 

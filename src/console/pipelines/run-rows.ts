@@ -5,7 +5,8 @@ import { badge, mark, wordOf } from '../layout/status.ts'
 import { beside } from './usual.ts'
 import { empty } from '../layout/frame.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
-import { runList, stagesOf, statusOfStage, type ListedRun, type RunCard } from './run-card.ts'
+import { runList, type ListedRun, type RunCard } from './run-card.ts'
+import { stagesOf, statusOfStage } from './job-card.ts'
 import type { RequestContext } from '../layout/frame.ts'
 
 type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>

@@ -3,9 +3,11 @@ import { hasFailed, isRunning } from '../../model/status.ts'
 import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-path.ts'
 import { earliest, latest, type Millis } from '../../model/instant.ts'
 import { everyJob, shownJobs, type JobFilter } from '../pipelines/job-filter.ts'
-import { byStart, startOf, statusOf } from '../pipelines/run-card.ts'
+import { startOf } from '../pipelines/run-card.ts'
+import { byStart, statusOf } from '../pipelines/job-card.ts'
 import type { FamilyMember } from '../pipelines/pipeline-detail.ts'
-import type { JobCard, RunCard } from '../pipelines/run-card.ts'
+import type { RunCard } from '../pipelines/run-card.ts'
+import type { JobCard } from '../pipelines/job-card.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
 
 // Chooses which rows of a very large family are drawn: its pipelines, and the most important jobs with their stages.

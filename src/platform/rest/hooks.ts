@@ -1,7 +1,7 @@
 // The platform's webhooks: how they are listed, created and edited, how the daemon recognises its own, and how their stored deliveries are read.
 import { z } from 'zod'
 import { allOf } from './pages.ts'
-import { everyFlag } from '../webhook/event-table.ts'
+import { everyFlag } from '../webhook/event-selection.ts'
 import { knownOf } from '../../model/versioned.ts'
 import { maybe, wireFlag, wireId, wireList, wireSeconds, wireText, wireTime } from './wire-field.ts'
 import { readVariablesAlone } from '../wanted-facts.ts'

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { allEventKinds, eventKindOfHeader, quickEventKind } from './event-kind.ts'
 import { headerOf, type Vendor } from '../vendor.ts'
 import type { DeliveryHeaders, Headers } from '../port/webhook.ts'
-import type { EventSelection } from './event-table.ts'
+import type { EventSelection } from './event-selection.ts'
 
 export function createDeliveryHeaders(
   profile: Pick<Vendor, 'headerPrefix'>,

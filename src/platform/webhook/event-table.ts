@@ -1,6 +1,5 @@
 // The table of webhook events that are not about a pipeline. It defines which field becomes which attribute, what the event is about, when it
-// happened, and what identifies it. The event reader, the webhook flags and docs/EVENTS.md are all based on this table. This file also selects
-// events: the words in PIPESPAN_EVENTS name kinds of events.
+// happened, and what identifies it. The event reader, the webhook flags and docs/EVENTS.md are all based on this table.
 import {
   changeState,
   count,
@@ -18,8 +17,7 @@ import {
   type EventAttribute,
   type Path,
 } from './event-fields.ts'
-import { isPipelineOrJob, type EventKind } from './event-kind.ts'
-import type { HookEvents } from '../port/webhook.ts'
+import type { EventKind } from './event-kind.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
 export interface EventRow {
@@ -275,35 +273,3 @@ function pushed(prefix: `platform.${string}`): readonly EventAttribute[] {
     value(`${prefix}.action`, 'string', 'before|after', '`created`, `updated` or `deleted`', tipAction),
   ]
 }
-
-/** The word in PIPESPAN_EVENTS that selects events about operators' actions on the pages. */
-export const operatorWord = 'operator'
-
-/** The words that select events, in table order. */
-export const eventWords: readonly string[] = [...eventTable.map(({ word }) => word), operatorWord]
-
-export interface EventSelection extends HookEvents {
-  /** Returns the table row for a selected kind; undefined for other kinds. */
-  row(kind: EventKind): EventRow | undefined
-  /** True for accepted kinds: pipelines, jobs, and the selected kinds. */
-  takes(kind: EventKind): boolean
-}
-
-export function selectEvents(words: readonly string[]): EventSelection {
-  const rows = eventTable.filter(({ word }) => words.includes(word))
-  const byKind = new Map(rows.flatMap(row => row.wire.map(kind => [kind, row] as const)))
-  return {
-    row: kind => byKind.get(kind),
-    takes: kind => isPipelineOrJob(kind) || byKind.has(kind),
-    flags: owner =>
-      rows.filter(({ sentBy }) => owner === 'group' || sentBy === 'project').flatMap(({ flags }) => flags),
-  }
-}
-
-/** All webhook flags that subscribe to events in this table. */
-export const everyFlag: readonly string[] = [...new Set(eventTable.flatMap(({ flags }) => flags))]
-
-export const noEvent: EventSelection = selectEvents([])
-
-/** A selection of all events. It is used to read stored deliveries, whichever events the configuration selects. */
-export const everyEvent: EventSelection = selectEvents(eventWords)

@@ -3,7 +3,7 @@
 import { Fault, PayloadError } from '../../lib/fault.ts'
 import { eventKindOf, eventKindOfHeader, type EventKind } from './event-kind.ts'
 import { readEvent } from './read-event.ts'
-import { noEvent, type EventSelection } from './event-table.ts'
+import { noEvent, type EventSelection } from './event-selection.ts'
 import { createTextRedaction, type RedactText } from '../../lib/text-redaction.ts'
 import { readJobHook, readPipelineHook } from './payload.ts'
 import { readObject, type WireObject } from '../wire-read.ts'

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { silentLog } from '../../../src/lib/log.ts'
 import { Secret } from '../../../src/lib/secret.ts'
 import { createDeliveryHeaders } from '../../../src/platform/webhook/delivery-headers.ts'
-import { noEvent } from '../../../src/platform/webhook/event-table.ts'
+import { noEvent } from '../../../src/platform/webhook/event-selection.ts'
 import { vendors } from '../../../src/platform/vendor.ts'
 import type { WebhookSecrets } from '../../../src/core/receive/verify-delivery.ts'
 import {

@@ -9,7 +9,7 @@ import { testsOf } from './stored-tests.ts'
 import { unbounded } from '../../../src/core/store/sql/reading.ts'
 import { withTests } from '../../console/read-insides.ts'
 import type { FixSource } from '../../../src/console/overview/overview-shape.ts'
-import type { JobCard } from '../../../src/console/pipelines/run-card.ts'
+import type { JobCard } from '../../../src/console/pipelines/job-card.ts'
 import type { PagesParts } from '../../../src/console/ports.ts'
 import type { JobInside } from '../../../src/model/inside.ts'
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
 import { eventFile } from '../../fixtures/event-files.ts'
-import { everyEvent } from '../../../src/platform/webhook/event-table.ts'
+import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
 import { parseDelivery, type Delivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 

@@ -8,7 +8,8 @@ import { jobAddress, pipelineLink } from '../../../console/pipelines/run-rows.ts
 import { notShownPage } from '../../../console/access/entrance.ts'
 import { NotShown } from '../../../console/layout/not-shown.ts'
 import type { AskedJob } from '../../../console/jobs/job-detail.ts'
-import type { JobCard, RunCard } from '../../../console/pipelines/run-card.ts'
+import type { RunCard } from '../../../console/pipelines/run-card.ts'
+import type { JobCard } from '../../../console/pipelines/job-card.ts'
 import type { PagesSettings } from '../../../console/ports.ts'
 import type { ShownLog } from '../../../platform/port/inside.ts'
 
