@@ -54,13 +54,16 @@ async function complaintOf(command: keyof typeof commands, stranger: Stranger): 
   return stderr
 }
 
-const noPage = /web page|the answer is not from the token API|does not come from the platform's API/
+const noPlatform = /web page answered instead of the platform's API|answer does not come from the platform's API/
+const noTokens = /web page answered instead of the token API|the answer is not from the token API/
 const noPostgres = /the server closes the connection before a PostgreSQL handshake/
 
 it.each([
   // The platform error does not distinguish a web page from other text, because the configured address is wrong in either case.
-  ['hooks', 'page', noPage],
-  ['hooks', 'words', noPage],
+  ['hooks', 'page', noPlatform],
+  ['hooks', 'words', noPlatform],
+  ['tokens', 'page', noTokens],
+  ['tokens', 'words', /not a list of tokens.*check PIPESPAN_OBSERVABILITY_URL/],
   ['tokens', 'mail', /did not answer \(its answer is not HTTP/],
   ['tokens', 'closing', /did not answer \(it closes the connection/],
   ['tokens', 'nobody', /did not answer \(connect ECONNREFUSED/],

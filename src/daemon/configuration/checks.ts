@@ -1,10 +1,10 @@
 // Checks that involve several settings. They run after all settings have been read, and return faults, and warnings about settings that are allowed
 // but probably unintended.
-import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
+import type { ConfigFault, FaultOf, Source, Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
-import { maxCustomAttributes, maxVariables, reservedName } from './attribute-rule-options.ts'
 import { doubtfulDestinations, wrongDestinations } from './destination-checks.ts'
 import { signals } from './telemetry-options.ts'
+import { unknownGrouping, wrongAttributeRules } from './attribute-checks.ts'
 import { wrongPair } from './secret-kinds.ts'
 import { platformViews } from './platforms.ts'
 import { meetingPlatforms, unknownPlatforms, wrongPlatforms } from './platform-checks.ts'
@@ -218,85 +218,4 @@ function exceeding({ self: { sdk } }: Config): string[] {
     .map(
       ([name, , other]) => `${name}: It exceeds ${other}, whose value is used for both. Lower it, or raise ${other}.`,
     )
-}
-
-type Rule = Config['attributes']['rules'][number]
-
-interface Choice {
-  readonly include?: readonly string[] | undefined
-  readonly exclude?: readonly string[] | undefined
-}
-
-const removal = 'Remove those that you do not need.'
-
-type SourceOf = (setting: string) => Source
-
-function* wrongAttributeRules(
-  { attributes: { rules } }: Config,
-  faultOf: FaultOf,
-  { namespace }: Pick<ProfileVariables, 'namespace'>,
-): Generator<ConfigFault> {
-  const vendor = labelOf(namespace)
-  // Attribute names are compared in their Prometheus label form, so that no two names map to the same label.
-  const names = new Map<string, string>()
-  const variables = new Set<string>()
-  for (const [index, rule] of rules.entries()) {
-    const fault: FaultOf = (key, what, remedy) => faultOf(`attributes.rules[${index}].${key}`, what, remedy)
-    const [hadNames, hadVariables] = [names.size, variables.size]
-    for (const variable of variablesRead(rule)) variables.add(variable)
-    const twins = namesOf(rule).filter(name => {
-      const label = labelOf(name)
-      const known = names.get(label) ?? name
-      names.set(label, known)
-      return known !== name
-    })
-    if (rule.metrics && isOfJobs(rule)) {
-      const what = 'A rule for jobs cannot set attributes of metrics, whose points are about whole pipelines.'
-      yield fault('metrics', what, 'Remove metrics, or remove jobs.')
-    }
-    for (const name of namesOf(rule).filter(one => labelOf(one).startsWith(vendor))) {
-      const { what, remedy } = reservedName(name, namespace)
-      yield fault('set', what, remedy)
-    }
-    for (const name of twins) {
-      const what = `${name} and ${names.get(labelOf(name)) ?? ''} are the same label in Prometheus.`
-      yield fault('set', what, 'Use one of the two names everywhere.')
-    }
-    if (hadNames <= maxCustomAttributes && names.size > maxCustomAttributes)
-      yield fault('set', `The rules set more than ${maxCustomAttributes} different attributes.`, removal)
-    if (hadVariables <= maxVariables && variables.size > maxVariables)
-      yield fault('set', `The rules read more than ${maxVariables} different variables.`, removal)
-  }
-}
-
-function labelOf(name: string): string {
-  return name.replaceAll('.', '_')
-}
-
-/** Warns if pages are grouped by an attribute that has no literal value for any project. */
-function unknownGrouping({ pages: { groupBy }, attributes }: Config, sourceOf: SourceOf): string[] {
-  const isLiteral = (rule: Rule): boolean =>
-    groupBy !== undefined && typeof rule.set[groupBy] === 'string' && !isOfJobs(rule) && !isChosen(rule.sources)
-  if (groupBy === undefined || attributes.rules.some(isLiteral)) return []
-  const source = describeSource(sourceOf('pages.group_by'))
-  const what = `No rule sets ${groupBy} to a literal value for whole projects, so nothing is grouped by it.`
-  return [`${source}: pages.group_by: ${what} Add such a rule to attributes.rules, or remove the setting.`]
-}
-
-function namesOf({ set }: Rule): string[] {
-  return Object.keys(set)
-}
-
-function variablesRead({ set }: Rule): string[] {
-  return Object.values(set).flatMap(source =>
-    typeof source === 'object' && 'variable' in source ? [source.variable] : [],
-  )
-}
-
-function isOfJobs({ jobs }: Rule): boolean {
-  return isChosen(jobs)
-}
-
-function isChosen({ include = [], exclude = [] }: Choice): boolean {
-  return include.length + exclude.length > 0
 }

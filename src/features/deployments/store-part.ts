@@ -2,7 +2,7 @@
 import { changes } from './sql/changes.ts'
 import { deployments } from './sql/deployments.ts'
 import { incidents } from './sql/incidents.ts'
-import { ofSilent, usual } from '../../core/store/sql/too-far-ahead.ts'
+import { maxSilentWait, maxWait } from '../../core/store/sql/too-far-ahead.ts'
 import type { Dialect, StorePart } from '../../core/store/ports/store-part.ts'
 import type { Kept } from '../../core/store/maintenance/steps.ts'
 
@@ -19,9 +19,9 @@ export const deploymentTables: StorePart = {
   schema: [schema],
   queues: ['deployments'],
   waits: [
-    { table: 'deployments', max: ofSilent },
-    { table: 'changes', max: usual },
-    { table: 'incidents', max: usual },
+    { table: 'deployments', max: maxSilentWait },
+    { table: 'changes', max: maxWait },
+    { table: 'incidents', max: maxWait },
   ],
   kept: (on, { keepFigures: keep }, steps): readonly Kept[] => {
     const stored = on(deployments)

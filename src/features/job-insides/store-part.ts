@@ -1,6 +1,6 @@
 // The tables for pending job reads and for test results, and how long their rows are kept.
 import { testMemory } from './test-memory.ts'
-import { usual } from '../../core/store/sql/too-far-ahead.ts'
+import { maxWait } from '../../core/store/sql/too-far-ahead.ts'
 import type { Dialect } from '../../core/store/ports/store-part.ts'
 import type { StorePart } from '../../core/store/ports/store-part.ts'
 
@@ -12,7 +12,7 @@ export const insideTables: StorePart = {
   name: 'job-insides',
   schema: [queueSchema, testSchema],
   queues: ['job_reads'],
-  waits: [{ table: 'job_reads', max: usual, since: 'pending_since' }],
+  waits: [{ table: 'job_reads', max: maxWait, since: 'pending_since' }],
   times: [
     ['test_reports', 'reported_at'],
     ['flaky_tests', 'found_at'],

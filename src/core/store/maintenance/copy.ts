@@ -23,7 +23,7 @@ export interface CopyOptions {
 }
 
 /** The number of rows copied in one transaction. Rows with delivery bodies are large. */
-const rowsAtOnce = { large: 16, usual: 500 }
+const rowsAtOnce = { large: 16, default: 500 }
 /**
  * The duration of the lease that prevents a daemon from starting on either store during the copy, ms. If the copy crashes, the lease expires within
  * this time.
@@ -65,7 +65,7 @@ export async function copyStore(options: CopyOptions): Promise<ReadonlyMap<strin
 }
 
 async function copyTable(table: Table, from: Tables, to: Tables, renew: () => Promise<void>): Promise<void> {
-  const limit = table.columns.includes('body') ? rowsAtOnce.large : rowsAtOnce.usual
+  const limit = table.columns.includes('body') ? rowsAtOnce.large : rowsAtOnce.default
   // Rows are written in key order, so an interrupted copy resumes after the greatest key.
   let after = await to.last(table)
   for (;;) {

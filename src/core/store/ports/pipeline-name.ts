@@ -4,7 +4,7 @@ import { plainText } from '../sql/columns.ts'
 import type { PipelineFacts } from '../../../model/observation.ts'
 
 /** The maximum length of the name in UTF-16 units. */
-const longest = 100
+const maxLength = 100
 
 /** Returns the pipeline's name with `*` for the changing parts. It is empty for a pipeline without a name. */
 export function foldedName({
@@ -20,5 +20,5 @@ export function foldedName({
     .filter(one => one.length > 2)
     .reduce((text, one) => text.replaceAll(one, '*'), name)
     .replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b|\d+/gi, '*')
-  return plainText(folded.trim().slice(0, longest))
+  return plainText(folded.trim().slice(0, maxLength))
 }

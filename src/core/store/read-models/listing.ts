@@ -29,7 +29,7 @@ export const insertListings = forRows(
 )
 
 /** The maximum searchable length of a commit title or name, in UTF-16 code units. */
-const longest = 300
+const maxLength = 300
 
 /** Returns false if the observation leaves the run's listing unchanged. That is the usual case, because most observations are about jobs. */
 export function changesListing(known: Run | undefined, run: Run): boolean {
@@ -57,6 +57,6 @@ export function listingOf(run: Run, now: Millis): StepValue[] | undefined {
     // The id of the pipeline that triggered this run.
     parentOf(run)?.pipelineId ?? null,
     // The searchable text of the run, in lower case.
-    plainText([run.key.pipelineId, ...words.map(word => word?.slice(0, longest) ?? '')].join(' ').toLowerCase()),
+    plainText([run.key.pipelineId, ...words.map(word => word?.slice(0, maxLength) ?? '')].join(' ').toLowerCase()),
   ]
 }

@@ -12,9 +12,9 @@ const hour = 3_600 * second
 const day = 24 * hour
 
 /** A time in ms that is longer than any lease, and longer than any wait except the waits of silent runs. */
-export const usual = 2 * hour
+export const maxWait = 2 * hour
 /** The maximum wait in ms of silent runs, which are checked once a week, and of requests about them. */
-export const ofSilent = 8 * day
+export const maxSilentWait = 8 * day
 /** A lease that ends at least this many ms in the future counts as permanent. No wrong clock can have set a time so far ahead. */
 export const forGood = 50 * 365 * day
 
@@ -44,12 +44,12 @@ export interface StoredTimes {
 type TimeColumn = readonly [table: string, column: string]
 
 const waits: readonly Wait[] = [
-  { table: 'enrichment_queue', max: usual, only: "priority <> 'silent' OR leased = 1" },
-  { table: 'enrichment_queue', max: ofSilent },
+  { table: 'enrichment_queue', max: maxWait, only: "priority <> 'silent' OR leased = 1" },
+  { table: 'enrichment_queue', max: maxSilentWait },
   { table: 'runs', since: 'changed_at' },
   // A leased entry is being sent, so the time at which it was stored does not matter.
-  { table: 'outbox', max: usual, since: 'lease IS NULL AND pending_since', only: "state = 'pending'" },
-  { table: 'leases', due: 'until', max: usual, only: `until < ${now} + ${forGood}` },
+  { table: 'outbox', max: maxWait, since: 'lease IS NULL AND pending_since', only: "state = 'pending'" },
+  { table: 'leases', due: 'until', max: maxWait, only: `until < ${now} + ${forGood}` },
 ]
 
 /** These columns are repaired after the waits, because the repair of waits reads some of them. */
