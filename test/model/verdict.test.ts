@@ -1,7 +1,7 @@
-// Tests the verdict on a finished pipeline or job: its parts, and its sentence.
+// Tests the verdict on a finished pipeline: its parts, and its sentence.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { jobVerdict, pipelineVerdict, type JudgedRun } from '../../src/model/verdict.ts'
+import { pipelineVerdict, type JudgedRun } from '../../src/model/verdict.ts'
 import { maxSentence, verdictSentence } from '../../src/model/verdict-sentence.ts'
 import type { JudgedJob } from '../../src/model/verdict-parts.ts'
 import { saidOf } from './said.ts'
@@ -72,6 +72,18 @@ describe('the verdict on a pipeline', () => {
     expect(verdict && verdictSentence(verdict)).toBe('1 m 25 s faster than usual')
   })
 
+  it('names the whole duration of a job that ran in only one of the two pipelines', () => {
+    const build = job(1, 'build', { from: 0, to: 60 })
+    const both = [build, job(2, 'lint', { from: 60, to: 100 })]
+    const parts = (of: JudgedRun) => pipelineVerdict(of)?.parts
+    expect(parts(run(60, [build], { usual: usualOf(100, both) }))).toEqual([
+      { kind: 'ran', name: 'lint', times: 1, ms: -40_000 },
+    ])
+    expect(parts(run(100, both, { usual: usualOf(60, [build]) }))).toEqual([
+      { kind: 'ran', name: 'lint', times: 1, ms: 40_000 },
+    ])
+  })
+
   it('explains how much of the difference in duration is due to more or less work running in parallel', () => {
     const of = (a: number): JudgedJob[] => [
       ...[job(1, 'build', { from: 0, to: 60 }), job(2, 'a', { from: 60, to: a })],
@@ -127,6 +139,7 @@ describe('the verdict on a pipeline', () => {
     expect(of({}, unit)).toBe('failed in unit tests after 4 m 12 s')
     expect(of({}, failed(1, 'build', 'runner_system_failure'))).toBe('failed in build: runner system failure')
     expect(of({})).toBe('failed after 4 m 12 s')
+    expect(of({ end: 0 })).toBe('failed at once')
     expect(of(tests(812, 2, 2), unit, failed(2, 'lint'))).toBe(
       'failed in unit tests (2 of 812 tests, both flaky before) and lint',
     )
@@ -254,64 +267,5 @@ describe('the sentence of a verdict', () => {
     expect(text.length).toBeGreaterThan(maxSentence - 10)
     expect(text.length).toBeLessThanOrEqual(maxSentence)
     expect(text).toMatch(/ word…$/)
-  })
-})
-
-describe('the verdict on a job', () => {
-  const ended = { status: 'success', startedAt: 40_000, finishedAt: 160_000, queuedDuration: 40 }
-  const said = (of: Parameters<typeof jobVerdict>[0]): string | undefined => {
-    const verdict = jobVerdict(of)
-    return verdict && verdictSentence(verdict)
-  }
-
-  it("names a job's wait for a runner, and its sections", () => {
-    const section = (name: string, from: number, to: number) => ({ name, start: from * 1_000, end: to * 1_000 })
-    expect(said(ended)).toBe('2 m 40 s: 2 m 00 s running, 40 s waiting for a runner')
-    const sections = [section('npm ci', 50, 90), section('npm test', 90, 158)]
-    expect(said({ ...ended, sections })).toBe(
-      '2 m 40 s: 1 m 08 s in section npm test, 40 s waiting for a runner, 40 s in section npm ci, 12 s running',
-    )
-  })
-
-  it("compares a job's duration and wait with the usual ones", () => {
-    expect(said({ ...ended, usual: { ms: 60_000, queueMs: 5_000 } })).toBe(
-      '1 m 35 s slower than usual: 1 m 00 s more running, 35 s more waiting for a runner',
-    )
-    expect(said({ ...ended, usual: { ms: 60_000, queueMs: 80_000 } })).toBe(
-      '20 s slower than usual: 1 m 00 s more running, 40 s less waiting for a runner',
-    )
-    expect(said({ ...ended, usual: { ms: 60_000 } })).toBe('1 m 00 s slower than usual: 1 m 00 s more running')
-    expect(said({ ...ended, usual: { ms: 120_000, queueMs: 38_000 } })).toBe('as usual')
-  })
-
-  it('names the reason why a job failed', () => {
-    const failed = { ...ended, status: 'failed', failureReason: 'script_failure' }
-    expect(said({ ...failed, failedIn: 'npm test', tests: { total: 812, failed: 2, flaky: 2 } })).toBe(
-      'failed: 2 of 812 tests, both flaky before',
-    )
-    expect(said({ ...failed, failedIn: 'npm test' })).toBe('failed in section npm test after 2 m 40 s')
-    expect(said({ ...failed, failureReason: 'job_execution_timeout' })).toBe('failed: job execution timeout')
-  })
-
-  it('returns no verdict on a job that never ran or is still running', () => {
-    expect(jobVerdict({ status: 'canceled' })).toBeUndefined()
-    expect(jobVerdict({ ...ended, status: 'running' })).toBeUndefined()
-  })
-
-  it("returns parts whose sum is exactly the job's duration", () => {
-    const time = fc.double({ min: 0, max: 100_000, noNaN: true })
-    const maybe = fc.option(time, { nil: undefined })
-    const given = fc.record({
-      status: fc.constantFrom('success', 'failed', 'canceled'),
-      ...{ startedAt: time, finishedAt: time, queuedDuration: maybe },
-      usual: fc.option(fc.record({ ms: maybe, queueMs: maybe }), { nil: undefined }),
-      sections: fc.array(fc.record({ name: fc.string(), start: time, end: time }), { maxLength: 6 }),
-    })
-    fc.assert(
-      fc.property(given, of => {
-        const verdict = jobVerdict(of)!
-        expect(verdict.parts.reduce((sum, { ms }) => sum + ms, 0)).toBe(verdict.ms)
-      }),
-    )
   })
 })
