@@ -33,6 +33,13 @@ it('exports whether an ingest token is required, the number of tokens, and when 
   ])
 })
 
+it('exports 0 for the enforcement if no ingest token is required', async () => {
+  const { instance, options } = await openInstance()
+  instance.enforced = false
+  const points = await instanceOf(options, {})?.(ingestGauges)
+  expect(points).toContainEqual({ metric: 'platform.ingest.enforced', attributes: {}, value: 0 })
+})
+
 it('requests the enforcement state once a minute, shows the cached state in between, and shows it as unknown after an error', async () => {
   const { instance, options } = await openInstance()
   let now = 0

@@ -1,7 +1,11 @@
 // Tests conditions about expiring ingest tokens, as the observability instance lists them.
 import { expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { good } from '../../daemon/configuration/given.ts'
 import { readList } from '../../../src/features/tokens/listed-token.ts'
 import { silentLog } from '../../../src/lib/log.ts'
+import { startInstance } from '../../support/observability-instance.ts'
+import { tokens } from '../../../src/features/tokens/feature.ts'
 import { watchExpiry } from '../../../src/features/tokens/expiry.ts'
 
 const minute = 60_000
@@ -55,4 +59,19 @@ it('checks the observability instance for expiring tokens every ten minutes', as
   )
   for (now = 0; now < 21 * minute; now += minute) await look(now)
   expect(asked).toBe(3)
+})
+
+it('reports the expiring tokens of the configured observability instance, and nothing without an instance', async () => {
+  const instance = closeAfterTest(await startInstance())
+  const now = Date.now()
+  const clock = { now: () => now, sleep: async () => undefined }
+  const watch = (env: Record<string, string>) => {
+    const { config } = good({ PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token', ...env })
+    return tokens.standing?.(config as never, { proxies: {}, clock, log: silentLog() } as never)
+  }
+  const listed = [{ id: 7, name: 'ci', expires_at: new Date(now + day).toISOString() }]
+  instance.misbehaveOnce('GET', '/tokens', { status: 200, body: JSON.stringify(listed) })
+  const own = watch({ PIPESPAN_OBSERVABILITY_URL: instance.url, PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey })
+  expect(await own?.look(now)).toMatchObject([{ kind: 'tokens', subject: 'ingest token 7', state: 'broken' }])
+  expect(watch({})).toBeUndefined()
 })

@@ -127,6 +127,18 @@ describe('concurrent rotations of a Secret', () => {
     await holder.release()
   })
 
+  it('takes over a lease after a minute without a renewal', async () => {
+    const { env, accountFolder } = kubernetes
+    const clock = leapingClock()
+    const place = { namespace: 'pipespan', secret: 'ingest', key: 'token' }
+    const shipped = createKubernetesTarget(place, { env, accountFolder, clock, timeoutMs: 60_000 })
+    await shipped.lock(() => undefined)
+    const start = clock.now()
+    const heir = await shipped.lock(() => undefined)
+    expect(clock.now() - start).toBe(60_000)
+    await heir.release()
+  })
+
   it("takes over a lease that is not renewed, and stops its previous holder at that holder's next step", async () => {
     const dead = await target().lock(() => undefined)
     const heir = await target().lock(() => undefined)

@@ -116,6 +116,12 @@ describe('an interrupted rotation', () => {
     expect(world.instance.tokens.map(token => token.id)).toContain(id)
   })
 
+  it('revokes the token of an old interrupted rotation if no other target uses its name, even if the list has no creation times', async () => {
+    await stopAt('answered', yesterday)
+    expect(await rotateToken(world.parts(), usual)).toMatchObject({ warnings: [] })
+    expect(valid()).toEqual([await world.held()])
+  })
+
   it("treats the interrupted rotation's token as an older one if the target was changed meanwhile", async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('written')

@@ -1,0 +1,32 @@
+// Tests at which destination the token commands test a token.
+import path from 'node:path'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
+import { runCommand } from '../../e2e/run-command.ts'
+import { startInstance } from '../../support/observability-instance.ts'
+
+it.each(['folder', 'link'])(
+  'tests a new token at the destination whose token file is the target, also through a symbolic link (%s)',
+  async place => {
+    const [first, second] = [closeAfterTest(await startInstance()), closeAfterTest(await startInstance())]
+    const root = temporaryFolder()
+    await mkdir(path.join(root, 'folder'))
+    await symlink('folder', path.join(root, 'link'))
+    const file = path.join(root, 'folder', 'token')
+    await writeFile(file, 'former')
+    const config = path.join(root, 'pipespan.yaml')
+    await writeFile(config, `destinations: [{ name: second, endpoint: '${second.url}', token_file: '${file}' }]`)
+    const target = `file:${path.join(root, place, 'token')}`
+    const { code, stderr } = await runCommand(['tokens', 'create', '--name', 'pipespan', '--target', target], {
+      PIPESPAN_CONFIG: config,
+      PIPESPAN_OBSERVABILITY_URL: second.url,
+      PIPESPAN_OBSERVABILITY_API_KEY: second.apiKey,
+      OTEL_EXPORTER_OTLP_ENDPOINT: first.url,
+      SERVICE_OBSERVABILITY_TOKEN_FILE: path.join(root, 'first'),
+      PIPESPAN_STORE_URL: `sqlite:${path.join(root, 'pipespan.db')}`,
+    })
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(first.exports).toEqual({ accepted: 0, refused: 0 })
+  },
+)
