@@ -1,7 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { Backend, ok } from './backend.ts'
+import { createMetricFlush } from '../../../src/core/send/metric-flush.ts'
 import { destination, queueOf, openBench, maxWaitMs, range, sorted, traces, type Bench } from './bench.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 
 let bench: Bench
 let backend: Backend
@@ -54,6 +60,22 @@ describe('stopping the exporter', () => {
     await backend.until(({ accepted }) => accepted.length >= 500)
     await second.flush(maxWaitMs)
     expect(sorted(backend.accepted)).toEqual(range(1, 500))
+  })
+})
+
+describe('stopping the metric flush', () => {
+  it('leaves the flush to another replica for good, even if the stopped one is woken', async () => {
+    const { totals, repositories, leases } = bench.store
+    const flush = createMetricFlush({
+      ...{ ...repositories, totals, leases, destinations: [], settings: telemetrySettings({ profiles }) },
+      ...{ profile: 'generic', interval: 60_000, clock: systemClock, log: silentLog() },
+    })
+    flush.start()
+    await flush.finish(maxWaitMs)
+    flush.wake()
+    // A flush that had been woken would take its lease within these turns of the event loop.
+    for (let turns = 0; turns < 20; turns += 1) await nextTurn()
+    expect(await leases.take('metric-flush', 'another replica', 60_000)).toBe(true)
   })
 })
 
