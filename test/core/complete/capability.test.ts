@@ -38,4 +38,16 @@ describe.each(bothDatabases())('an endpoint that the platform refuses, on %s', (
     here.move(hour)
     expect(await open()).toEqual([1, 2, 3, 4, 5, 6])
   })
+
+  it("still requests a project's jobs after two refusals in a row, and not after the third", async () => {
+    const capabilities = createCapabilities(store.repositories.refusedEndpoints, instance)
+    const jobs: Asked = { what: 'jobs', project: 1, path: 'acme/p1' }
+    const after: boolean[] = []
+    for (const outcome of ['refused', 'refused', 'answered', 'refused', 'refused', 'refused'] as const) {
+      await (outcome === 'refused' ? capabilities.refused(jobs, notFound) : capabilities.answered(jobs))
+      after.push(await capabilities.mayAsk(jobs))
+    }
+    expect(after).toEqual([true, true, true, true, true, false])
+    expect(await capabilities.mayAsk({ ...jobs, project: 2 })).toBe(true)
+  })
 })

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { restFaults } from '../../support/rest-faults.ts'
 import { scenarios, type ScenarioName } from '../../../src/simulator/platform/scenarios.ts'
+import { event, instance } from '../../flow/world.ts'
 import { hour, minute, openPolledWorld, second, type PolledWorld } from '../find/polled-world.ts'
 
 function begin(world: PolledWorld, name: ScenarioName) {
@@ -112,6 +114,36 @@ describe('a pipeline observed by webhook', () => {
   })
 })
 
+describe('a run whose end no webhook reports', () => {
+  it('requests a silent run as soon as it was silent for as long as its project allows', async () => {
+    let reported = 0
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' && reported++ === 0 })
+    begin(world, 'branch')
+    await world.pass(9.5 * minute, 30 * second)
+    expect(asked(world)).toEqual([])
+    await world.pass(minute, 30 * second)
+    expect(asked(world)).toContain('/projects/:id/pipelines/:id')
+  })
+})
+
+describe('a platform whose API is not configured', () => {
+  it('exports the pipelines of its webhooks without requests, and logs once which setting is missing', async () => {
+    await using world = await openPolledWorld()
+    const rules = { settle: 5 * second, blockedAfter: hour, staleAfter: hour, enrichDeadline: 2 * minute }
+    const at = world.now()
+    for (const id of [7, 8]) {
+      const ended = event('success', { createdAt: at - minute, finishedAt: at }, [], {}, id)
+      await world.store.runs.transact(mergeObservations([ended], 'webhook', rules))
+    }
+    await world.pass(10 * second)
+    expect((await world.sent()).map(({ key }) => key)).toEqual([7, 8].map(pipelineId => ({ instance, pipelineId })))
+    expect(asked(world)).toEqual([])
+    expect(world.logged.map(({ msg }) => msg)).toEqual([
+      `Webhooks come from ${instance}, whose API is not configured, so pipeline details are not fetched. Set PIPESPAN_PLATFORM_URL to the platform's own external URL.`,
+    ])
+  })
+})
+
 describe('a pipeline known only from its jobs', () => {
   it('completes a pipeline that is known only from its jobs via REST, and observes it until it ends', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'job' })
@@ -137,4 +169,16 @@ describe('a family of pipelines', () => {
       expect(chunks.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
     },
   )
+
+  it('polls another project soon after a pipeline has triggered a pipeline there', async () => {
+    await using world = await openPolledWorld({
+      hook: ({ pipelineId }) => world.lifecycle.state.pipelines.get(pipelineId)?.project.id === 301,
+      poll: { groups: ['brightwater'] },
+    })
+    await world.pass(3 * minute, minute)
+    begin(world, 'family')
+    world.api.asked.length = 0
+    await world.pass(10 * minute, 30 * second)
+    expect(world.api.asked.map(({ path }) => path)).toContain('/projects/320/pipelines')
+  })
 })
