@@ -34,7 +34,7 @@ export async function* ownPipelinesOf(
 }
 
 /**
- * Reads the pipelines that the token's user started. `scope` is the key of the stored state. If `whole` is true, all of `lookback` is read. Rejects
+ * Reads the pipelines that the token's user started. `scope` is the key of the stored state. If `whole` is true, at least all of `lookback` is read. Rejects
  * with a PlatformError.
  */
 export async function lookAtMine(
@@ -44,11 +44,12 @@ export async function lookAtMine(
 ): Promise<void> {
   const known = await stored.get({ instance })
   const earliest = context.now() - Math.max(day, lookback)
-  const since =
+  const from =
     // A stored time in the future was written while the clock was ahead.
     known === undefined || whole || known.newest > context.now() + overlap
       ? context.now() - lookback
-      : Math.max(earliest, Math.min(known.newest - overlap, known.oldestActive ?? Infinity))
+      : known.newest - overlap
+  const since = Math.max(earliest, Math.min(from, known?.oldestActive ?? Infinity))
   const seen: ListedPipeline[] = []
   for (const source of [undefined, 'parent_pipeline']) {
     const query = { createdAfter: since, ...(source !== undefined && { source }) }

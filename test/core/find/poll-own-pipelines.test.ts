@@ -13,8 +13,8 @@ const plan = {
   jobs: [{ name: 'train', stage: 'test', seconds: [1_800, 1_800] as const, tags: ['linux'] }],
 }
 
-/** Reads the list once, as the poller does in most rounds. The lookback is ten minutes. */
-async function read(world: PolledWorld): Promise<void> {
+/** Reads the list once, as the poller does: in most rounds not the whole lookback. The lookback is ten minutes. */
+async function read(world: PolledWorld, whole = false): Promise<void> {
   const { client, store, api } = world
   const context = createPollContext({
     client,
@@ -25,7 +25,7 @@ async function read(world: PolledWorld): Promise<void> {
     rules: { blockedAfter: hour, staleAfter: 7 * day },
     signal: new AbortController().signal,
   })
-  await lookAtMine(context, store.repositories.ownPipelines, { scope: api.url, lookback: 10 * minute, whole: false })
+  await lookAtMine(context, store.repositories.ownPipelines, { scope: api.url, lookback: 10 * minute, whole })
 }
 
 it('reads back to the oldest active pipeline, even if it began before the lookback and newer ones are active', async () => {
@@ -39,4 +39,18 @@ it('reads back to the oldest active pipeline, even if it began before the lookba
   const listed = async (pipelineId: number): Promise<string | undefined> =>
     (await world.store.runs.get({ instance: world.api.url, pipelineId }))?.run.listed?.facts.status
   expect(await Promise.all([oldest, newest].map(async ({ id }) => listed(id)))).toEqual(['success', 'success'])
+})
+
+it('still reads back to the oldest active pipeline after it has read the whole lookback', async () => {
+  await using world = await openPolledWorld({ enrich: false })
+  const { id: pipelineId } = world.lifecycle.create(plan)
+  await read(world)
+  await world.pass(20 * minute, 20 * minute)
+  // Without a newer one, the next read would begin at this pipeline anyway.
+  world.lifecycle.create(plan)
+  await read(world, true)
+  await world.pass(20 * minute, 20 * minute)
+  await read(world)
+  const stored = await world.store.runs.get({ instance: world.api.url, pipelineId })
+  expect(stored?.run.listed?.facts.status).toBe('success')
 })
