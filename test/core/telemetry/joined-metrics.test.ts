@@ -55,6 +55,16 @@ function sums(requests: readonly (readonly ReceivedMetric[])[]): Map<string, unk
   return found
 }
 
+/** A successful pipeline that takes `duration` seconds. All of these end at the same time. */
+const chunk = (pipelineId: number, duration: number): Chunk => ({
+  ...{ key: { instance: 'https://git.example.com', pipelineId }, attempt: 1, number: 1 },
+  ...{ kind: 'attempt', trace, project: { id: 1, path: 'acme/1' }, jobs: [] },
+  pipeline: {
+    ...{ facts: { status: 'success', ref: 'main', duration }, start: ended - duration * 1_000, end: ended },
+    ...{ incomplete: false, failures: [], jobCount: 0 },
+  },
+})
+
 describe('delta metrics of several pipelines in one request', () => {
   it('has one data point per series and timestamp, with the same sums, buckets and exemplars as separate requests', () => {
     fc.assert(
@@ -80,18 +90,20 @@ describe('delta metrics of several pipelines in one request', () => {
   })
 
   it('keeps the last value of a gauge', () => {
-    const chunk = (pipelineId: number, duration: number): Chunk => ({
-      ...{ key: { instance: 'https://git.example.com', pipelineId }, attempt: 1, number: 1 },
-      ...{ kind: 'attempt', trace, project: { id: 1, path: 'acme/1' }, jobs: [] },
-      pipeline: {
-        ...{ facts: { status: 'success', ref: 'main', duration }, start: ended - duration * 1_000, end: ended },
-        ...{ incomplete: false, failures: [], jobCount: 0 },
-      },
-    })
     const found = decodeMetrics(joinMetrics([chunk(1, 5), chunk(2, 9)].map(one => encodeMetrics([one], settings))))
     const gauge = found.filter(({ name }) => name === 'pipeline.duration_seconds')
     expect(gauge.map(({ points }) => points.map(({ value }: { value?: unknown }) => value))).toEqual([[9]])
     const count = found.filter(({ name }) => name === 'pipeline.status_total')
     expect(count.map(({ points }) => points.map(({ value }: { value?: unknown }) => value))).toEqual([[2]])
+  })
+
+  it('keeps histogram points apart whose bounds differ, because the configuration has changed meanwhile', () => {
+    const before = telemetrySettings({ profiles, jobMetrics: 'all', histogramBounds: [1, 6] })
+    const requests = [encodeMetrics([chunk(1, 5)], before), encodeMetrics([chunk(2, 9)], settings)]
+    const [histogram] = decodeMetrics(joinMetrics(requests)).filter(({ kind }) => kind === 'histogram')
+    expect(histogram?.points.map(point => 'counts' in point && point.counts.map(Number))).toEqual([
+      [0, 1, 0],
+      expect.toSatisfy((counts: number[]) => counts.length > 3 && counts.includes(1)),
+    ])
   })
 })

@@ -52,7 +52,9 @@ type AnyPoint = NumberPoint | HistogramPoint
 function joinedPoints<P extends AnyPoint>(points: readonly P[], join: (a: P, b: P) => P): P[] {
   const found = new Map<string, P>()
   for (const point of points) {
-    const key = `${point.timeUnixNano} ${keyOf(point.attributes)}`
+    // A backlog may contain points from before the bounds were configured anew. Their buckets cannot be added to those of today.
+    const bounds = 'explicitBounds' in point ? point.explicitBounds : []
+    const key = `${point.timeUnixNano} ${keyOf(point.attributes)} ${bounds.join()}`
     const known = found.get(key)
     found.set(key, known === undefined ? point : join(known, point))
   }
@@ -67,7 +69,7 @@ function added(a: NumberPoint, b: NumberPoint): NumberPoint {
   }
 }
 
-/** Adds two histogram points. Both have the same bucket bounds, because they come from the same configuration. */
+/** Adds two histogram points with the same bucket bounds. */
 function addedBuckets(a: HistogramPoint, b: HistogramPoint): HistogramPoint {
   return {
     ...{ ...a, ...common(a, b) },
