@@ -6,9 +6,25 @@ import { isFull } from './test/full.ts'
 
 /** Folders whose tests run whole daemons, kill them, or attack them. */
 const ofDaemons = ['attack', 'bounds', 'crash', 'demo', 'e2e']
+/** The slowest files of the long forms, the slowest first: from an hour down to three minutes. */
+const slowestWhenFull = [
+  'bounds/backlog',
+  'crash/inside-jobs',
+  'e2e/events',
+  'daemon/configuration/valid-starts',
+  'crash/points-postgres',
+  'e2e/load',
+  'without',
+  'deploy/alerts',
+  'crash/points',
+  'bounds/memory',
+  'features/deployments/deployment-counter',
+  'crash/commands',
+  'crash/kill',
+]
 /** The slowest files, of all folders, the slowest first. */
 const slowest = [
-  ...(isFull ? ['crash/points-postgres', 'crash/points', 'crash/inside-jobs', 'crash/second-serve'] : []),
+  ...(isFull ? slowestWhenFull : []),
   'features/notifications/daemon',
   'console/busy',
   'console/browser',
