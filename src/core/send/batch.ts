@@ -21,7 +21,8 @@ import { joined, release, requestOf } from './messages.ts'
 import { StoreError } from '../../lib/fault.ts'
 import type { ExportQueue, OutboxEntry, OutboxLease, Outbox, Settlement } from '../store/ports/outbox.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
-import type { Destination, HeaderValues } from './destination.ts'
+import { packed, type Packable } from './pack.ts'
+import type { Destination } from './destination.ts'
 import type { ExportStats } from './export-stats.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -272,45 +273,4 @@ function readable(body: Uint8Array): Uint8Array | undefined {
   } catch {
     return undefined
   }
-}
-
-// An item with the bytes and the header values that determine its request.
-interface Packable {
-  readonly bytes: Uint8Array
-  /** The values for the templates in the request headers. */
-  readonly values?: HeaderValues | undefined
-}
-
-/**
- * Packs items into requests of at most `limit` bytes with the same headers, in their order. A larger item gets its own request. `maxItems` returns
- * the maximum number of items for a request with this item.
- */
-export function packed<Item extends Packable>(
-  items: readonly Item[],
-  limit: number,
-  maxItems: (item: Item) => number = () => Infinity,
-): Item[][] {
-  const groups = Map.groupBy(items, ({ values }) => (values === undefined ? '' : JSON.stringify(values)))
-  return [...groups.values()].flatMap(group => packedBySize(group, limit, maxItems))
-}
-
-function packedBySize<Item extends Packable>(
-  items: readonly Item[],
-  limit: number,
-  maxItems: (item: Item) => number,
-): Item[][] {
-  const packs: Item[][] = []
-  let size = Infinity
-  let most = 0
-  for (const item of items) {
-    size += item.bytes.length
-    most = Math.min(most, maxItems(item))
-    if (size > limit || (packs.at(-1)?.length ?? 0) >= most) {
-      packs.push([])
-      size = item.bytes.length
-      most = maxItems(item)
-    }
-    packs.at(-1)?.push(item)
-  }
-  return packs
 }

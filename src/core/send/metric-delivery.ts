@@ -1,6 +1,6 @@
 // Sends one flush of metrics to one destination. Requests that are rejected for their content are split. If the backend is down, the flush ends: the
 // next flush sends all totals anyway.
-import { packed } from './batch.ts'
+import { packed } from './pack.ts'
 import { sentenceOf } from './verdict.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import type { Subject } from '../../model/route.ts'

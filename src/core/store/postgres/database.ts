@@ -7,7 +7,7 @@ import { migrate } from './migrate.ts'
 import { number, optional, type Row } from '../sql/columns.ts'
 import { checkConnectionRoom, daemonSessions } from './connection-room.ts'
 import { reasonOf, StoreError, DataError, Fault } from '../../../lib/fault.ts'
-import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
+import { isOfTheSchema, otherSchema } from '../sql/schema-faults.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { StorePart } from '../ports/store-part.ts'
 

@@ -1,7 +1,8 @@
 // PostgreSQL's schema, as numbered steps. A released step is never edited. Many replicas may start at the same moment and run the steps safely. All
 // locks and settings end with their transaction, so that migrations work through a transaction pooler (PgBouncer).
 import { StoreError } from '../../../lib/fault.ts'
-import { leaveOldSchema, refuseNewer, schemaOf, missingSteps, selectPartNumbers } from '../sql/schema.ts'
+import { schemaOf, missingSteps, selectPartNumbers } from '../sql/schema.ts'
+import { leaveOldSchema, refuseNewer } from '../sql/schema-faults.ts'
 import type pg from 'pg'
 import type { Dialect, StorePart } from '../ports/store-part.ts'
 import type { Row } from '../sql/columns.ts'

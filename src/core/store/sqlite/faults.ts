@@ -1,6 +1,6 @@
 // Converts SQLite errors into faults whose remedy fits the cause: the data, the file, the disk, another process, or the schema.
 import { DataError, reasonOf, StoreError, type Fault } from '../../../lib/fault.ts'
-import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
+import { isOfTheSchema, otherSchema } from '../sql/schema-faults.ts'
 import type { SQLInputValue, SQLOutputValue, StatementResultingChanges } from 'node:sqlite'
 
 interface SqliteError extends Error {

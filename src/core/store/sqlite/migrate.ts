@@ -1,14 +1,8 @@
 // SQLite's schema, as numbered steps. A released step is never edited. `user_version` is the number of the last step. Opening a file runs the missing
 // steps; a file that this version cannot read is rejected.
 import { StoreError } from '../../../lib/fault.ts'
-import {
-  leaveOldSchema,
-  refuseNewer,
-  schemaOf,
-  missingSteps,
-  selectPartNumbers,
-  type MissingSteps,
-} from '../sql/schema.ts'
+import { schemaOf, missingSteps, selectPartNumbers, type MissingSteps } from '../sql/schema.ts'
+import { leaveOldSchema, refuseNewer } from '../sql/schema-faults.ts'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Dialect, StorePart } from '../ports/store-part.ts'
 

@@ -25,7 +25,6 @@ export interface MessageKind<T> extends Kind<T> {
   readonly contentOf: (bytes: Uint8Array) => T
 }
 
-/** The value type of a field kind. */
 export type ValueOf<K> = K extends Kind<infer V> ? V : never
 
 /** The fields of a message, in the order in which they are encoded. */
@@ -212,7 +211,6 @@ export function repeated<V>({ wire, write, json, read }: Kind<V>): Kind<readonly
   return { wire, write: all, json: values => values.map(json), read: more, absent: [] }
 }
 
-/** The kind of a field that may be absent. */
 export function optional<V>(one: Kind<V>): Kind<V | undefined> {
   return { ...(one as Kind<V | undefined>), absent: undefined }
 }
