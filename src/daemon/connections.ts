@@ -82,7 +82,6 @@ export function namedProject<P extends string>(
   return { path, instance: normalizeInstance(view?.config.platform.url) ?? '' }
 }
 
-/** Returns the name of the lease that a connection takes for a kind of work. */
 export function leaseOf(work: string, connection: string): string {
   return connection === defaultPlatform ? work : `${work} ${connection}`
 }

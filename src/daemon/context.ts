@@ -22,7 +22,6 @@ export interface Surroundings {
   readonly config: Config
   readonly destinations: readonly Destination[]
   readonly proxies: Proxies
-  /** Returns the name of an instance's platform. */
   readonly platformOf: PlatformOf
   readonly profile: ByInstance<string>
 }

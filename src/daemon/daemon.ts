@@ -22,7 +22,7 @@ export interface DaemonOptions {
   readonly features: readonly Feature[]
   readonly log: Log
   readonly clock?: Clock | undefined
-  /** Returns the state of the live configuration. Undefined if the configuration is never reloaded. */
+  /** Undefined if the configuration is never reloaded. */
   readonly configStatus?: (() => ConfigStatus) | undefined
   /** Called when the store is damaged and can no longer be read and written reliably. The callback must end the process. */
   readonly onDamage?: ((fault: Fault) => void) | undefined

@@ -37,7 +37,6 @@ export interface ExportParts extends Outlets {
   readonly destinations: readonly Destination[]
   /** All destinations with all their signals. */
   readonly whole: readonly Destination[]
-  /** The destinations that metrics are sent to. */
   readonly metricDestinations: MetricFlushOptions['destinations']
   /** Whether a destination accepts a project's metric totals, which are sent without a queue. */
   readonly takesTotals: NonNullable<Route['takes']>
@@ -83,7 +82,6 @@ function encodeFor(settings: TelemetrySettings, others: readonly Destination[]):
   )
 }
 
-/** Returns the function that encodes chunks as messages under this configuration. */
 export function encoderOf(config: Config, features: readonly Feature[]): EncodeMessages {
   return encodeFor(telemetryOf(config, features), messageDestinations(config, features))
 }
@@ -150,7 +148,6 @@ export function startMetricFlush(
   }
 }
 
-/** Returns the sources of pipeline metrics. */
 export function metricSourcesOf(
   { config, store }: Pick<Context, 'config' | 'store'>,
   settings: TelemetrySettings,

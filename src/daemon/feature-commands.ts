@@ -16,7 +16,7 @@ export interface Backfill<Slice> {
   readonly what: string
   /** Returns the sources that the backfill will read. Throws a ConfigError if required options are missing. */
   readonly sources: (options: Slice) => readonly string[]
-  /** Runs the backfill. Rejects when aborted by `signal`. */
+  /** Rejects when aborted by `signal`. */
   readonly run: (options: Slice, asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
 }
 

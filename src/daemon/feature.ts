@@ -75,7 +75,6 @@ export interface FeatureOf<Slice> {
   readonly insides?: InsideTelemetry
   /** The project metrics that the feature measures whenever metrics are exported or scraped. */
   readonly projectMetrics?: MeasuresProjects<Slice>
-  /** The gauges that the feature exports. */
   readonly gauges?: readonly Gauges[]
   /** Returns a reader for metrics that are only exposed on `/metrics` and are read on each scrape. Undefined if there are none. */
   readonly scraped?: (

@@ -15,7 +15,6 @@ import type { ProfileName } from './profile.ts'
 
 export interface LiveConfigOptions {
   readonly loaded: LoadedConfig<ProfileName>
-  /** The options that the configuration was loaded with. */
   readonly loading: LoadOptions<ProfileName>
   readonly log: Log
   readonly now: () => Millis

@@ -47,7 +47,7 @@ export interface PartsOptions extends Context {
 
 export interface Parts {
   readonly adminUrl: string
-  /** The store. The daemon's own telemetry measures its operations. */
+  /** The store, wrapped so that the daemon's own telemetry measures its operations. */
   readonly store: Store
   readonly exporter: Exporter
   /** Processes the received deliveries and sends pending exports for at most `flushMs`. Exports that are still pending stay in the store. */

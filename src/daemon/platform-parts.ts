@@ -16,7 +16,6 @@ import { leaseOf, ofConnection, type Connection } from './connections.ts'
 import type { TakeIn } from '../core/take-in/take-in.ts'
 import type { Wiring } from './processing.ts'
 
-/** The parts that use the platforms' APIs. */
 export interface PlatformParts {
   readonly enricher: Enricher
   /** The pollers and webhook readers, each with the name of its connection. */

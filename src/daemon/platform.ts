@@ -125,7 +125,6 @@ export function createStoredBudget({ budgets, rules, account, clock }: StoredBud
   return createKeptBudget(rules, keeper, clock)
 }
 
-// Determines which facts about pipelines and merge requests are needed by the configured attribute rules.
 /** Returns the facts that the attribute rules need; undefined if the rules only set literal values. */
 export function wantedFactsOf(config: Pick<Config, 'attributes' | 'redact'>): WantedFacts | undefined {
   return createWantedFacts(wantedNames(config), createTextRedaction(config.redact ?? []))

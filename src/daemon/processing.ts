@@ -205,7 +205,6 @@ export interface Wiring extends Context, ExportParts {
   readonly connections: readonly Connection[]
   readonly selection: Selection
   readonly notifier: Notifier
-  /** The features' steps in the processing line. */
   readonly lineSteps: readonly LineStep[]
   readonly pastDurations: PastDurations
 }

@@ -41,7 +41,6 @@ export interface Receiving {
 export interface ReceivingOptions {
   readonly config: Config<ProfileName>
   readonly store: Store
-  /** Whether the daemon is stopping. */
   readonly isStopping: () => boolean
   readonly clock: Clock
   readonly log: Log

@@ -14,7 +14,6 @@ export interface Started<Part> {
 }
 
 export interface Steps {
-  /** Adds a step and returns its part. */
   add<Part>(started: Started<Part>): Part
   /** Adds a part that is stopped after all others, even if it was not started first. */
   addLast<Part>(started: Started<Part>): Part

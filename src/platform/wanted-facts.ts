@@ -72,7 +72,6 @@ export interface WantedFacts {
 export interface WantedNames {
   /** Prefixes of the wanted labels. */
   readonly labels: readonly string[]
-  /** Names of the wanted variables. */
   readonly variables: readonly string[]
 }
 

@@ -29,7 +29,7 @@ export function neverRan(span: WaterfallSpan): boolean {
   return status === 'failed' ? span.attributes['job.duration'] === 0 : status !== 'success'
 }
 
-/** Whether the job or pipeline has not started yet. */
+/** Whether the span is of a job that has not started yet; always false for pipelines. */
 export function isWaiting(span: WaterfallSpan): boolean {
   return span.kind === 'job' && span.start === span.end && isActive(statusOfSpan(span))
 }

@@ -32,7 +32,7 @@ export const httpUrl = kind(
 export interface ListenAddress {
   /** A host name or an IP address without brackets. */
   readonly host: string
-  /** The port of the address. If it is 0, the system chooses a free port. */
+  /** If the port is 0, the system chooses a free one. */
   readonly port: number
 }
 

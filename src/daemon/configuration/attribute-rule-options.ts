@@ -68,7 +68,6 @@ const sourceSchema = {
   properties: { label: { type: 'string', minLength: 1 }, variable: { type: 'string', pattern: variableName.source } },
 }
 
-/** The attribute values by attribute name. */
 const attributeValues = kind(
   z.record(z.string(), z.union([z.string(), z.record(z.string(), z.string())])).transform(reading(valuesIn)),
   {

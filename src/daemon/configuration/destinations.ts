@@ -17,13 +17,11 @@ export interface ConfiguredDestination {
   readonly name: string
   /** The destination's bearer token. It replaces an `Authorization` header. */
   readonly token: LiveSecret<Secret>
-  /** The temporality of the metrics sent to the destination. */
   readonly temporality: 'cumulative' | 'delta'
   /** The projects exported to the destination. If undefined, all projects are. */
   readonly projects?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined
   /** The destination's headers if any of them contains a template; otherwise undefined, as it always is for `default`. */
   readonly templates?: (() => Headers) | undefined
-  /** The signals sent to the destination, with their endpoints. */
   readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
 }
 

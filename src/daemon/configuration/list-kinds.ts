@@ -36,7 +36,6 @@ export function listOf<T>(item: z.ZodType<T, string>, { split, ...words }: ListW
   return kind(schema, { item: 'a plain value', remedy: plainRemedy, ...words })
 }
 
-/** A list of texts. */
 export const list = listOf(z.string(), { noun: 'a list' })
 
 /** Creates a setting type for a list of one or more of these words, without duplicates and case-insensitive. */

@@ -40,13 +40,11 @@ function numeral(form: RegExp, bounds: z.ZodNumber): z.ZodType<number> {
 
 const decimalRemedy = 'Write digits, with a dot before the fraction, such as 0.25.'
 
-/** A non-negative decimal number. */
 export const decimal = kind(numeral(/^\d{1,12}(\.\d{1,12})?$/, z.number().min(0)), {
   noun: 'a number from 0',
   remedy: decimalRemedy,
 })
 
-/** A ratio, from 0 to 1. */
 export const ratio = kind(numeral(/^\d(\.\d{1,12})?$/, z.number().min(0).max(1)), {
   noun: 'a number from 0 to 1',
   remedy: decimalRemedy,
@@ -118,7 +116,6 @@ export const timeout = kind(
 
 const sizeUnits = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const
 
-/** A size in bytes. */
 export const byteSize = kind(
   line
     .regex(/^[0-9]+ ?(B|KiB|MiB|GiB|TiB)$/)

@@ -14,7 +14,6 @@ export interface HealthOptions {
   readonly proveWritable: () => Promise<void>
   /** Returns false if the store's files were removed or replaced. It is called for each health check, and is undefined if the store has no files. */
   readonly isInPlace?: (() => boolean) | undefined
-  /** Whether the daemon has started to stop. */
   readonly stopping: () => boolean
   /** Returns the time of a monotonic clock, ms. */
   readonly now: () => number

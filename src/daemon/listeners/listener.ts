@@ -54,7 +54,7 @@ export interface ListenerOptions {
   readonly name: string
   /** The address or host name to listen on. IPv6 addresses are written without brackets; `::` is dual stack. */
   readonly host: string
-  /** The port to listen on. If it is 0, the system chooses a free port. */
+  /** If the port is 0, the system chooses a free one. */
   readonly port: number
   readonly tls?: TlsFiles | undefined
   /** The prefix of every route, such as `/pipespan`, if a reverse proxy passes it through. */

@@ -15,7 +15,6 @@ export interface Point {
   readonly attributes?: Readonly<Record<string, string>> | undefined
 }
 
-/** A part of the daemon that has counters. */
 interface Counting<Counters> {
   readonly counters: Readonly<Counters>
 }

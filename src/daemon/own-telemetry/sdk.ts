@@ -11,7 +11,7 @@ import { version } from '../../lib/version.ts'
 export interface SelfTarget {
   /** The full URL of the OTLP endpoint. */
   readonly url: string
-  /** Returns the request headers. Called before every request. */
+  /** Called before every request. */
   readonly headers: () => Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly compression: 'gzip' | 'none'
@@ -141,7 +141,6 @@ class ScrapeReader extends MetricReader {
 
 interface Scrape {
   readonly reader: IMetricReader
-  /** Collects the current values of all instruments. */
   collect(): Promise<readonly ScopeMetrics[]>
 }
 

@@ -7,7 +7,6 @@ interface OwnHead {
   readonly name: string
   readonly unit: string
   readonly description: string
-  /** The names of the metric's attributes. */
   readonly attributes: readonly string[]
 }
 

@@ -37,7 +37,7 @@ interface CollectorRow<Answer> extends CollectorHead {
 interface MetricRow<Answer> extends Omit<InventoryMetric, 'number' | 'attributes'> {
   /** The type of the metric's values. Default: `double` for seconds, otherwise `int`. */
   readonly number?: 'int' | 'double'
-  /** The names of the attributes. Default: none. */
+  /** Default: none. */
   readonly attributes?: readonly string[]
   /**
    * Each data point consists of its value and its attribute values, in the order of `attributes`. Points and attributes without a value are omitted.
@@ -58,7 +58,6 @@ export interface InventoryMetric {
   readonly unit: string
   readonly number: 'int' | 'double'
   readonly description: string
-  /** Names of the metric's attributes. */
   readonly attributes: readonly string[]
 }
 

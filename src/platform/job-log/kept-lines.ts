@@ -75,7 +75,7 @@ export class KeptLines {
   get tail(): readonly KeptLine[] {
     return this.#tail.slice(this.#first).flatMap(one => one?.line ?? [])
   }
-  /** The dropped lines; undefined if no line was dropped. */
+  /** Undefined if no line was dropped. */
   get missing(): Missing | undefined {
     return this.#missing.lines === 0 ? undefined : this.#missing
   }

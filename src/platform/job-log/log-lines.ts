@@ -7,7 +7,6 @@ import type { Millis } from '../../model/instant.ts'
 
 export interface KeptLog {
   readonly lines: KeptLines
-  /** Returns when a stretch of the log began and ended. */
   readonly timesOf: (stretch: number) => { readonly start: Millis; readonly end: Millis }
   readonly sections: readonly Section[]
   /** The sections that are exported as spans. A line outside of them belongs to the job's span. */

@@ -88,7 +88,7 @@ export interface ReadMarker extends Marker {
 export interface ReadLine {
   /** The line number in the log, starting at 1. */
   readonly number: number
-  /** The timestamp of the line. If it was joined from several lines of the log file, this is the first one's timestamp. */
+  /** If the line was joined from several lines of the log file, it has the timestamp of the first one. */
   readonly stamp: Stamp | undefined
   /** The text of the line without markers, timestamps and control sequences. Very long text is truncated. */
   readonly text: string
@@ -102,7 +102,7 @@ export interface LogSink {
    * sequences are marked in it.
    */
   title(text: string): void
-  /** Receives a line. `raw`: the text of the line with its control sequences. */
+  /** `raw`: the text of the line with its control sequences. */
   line(line: ReadLine, raw: string): void
 }
 

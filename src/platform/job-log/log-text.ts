@@ -19,7 +19,7 @@ export interface Piece {
   readonly text: string
   /** The text that follows the piece on the same line. It is long enough to complete a marker that begins in `text`. */
   readonly ahead: string
-  /** The timestamp of the line; undefined if it has none. */
+  /** Undefined if the line has no timestamp. */
   readonly stamp: Stamp | undefined
   /** True for the first piece of a line, unless the line continues the one before. */
   readonly isFirst: boolean

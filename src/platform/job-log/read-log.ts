@@ -62,7 +62,6 @@ export function createReadLog(
   }
 }
 
-/** A job's log that is being read. */
 class OpenLog {
   readonly reader: LogReader
   readonly sections: Sections

@@ -95,7 +95,6 @@ export class Sections {
     return this.#divides.length
   }
 
-  /** Returns when a stretch of the log began and ended. */
   timesOf(stretch: number): { readonly start: number; readonly end: number } {
     return { start: this.#divides[stretch - 1] ?? this.#job.start, end: this.#divides[stretch] ?? this.#job.end }
   }

@@ -4,7 +4,7 @@ import { listOf, objectOf } from './json-documents.ts'
 
 /** A reference to a rule, from a result or from an override. */
 interface RuleReference {
-  /** The id of the rule. A hierarchical id (`a/b/c`) also refers to the rules `a/b` and `a` (3.27.5). */
+  /** A hierarchical id (`a/b/c`) also refers to the rules `a/b` and `a` (3.27.5). */
   readonly id: string | undefined
   /** The index of the rule within its component, starting at 0. */
   readonly index: number | undefined

@@ -117,7 +117,6 @@ function forbidden(action: 'read' | 'change', isScope: boolean): Refusal {
   }
 }
 
-/** Creates the error for a response with an error status. */
 export function errorOfStatus(status: number, endpoint: string, raw: RawBody): PlatformError {
   const { isPage, ...body } = parseErrorBody(raw)
   const action = endpoint.startsWith('GET ') ? 'read' : 'change'

@@ -77,9 +77,9 @@ export async function clockOffsetOf(
 
 export interface Streamed {
   readonly status: number
-  /** The response headers. Names are in lower case; the values of a repeated header are joined by commas. */
+  /** Names are in lower case; the values of a repeated header are joined by commas. */
   readonly headers: Readonly<Record<string, string>>
-  /** The response body. Exiting the loop early closes the connection. The body throws a PlatformError if the connection breaks. */
+  /** Exiting the loop over the body early closes the connection. The body throws a PlatformError if the connection breaks. */
   readonly body: AsyncIterable<Uint8Array>
   readonly endpoint: string
 }
@@ -91,7 +91,7 @@ export interface HttpRequest {
   readonly dispatcher: Dispatcher
   readonly method: Method
   readonly url: URL
-  /** The request headers. They include credentials only if `url` belongs to the platform. */
+  /** The headers include credentials only if `url` belongs to the platform. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly endpoint: string

@@ -124,7 +124,6 @@ export function cutMessage(by: CutBy, endpoint: string): string {
   return `A list of the platform ${what}: the rest is omitted (${endpoint}). ${remedy} Further lists of this endpoint are not reported.`
 }
 
-/** Reads all pages of a list and returns their items. */
 export async function allOf<T>(pages: AsyncIterable<Page<T>>): Promise<Listed<T>> {
   const items: T[] = []
   let left = 0

@@ -62,7 +62,6 @@ export type RestPipeline = z.infer<typeof restPipeline>
 /** Platforms before 13.6 do not report a pipeline's project. It is then taken from the request. */
 const restPipelineOfProject = restPipeline.extend({ project_id: maybe(wireId) })
 
-/** A pipeline as an item of a list. */
 interface ListedItem extends Omit<ListedPipeline, 'project'> {
   readonly project: Partial<ProjectFacts>
 }

@@ -34,7 +34,7 @@ export interface RetryRules extends BackoffOptions {
 
 export interface RequesterOptions {
   readonly dispatcher: Dispatcher
-  /** Returns the token. Called for every request, because the token file may change. If it returns undefined, the request is sent without a token. */
+  /** Called for every request, because the token file may change. If it returns undefined, the request is sent without a token. */
   readonly token: () => string | undefined
   readonly tokenType: keyof typeof credentials
   readonly userAgent: string

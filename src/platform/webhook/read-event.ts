@@ -72,7 +72,7 @@ export function readEvent(row: EventRow, json: WireObject, context: HookContext,
   }
 }
 
-/** Returns the labels of a merge request. Other events have no labels. */
+/** Only merge request events have labels. */
 function labelsOf({ word }: EventRow, { labels }: WireObject, { wanted }: HookContext): PlatformEvent['labels'] {
   return word === 'change' ? wanted?.labels(labels) : undefined
 }

@@ -42,7 +42,6 @@ export class Random {
       .map(({ item }) => item)
   }
 
-  /** Returns a string of random hex digits. */
   hex(digits: number): string {
     let text = ''
     while (text.length < digits)

@@ -32,7 +32,6 @@ export function restItem(pipeline: SimPipeline, instance: string): object {
   }
 }
 
-/** Returns the ref of a pipeline and its jobs. */
 function refOf({ ref, mergeRequest }: SimPipeline): string {
   return mergeRequest === undefined ? ref : `refs/merge-requests/${mergeRequest.iid}/head`
 }

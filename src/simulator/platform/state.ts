@@ -121,7 +121,7 @@ export class PlatformState {
   }
 }
 
-/** Returns the time of a pipeline's commit. */
+/** A commit is made 40 s before its pipeline is created or, for a triggered pipeline, before the triggering one is created. */
 export function committedAt({ createdAt, trigger }: SimPipeline): number {
   const since = trigger === undefined ? createdAt : trigger.pipeline.createdAt
   return Math.floor((since - 40_000) / 1_000) * 1_000
