@@ -70,7 +70,7 @@ export interface Chunk {
   readonly attempt: number
   /** The number of the chunk within its attempt, starting at 1. Chunks that are created after the snapshot continue the numbering. */
   readonly number: number
-  /** The kind of the chunk. A chunk of kind `job` contains job internals (`inside`) and no jobs. */
+  /** A chunk of kind `job` contains job internals (`inside`) and no jobs. */
   readonly kind: 'attempt' | 'supplement' | 'job'
   readonly trace: TraceContext
   /** When the last observation before the snapshot was processed, by the store's clock. The export delay is measured from this time. */

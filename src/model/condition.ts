@@ -51,7 +51,6 @@ export function messageKey(subject: string, id: string): string {
 export const digestLength = 32
 export const keyPrefix = messageKind.length + 1 + digestLength
 
-/** The message ID that a message's key contains. */
 export function messageIdOf(key: string): string {
   return key.slice(keyPrefix + 1)
 }

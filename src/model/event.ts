@@ -59,7 +59,6 @@ export interface EventChunk {
   readonly event: Pick<PlatformEvent, 'kind' | 'name' | 'severity' | 'body' | 'attributes' | 'labels'>
   /** The job that the event belongs to, if it was known before the event was exported. */
   readonly job?: JobSpan | undefined
-  /** The pipeline that the event belongs to. */
   readonly pipeline?: PipelineSpan | undefined
   /**
    * Figures that a feature has counted. A chunk with figures is only sent as metrics, which are computed by the metric table for the event's kind
@@ -93,7 +92,6 @@ export function eventChunk(event: PlatformEvent, receivedAt: Millis, profile: st
   }
 }
 
-/** A chunk of any kind: of a pipeline or of an event. */
 export type AnyChunk = Chunk | EventChunk
 
 export function isEvent(chunk: AnyChunk): chunk is EventChunk {

@@ -30,9 +30,8 @@ export interface JobInside {
 
 /** Where a job ran, as read from the first lines of its log. */
 export interface RanOn {
-  /** The name of the machine that the job ran on. */
   readonly host?: string | undefined
-  /** The Kubernetes pod that the job ran in. `node`: the pod's node. */
+  /** The Kubernetes pod that the job ran in, and the node of that pod. */
   readonly pod?: string | undefined
   readonly node?: string | undefined
 }

@@ -18,14 +18,14 @@ export function later(a: Millis | undefined, b: Millis | undefined): Millis | un
   return Math.max(a, b)
 }
 
-/** The latest of several times; undefined if none is known. */
+/** Undefined if no time is known. */
 export function latest(times: Iterable<Millis | undefined>): Millis | undefined {
   let found: Millis | undefined
   for (const time of times) found = later(found, time)
   return found
 }
 
-/** The earliest of several times; undefined if none is known. */
+/** Undefined if no time is known. */
 export function earliest(times: Iterable<Millis | undefined>): Millis | undefined {
   let found: Millis | undefined
   for (const time of times) if (time !== undefined && (found === undefined || time < found)) found = time

@@ -122,7 +122,6 @@ export interface PipelineFacts {
   readonly url?: string | undefined
   readonly user?: Person | undefined
   readonly commit?: { readonly id?: string | undefined; readonly message?: string | undefined } | undefined
-  /** When the pipeline's commit was committed. */
   readonly committedAt?: Millis | undefined
   readonly mergeRequest?: MergeRequest | undefined
   /** Labels of the pipeline's merge request. Only labels that the operator's attribute rules use are stored. */

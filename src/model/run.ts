@@ -70,7 +70,6 @@ export interface Run extends RunHead {
   readonly jobs: ReadonlyMap<number, Job>
 }
 
-/** Converts a single observation to a run. */
 export function observedRun(observation: Observation): Run {
   const pipeline = observedPipeline(observation)
   const jobs = new Map<number, Job>()

@@ -50,7 +50,7 @@ export interface Rate {
   readonly factor: number
 }
 
-/** Finds the rate of a job; undefined if the price table has no rate for it. */
+/** Undefined if the price table has no rate for the job. */
 export type RateOf = (job: JobView, project: ProjectFacts, instance?: string) => Rate | undefined
 
 /** The unrounded cost of a job, and the name of its rate. */
@@ -59,7 +59,7 @@ export interface Price {
   readonly cost: number
 }
 
-/** The price of a job. Undefined if the job occupied no runner, or if the price table has no rate for it. */
+/** Undefined if the job occupied no runner, or if the price table has no rate for it. */
 export function priceOf(
   job: JobView,
   project: ProjectFacts,

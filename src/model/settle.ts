@@ -29,7 +29,6 @@ export interface SettleRules extends SnapshotOptions {
 /** The stored times of a run, by the database's clock. */
 export interface RunClock {
   readonly now: Millis
-  /** When the run last changed. */
   readonly changedAt: Millis
   /** When the open attempt was first observed as ended; undefined if it has not ended. */
   readonly endedAt?: Millis | undefined

@@ -28,7 +28,7 @@ export interface Snapshot {
 }
 
 export interface SnapshotOptions extends ChunkLimits {
-  /** Finds the rate of a job. Undefined if there is no price table: jobs then have no cost. */
+  /** Undefined if there is no price table: jobs then have no cost. */
   readonly rateOf?: RateOf | undefined
   /** True if the pipeline was canceled when a newer pipeline of its ref already existed. */
   readonly superseded?: boolean | undefined

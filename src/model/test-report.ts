@@ -22,9 +22,8 @@ export interface TestSuite {
   /** When the suite started, ms. Times without a time zone are read as UTC. */
   readonly startedAt?: number | undefined
   readonly failed: boolean
-  /** Number of cases in the suite. */
   readonly count: number
-  /** The cases of the suite. They are read only if test cases are configured to have their own spans. */
+  /** Read only if test cases are configured to have their own spans. */
   readonly cases?: readonly TestCase[] | undefined
 }
 

@@ -66,7 +66,7 @@ export interface Timeline {
   readonly beside: readonly VerdictPart[]
 }
 
-/** Computes how a run spent its time. `start` and `end` are whole milliseconds. */
+/** `start` and `end` are whole milliseconds. */
 export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Millis): Timeline {
   const byId = new Map(jobs.map(job => [job.id, job]))
   const first = new Map<string, number>()

@@ -11,14 +11,14 @@ export interface Verdict {
   readonly outcome: (typeof verdictOutcomes)[number]
   /** For `slower`, `faster` and `usual`, the difference from the usual duration; otherwise the duration, ms. It is the sum of the parts. */
   readonly ms: Millis
-  /** The parts of the verdict, longest first. */
+  /** Longest first. */
   readonly parts: readonly VerdictPart[]
   /** The failures that caused the pipeline or job to fail. */
   readonly failures: readonly Failure[]
 }
 
 export interface Failure {
-  /** The name of the failed job; undefined in the verdict on a single job. */
+  /** Undefined in the verdict on a single job. */
   readonly job?: string | undefined
   readonly reason?: string | undefined
   /** The section of the job's log in which the job failed. */
@@ -35,7 +35,7 @@ export interface FailedTests {
 
 /** A run that has ended. */
 export interface RanOnce {
-  /** The earliest known time of the run. `end`: the end of the run. */
+  /** The earliest known time of the run. */
   readonly start: Millis
   readonly end: Millis
   readonly jobs: readonly JudgedJob[]
@@ -56,7 +56,7 @@ const slack = 1.1
 /** Two durations also count as equal if they differ by fewer ms than this, because webhooks report whole seconds. */
 const leastDifference = 1_000
 
-/** The verdict on a pipeline; undefined until the pipeline has ended. */
+/** Undefined until the pipeline has ended. */
 export function pipelineVerdict(run: JudgedRun): Verdict | undefined {
   const { status, jobs, usual, tests } = run
   if (!isFinished(status)) return undefined
@@ -99,10 +99,7 @@ interface JudgedSection {
   readonly end: Millis
 }
 
-/**
- * The verdict on a job; undefined until the job has ended, and for a job that never ran. The job's time includes its wait for a runner, if that is
- * known.
- */
+/** Undefined until the job has ended, and for a job that never ran. The job's time includes its wait for a runner, if known. */
 export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
   const {
     status,

@@ -51,7 +51,6 @@ export interface EnricherOptions
   extends Omit<ParentsOptions, 'client'>, Pick<FetchOptions, 'traceparent' | 'activeDetails' | 'wants'> {
   readonly tokens: readonly EnricherToken[]
   readonly repositories: Pick<Repositories, 'refusedEndpoints'>
-  /** The durations of past pipelines. */
   readonly pastDurations: PastDurations
   /** Called after a run has changed, because the settle loop may have a run to settle. */
   readonly onChange: () => void

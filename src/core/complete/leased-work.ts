@@ -31,7 +31,6 @@ export interface Lanes<Item, Lane> {
   readonly of: (item: Item) => Lane
 }
 
-/** The properties that every lane has. */
 export interface LeasedLane {
   readonly rests: Rests
 }
@@ -101,7 +100,6 @@ export function createRests(clock: Clock): Rests {
   }
 }
 
-/** Creates lanes with a single lane for all items. */
 export function oneLane<Lane>(lane: Lane): Lanes<unknown, Lane> {
   return { all: [lane], of: () => lane }
 }
@@ -232,7 +230,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
  * configured token have their own lane, in which they are dropped.
  */
 export interface TokenLane<Token> extends LeasedLane {
-  /** The token of the lane; undefined for the lane of the items without a configured token. */
+  /** Undefined for the lane of the items without a configured token. */
   readonly token: Token | undefined
 }
 

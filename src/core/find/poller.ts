@@ -92,7 +92,6 @@ export function createPoller(options: PollerOptions): Poller {
     fairGroup(facts?.path ?? entry.path ?? String(entry.project)),
   )
   let book: PollBook | undefined
-  /** Whether the current polling round must end. */
   let mustEnd = false
   const isEnding = (): boolean => mustEnd || rounds.signal.aborted
 

@@ -128,7 +128,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     )
   }
 
-  /** Returns the facts of a project. Returns undefined if the token has no permission to read the project; its deliveries are read anyway. */
+  /** Returns undefined if the token has no permission to read the project; its deliveries are read anyway. */
   async function projectOf(project: ResourceId): Promise<ProjectFacts | undefined> {
     const found = projects.get(String(project)) ?? (await unlessRefused(client.project(project, call)))
     if (found === undefined) return /^\d+$/.test(String(project)) ? { id: Number(project) } : undefined

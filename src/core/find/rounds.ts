@@ -57,7 +57,7 @@ export interface RoundsOptions {
 export type Tried = 'answered' | 'failed' | 'refused' | 'stop'
 
 export interface Rounds {
-  /** The signal that is aborted when the daemon stops. */
+  /** Aborted when the daemon stops. */
   readonly signal: AbortSignal
   /** True while this replica has the lease. */
   isMine(): Promise<boolean>

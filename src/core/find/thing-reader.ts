@@ -30,7 +30,7 @@ export interface ThingReaderOptions {
   /** The store key of the reader's state. Default: the instance. */
   readonly scope?: string | undefined
   readonly profile: string
-  /** The API client of the platform; undefined if no platform is configured. */
+  /** Undefined if no platform is configured. */
   readonly client?: Pick<PlatformClient, 'owner' | 'asking'> | undefined
   readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
   readonly lease: Singleton
@@ -62,7 +62,6 @@ export interface ThingReader extends Loop {
   turn(): Promise<number>
 }
 
-/** The owner of an inventory item, and when it was looked up. */
 type Known = Pick<InventoryState, 'owner' | 'ownerAt'>
 
 export function createThingReader(options: ThingReaderOptions): ThingReader {

@@ -41,11 +41,10 @@ export type Counted = 'received' | 'accepted' | 'duplicate' | `ignored ${string}
 
 export interface WebhookCounter {
   count(name: Counted): void
-  /** Reads the current counters. */
   read(): WebhookCounts
 }
 
-/** Creates the counters. `kinds` lists all event kinds. */
+/** `kinds` lists all event kinds. */
 export function createWebhookCounts(kinds: readonly string[]): WebhookCounter {
   const counts = new Map<string, number>()
   const of = (name: Counted): number => counts.get(name) ?? 0

@@ -23,7 +23,7 @@ export interface WebhookIngressOptions {
   readonly reads: DeliveryHeaders
   /** Returns the senders. It is called for every request, because secrets may change while the daemon runs. */
   readonly senders: () => readonly Sender[]
-  /** Returns the Unix time in milliseconds. */
+  /** Returns the Unix time in ms. */
   readonly now: () => number
   readonly log: Log
   /** The maximum size of a body in bytes. Default: 25 MiB, the maximum that the platform sends. */

@@ -31,7 +31,6 @@ import type { Secret } from '../../lib/secret.ts'
 
 export type CircuitState = 'closed' | 'open' | 'half-open'
 
-/** Why the circuit breaker tripped. */
 export type TripCause = 'unauthorized' | 'unacceptable' | 'unavailable'
 
 export type Failure = Exclude<Verdict, { as: 'delivered' }>
@@ -55,7 +54,7 @@ const probeItems = { unavailable: 8, unauthorized: 4, unacceptable: 4 }
 
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions
-  /** Why the circuit breaker tripped; undefined while it is closed. */
+  /** Undefined while the circuit breaker is closed. */
   #cause: TripCause | undefined
   #hasAccepted = false
   /** The number of consecutive trips without a successful request. */

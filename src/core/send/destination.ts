@@ -65,7 +65,7 @@ export interface Proxies {
 export interface Bearer {
   /** The file from which the token is read. If undefined, the token is a fixed value. */
   readonly file?: string | undefined
-  /** Returns the current token. Called before every request. */
+  /** Called before every request. */
   current(): Secret | undefined
   /** Reads the token again from its source. Never rejects. */
   reload(): Promise<unknown>

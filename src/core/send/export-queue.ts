@@ -32,7 +32,6 @@ export interface ExportQueueOptions extends Pick<
   readonly outbox: Outbox
   readonly sender: Sender
   readonly bearer: Destination['bearer']
-  /** The endpoint's timeout, ms. */
   readonly timeoutMs: number
   readonly limits: QueueLimits
   /** The pauses between probes of an endpoint that rejects the credentials, or every request. */
@@ -41,7 +40,6 @@ export interface ExportQueueOptions extends Pick<
 }
 
 export interface QueueView {
-  /** The state of the queue's circuit breaker. */
   readonly state: CircuitState
   /** Why the circuit breaker is open or half-open. */
   readonly cause?: TripCause | undefined

@@ -21,7 +21,7 @@ import type { Log } from '../../lib/log.ts'
 import type { ResourceMetrics } from '../telemetry/otlp/messages.ts'
 
 export interface MetricFlushOptions extends MetricSources {
-  /** The destinations. Destinations that get no metrics are ignored. */
+  /** Destinations that get no metrics are ignored. */
   readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
   readonly leases: Leases
   /** The time between two flushes, ms. */

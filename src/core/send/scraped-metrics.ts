@@ -7,7 +7,6 @@ import type { Scope } from '../store/ports/scope.ts'
 import { lookAtActive, measuredNow, type MetricSources } from './active-runs.ts'
 
 export interface ScrapedMetricsOptions extends MetricSources {
-  /** The scope that limits what readers may see. */
   readonly scope: Scope
 }
 

@@ -36,7 +36,6 @@ export interface SnapshotterOptions {
   readonly onUnrouted?: ((project: string) => void) | undefined
   /** Returns what a chunk adds to its project's totals. If this function is undefined, no totals are stored. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
-  /** The steps with which features process a snapshot. */
   readonly steps?: readonly LineStep[] | undefined
   /** Called after a snapshot has been committed, so that the exporter sends it. */
   readonly onSnapshot: () => void
@@ -74,14 +73,13 @@ export interface Unread {
 
 /** The other runs on which a decision depends, as far as they are known. */
 export interface OtherRuns {
-  /** The run's ancestors. */
   readonly chain: readonly Ancestor[]
   readonly newer: readonly RunHead[]
 }
 
 export interface Snapshotter {
   readonly counters: Readonly<SnapshotCounters>
-  /** Decides what to write for a run. `others` is undefined until the other runs have been read. */
+  /** `others` is undefined until the other runs have been read. */
   decide(known: StoredRun, others: OtherRuns | undefined, now: Millis): Decision
   /**
    * Adds the run's snapshot to the work if the snapshot is due at once and all jobs are loaded. So with a settle delay of 0, one transaction is

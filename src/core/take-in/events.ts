@@ -26,9 +26,8 @@ export function eventWait({ enrichDeadline }: { readonly enrichDeadline: number 
 }
 
 export interface EventReporting {
-  /** How events are stored. If undefined, no events are stored. */
+  /** If undefined, no events are stored. */
   readonly events?: EventRules | undefined
-  /** The steps in which features process events. */
   readonly steps?: readonly LineStep[] | undefined
 }
 
@@ -65,7 +64,6 @@ function receivedEvent(
   return { event, chunk, to, ...(wait !== undefined && { waits: { ...wait, ms: rules.wait } }) }
 }
 
-/** Returns the export queues for an event. */
 export function queuesOf(event: PlatformEvent, rules: EventRules | undefined): readonly Route<'logs'>[] {
   return rules === undefined || rules.to.length === 0 ? [] : routed(rules.to, subjectOf(event))
 }
@@ -74,7 +72,6 @@ export interface EventTaking {
   readonly runs: Pick<Runs, 'transact'>
   readonly selection: Pick<Selection, 'project'>
   readonly rules: EventRules
-  /** Returns the Unix time in ms. */
   readonly now: () => Millis
 }
 

@@ -26,7 +26,6 @@ export interface MergeRules {
   readonly silentAfter?: number | undefined
   /** How long enrichment may delay a finished run. If undefined, enrichment is off. */
   readonly enrichDeadline?: number | undefined
-  /** The steps in which features process a run. */
   readonly steps?: readonly LineStep[] | undefined
 }
 

@@ -44,7 +44,7 @@ export type TakenIn = 'accepted' | 'duplicate' | 'full' | 'no object' | { readon
 export interface TakeInOptions extends EventReporting {
   readonly store: Pick<Store, 'runs' | 'runsPerTransaction' | 'groupsAtOnce' | 'isFull' | 'quarantine'>
   readonly selection: Selection
-  /** Parses a delivery. Never throws. */
+  /** Never throws. */
   readonly parse: (delivery: Delivery) => Parsed
   /** Removes secrets from a body that cannot be decoded. */
   readonly redact: (body: Uint8Array) => Uint8Array
@@ -54,7 +54,6 @@ export interface TakeInOptions extends EventReporting {
   readonly version: string
   /** Called after runs have changed, because that may give the settle loop work to do. */
   readonly onChange: () => void
-  /** Returns the Unix time in ms. */
   readonly now: () => Millis
   readonly log: Log
 }

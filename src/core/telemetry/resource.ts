@@ -16,7 +16,6 @@ import type { Chunk } from '../../model/chunk.ts'
  */
 const contractNames = /^(?:vcs\.|service\.version$)/
 
-/** A resource message with these attributes. */
 export function resourceWith(attributes: readonly AttributeSet[]): Resource {
   return { attributes, droppedAttributesCount: 0, schemaUrl }
 }

@@ -54,7 +54,7 @@ export function isTimed({ start, end }: SpanTimes): boolean {
   return isInstant(start) && isInstant(end)
 }
 
-/** True if a time is plausible. */
+/** True for a plausible time: it is known, after the epoch, and not after `lastInstant`. */
 export function isInstant(at: Millis | undefined): at is Millis {
   return at !== undefined && at >= 1 && at <= lastInstant
 }

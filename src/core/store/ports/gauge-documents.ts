@@ -78,11 +78,9 @@ export const inventoryState = z.object({
   /** The project or group as the platform reports it, and when it was looked up. It is looked up again once a day. */
   owner: z.object({ project: shownProject.optional(), group: z.object({ path: z.string() }).optional() }).optional(),
   ownerAt: z.number().optional(),
-  /** When the platform last responded. */
   answeredAt: z.number().optional(),
   /** The number of points in the last response beyond the maximum. They are not exported. */
   omitted: z.number().optional(),
-  /** When the item is due next. */
   nextAt: z.number(),
   /** The number of consecutive failed rounds. */
   failures: z.number(),
@@ -123,7 +121,6 @@ export const recentRuns = z.object({
       at: z.number(),
     }),
   ),
-  /** The series of active jobs. */
   jobs: z
     .array(
       z.object({

@@ -6,7 +6,7 @@ export type ProjectScope = string | ReadonlySet<string>
 
 /** Filters records by project and by period. */
 export interface PeriodFilter {
-  /** The projects of the filter; undefined means all projects. */
+  /** Undefined means all projects. */
   readonly project?: ProjectScope | undefined
   readonly since: Millis
   readonly until: Millis

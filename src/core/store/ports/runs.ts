@@ -17,7 +17,6 @@ export type SourceName = 'webhook' | 'redelivery' | 'poller' | 'backfill'
 
 /** The times of a run on the database's clock, ms. */
 export interface RunTiming {
-  /** When the run was last changed. */
   readonly changedAt: Millis
   /** When the open attempt was first observed as ended. */
   readonly endedAt?: Millis | undefined
@@ -87,7 +86,6 @@ export interface RunChange {
    * exactly once.
    */
   readonly totals?: readonly ProjectIncrements[] | undefined
-  /** Reports that features make about the run. */
   readonly reports?: readonly Reports[] | undefined
   /** The change to the enrichment queue. Undefined if the queue does not change. */
   readonly enrichment?: EnrichmentChange | undefined
@@ -113,7 +111,7 @@ export interface RunWork {
 
 /** Received data other than run observations. */
 export interface Beside {
-  /** The received events, in order of arrival. */
+  /** In order of arrival. */
   readonly events?: readonly ReceivedEvent[] | undefined
   readonly reports?: readonly Reports[] | undefined
 }

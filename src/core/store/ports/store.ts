@@ -24,7 +24,6 @@ export interface StoreOptions {
   readonly maxSize: number
   /** Encodes chunks as messages. It is called within the transaction that writes the chunks, because that transaction still adds data to them. */
   readonly encode: EncodeMessages
-  /** The tables that features add to the store. */
   readonly parts?: readonly StorePart[] | undefined
   readonly log?: Log | undefined
   /**
@@ -51,7 +50,6 @@ export interface Store {
   readonly pruning: Pruning
   readonly tables: Tables
   readonly totals: Totals
-  /** The tables that features have added to the store. */
   readonly parts: readonly StorePart[]
   readonly on: On
   readonly views: Views

@@ -50,7 +50,6 @@ export interface LikeRun extends RunKey {
   readonly project: string
   readonly ref?: string | undefined
   readonly source?: string | undefined
-  /** The duration of the run in ms. */
   readonly tookMs: number
   /** Only runs that were created at this time or later are compared. */
   readonly since: Millis

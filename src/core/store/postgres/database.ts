@@ -40,7 +40,6 @@ export interface DatabaseOptions {
   readonly daemon?: boolean | undefined
   /** The maximum number of connections in the pool. */
   readonly connections?: number | undefined
-  /** The tables that features add to the store. */
   readonly parts?: readonly StorePart[] | undefined
   readonly encode?: EncodeMessages | undefined
   readonly log?: Log | undefined

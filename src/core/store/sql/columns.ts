@@ -38,7 +38,6 @@ export function bytes(name: string): Column<Uint8Array> {
   }
 }
 
-/** Reads a column of any type. */
 export function cell(name: string): Column<Cell> {
   return row => {
     const value = row[name]
@@ -71,7 +70,6 @@ export function record<C extends Columns>(columns: C): (row: Row) => { [Name in 
   }
 }
 
-/** Reads the key of the run that a row belongs to. */
 export const keyOf: (row: Row) => RunKey = record({ instance: text('instance'), pipelineId: number('pipeline_id') })
 
 function damaged(name: string): never {

@@ -69,7 +69,6 @@ export function jobsOfPage(page: Row): readonly Job[] {
 
 /** The division of a run's jobs between its row and its pages. */
 export interface Placed {
-  /** All jobs that are stored in the run's row. */
   readonly inRow: readonly Job[]
   /** The input rows for `writePages`, without the run's id. */
   readonly pages: readonly StepValue[][]

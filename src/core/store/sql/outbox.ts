@@ -114,7 +114,6 @@ const retried = `state = 'pending', due_at = ?1, lease = NULL, tries = 0, settle
 const fromDead = `
   FROM outbox o JOIN messages m ON m.id = o.message_id WHERE o.state = 'dead' AND {visible event m}` as const
 
-/** Selects dead letters with their messages. */
 const selectDead = `
   SELECT o.id, o.destination, o.signal, o.answer_status, o.error, o.tries, o.pending_since, o.settled_at,
          m.instance, m.pipeline_id, m.project_id, m.kind, m.attempt, m.number, m.body

@@ -53,7 +53,6 @@ export function writeOwners(seen: readonly SeenOwner[]): Step {
   return each(writeNew, [...latest.values()])
 }
 
-/** Reads a stored owner from a row. */
 export const ownerRow: (row: Row) => OwnerRow = record({
   id: number('id'),
   instance: text('instance'),

@@ -32,7 +32,6 @@ export interface Within {
   readonly now: Millis
   readonly damaged: DamagedRows
   readonly log: Log | undefined
-  /** Encodes chunks as messages (`StoreOptions.encode`). */
   readonly encode: EncodeMessages
   /** Whether other processes, such as replicas on PostgreSQL, may write at the same time. */
   readonly isShared: boolean

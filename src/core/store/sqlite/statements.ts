@@ -18,7 +18,7 @@ export function sqliteStatements(db: Database): Statements {
   }
 }
 
-/** Runs the steps within a transaction. */
+/** Runs the steps one after another, in the transaction that the caller has begun. */
 export function execute<T>(db: Database, steps: Steps<T>): T {
   let step = steps.next()
   while (step.done !== true) step = steps.next(rowsOf(db, step.value))
@@ -38,7 +38,6 @@ function rowsOf(db: Database, step: Step): readonly Row[] {
   return db.prepare(sql).all(...values)
 }
 
-/** Returns the context that a transaction passes to its steps. */
 export function withinOf(db: Database): Within {
   return {
     now: db.now(),

@@ -6,7 +6,6 @@ export interface LogSubject {
   readonly source: 'pipeline' | 'job'
   /** The severity text of the log record. */
   readonly level: string
-  /** The verdict on the pipeline that the log record is about. */
   readonly verdict?: string | undefined
 }
 

@@ -7,7 +7,7 @@ import type { Chunk, JobSnapshot } from '../../../model/chunk.ts'
 import type { EventChunk } from '../../../model/event.ts'
 import type { RunState } from './statuses.ts'
 
-/** The head of a metric: its description, without points. */
+/** The description of a metric, without its points. */
 export interface MetricHead {
   /** The name of the metric. Vendor names start with `platform.`, which stands for the profile's namespace. */
   readonly name: string
@@ -83,7 +83,6 @@ export const histogram = { type: 'histogram', number: 'double', unit: 's' } as c
 /** The properties that distinguish a metric's points within a chunk. */
 interface PointSubject {
   readonly stage?: string | undefined
-  /** The state of the measured run. */
   readonly state?: RunState | undefined
   /** The measured job, or one of several jobs with the same attributes. */
   readonly job?: JobSnapshot | undefined
@@ -91,7 +90,6 @@ interface PointSubject {
   readonly artifact?: string | undefined
   /** The name of a log section as metrics report it: its real name, or a common name for several sections. */
   readonly section?: string | undefined
-  /** The result of the counted test cases. */
   readonly testResult?: string | undefined
   readonly report?: ReportPoint | undefined
 }
@@ -113,7 +111,6 @@ export interface ReportPoint {
   readonly severity?: string | undefined
 }
 
-/** The values of one metric point. */
 export interface Measured extends PointSubject {
   /** A gauge has one value. A counter has increments, and a histogram has observations. */
   readonly values: readonly number[]

@@ -56,7 +56,6 @@ export const oldestWaitMetric: ActiveJobMetric = {
   description: 'Time that the oldest pending job has waited for a runner, by tags.',
 }
 
-/** A project and its profile. */
 export interface Owner {
   readonly key: ProjectKey
   readonly project: ProjectFacts

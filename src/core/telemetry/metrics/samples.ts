@@ -224,7 +224,6 @@ export function headOf(row: MeasuredRow, { costUnit: unit }: Pick<TelemetrySetti
   return row.unit === costUnit ? { ...row, unit } : row
 }
 
-/** Returns the upper bounds of a histogram's buckets. */
 export function boundsOf(
   { bounds }: MeasuredRow,
   { histogramBounds }: Pick<TelemetrySettings, 'histogramBounds'>,

@@ -144,7 +144,6 @@ function longer(length: number, value: AttributeValue | undefined): number {
   return length + (Array.isArray(value) ? value.join().length : typeof value === 'string' ? value.length : 1)
 }
 
-/** Builds attributes from an object. */
 export function attributesFrom(object: Readonly<Record<string, AttributeValue>>): AttributeSet[] {
   const rows = Object.keys(object).map((key): NamedRow => ({ names: [{ key }] }))
   return [{ table: new AttributeTable(rows), values: Object.values(object) }]
