@@ -78,7 +78,6 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       line: () => line,
       standing: () => features.flatMap(one => one.standing?.(config as never, ofFeatures) ?? []),
     }
-    /** The started parts, by feature. */
     const running = new Map(features.map(one => [one, [] as Running[]]))
     const start = (one: Feature, part: Running | undefined, why: string): void => {
       steps.add(startLoop(part, why))

@@ -84,7 +84,6 @@ export const readTexts: Read<readonly string[]> = value => {
   return texts
 }
 
-/** The fields of a JSON object. */
 export type WireObject = Readonly<Record<string, unknown>>
 
 export const readObject: Read<WireObject> = value =>

@@ -32,7 +32,6 @@ export class IngestAuth {
   #last = 0
   #isEnforced = true
 
-  /** Whether telemetry with these headers is accepted. */
   accepts({ authorization }: IncomingHttpHeaders): boolean {
     return !this.#isEnforced || this.#tokens.some(({ value }) => authorization === `Bearer ${value}`)
   }

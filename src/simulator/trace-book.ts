@@ -62,7 +62,6 @@ export class TraceBook {
 
 /** The instrumentation scopes of spans inside jobs: the scope of Pipespan's own spans, and the scope of spans that jobs created themselves. */
 const scopes: readonly string[] = ['pipespan.job', 'pipespan.job.own']
-/** The maximum number of job names that are kept. */
 const maxNames = 10_000
 
 export class InsideBook {

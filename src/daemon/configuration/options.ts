@@ -224,7 +224,6 @@ export interface HasOptions {
   readonly unreported?: (config: never) => object
 }
 
-/** Returns the option table including the features' options. */
 export function optionSections(profiles: Profiles, features: readonly HasOptions[]): Sections {
   const ownEvents = features.flatMap(one => one.ownEvents ?? [])
   const sections: Record<string, Group> = { ...optionTable(profiles, ownEvents) }

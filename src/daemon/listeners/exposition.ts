@@ -75,7 +75,6 @@ export async function* expositionOf(
   yield text
 }
 
-/** The end of the text in each format. */
 export const endOf: Readonly<Record<Exposition, string>> = { text: '', openmetrics: '# EOF\n' }
 
 export function isGauge({ metric }: ScrapedMetric): boolean {

@@ -29,7 +29,7 @@ export const dependencyFirewall = collector({
   ],
 })
 
-/** Whether the dependency firewall is on for a project. `project`: its ID or path. */
+/** `project`: the project's ID or path. */
 export async function isFirewallOn(project: string, ask: Pick<Asking, 'one'>): Promise<boolean> {
   return isOnAt(`/projects/${segmentOfNamed(project)}`, ask)
 }

@@ -127,7 +127,6 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Reads a GUID, ignoring case. */
 function guidOf(value: unknown): string | undefined {
   return textOf(value)?.toLowerCase()
 }

@@ -96,7 +96,6 @@ const restListItemOfAll = (instance: string) =>
 /** A merge request, of which only the labels are read. */
 const labelled = z.object({ labels: z.unknown() })
 
-/** The facts that are read from a pipeline's variables. */
 export interface ReadVariables {
   /** The W3C traceparent, if it is valid. */
   readonly traceparent?: string | undefined

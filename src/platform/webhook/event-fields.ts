@@ -75,7 +75,6 @@ export const readWord: Read<string> = found =>
 /** Reads a word for an attribute. More characters than the limit are kept, because the text is redacted before it is truncated. */
 export const readLongWord: Read<string> = found => (typeof found === 'string' ? readLongText(found) : readWord(found))
 
-/** Returns the text as a single line. */
 export function oneLine(words: string): string {
   return words
     .slice(0, maxText)

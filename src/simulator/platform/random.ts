@@ -51,7 +51,6 @@ export class Random {
     return text.slice(0, digits)
   }
 
-  /** Returns a string in the form of a random UUID. */
   uuid(): string {
     const hex = this.hex(32)
     const variant = (8 + (parseInt(hex.slice(16, 17), 16) % 4)).toString(16)

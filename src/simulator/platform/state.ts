@@ -56,7 +56,6 @@ export interface SimPipeline {
   readonly beforeSha: string
   readonly commitMessage: string
   readonly mergeRequest: SimMergeRequest | undefined
-  /** The bridge that triggered this pipeline, and that bridge's pipeline. */
   readonly trigger: { readonly pipeline: SimPipeline; readonly bridge: SimJob } | undefined
   readonly createdAt: number
   status: SimStatus

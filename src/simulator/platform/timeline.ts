@@ -24,7 +24,6 @@ export class Timeline {
     return this.#planned.at(-1)?.at
   }
 
-  /** Schedules `run` for `seconds` from now. */
   after(seconds: number, run: () => void): void {
     const at = this.#now + Math.max(0, Math.round(seconds * 1000))
     let low = 0
