@@ -10,7 +10,6 @@ interface Json {
 }
 
 export function addOperatingCommands({ program, terminal, file, answer }: CommandLine): void {
-  /** Wraps a command that uses the configured store. */
   const onStore = <A extends unknown[]>(
     command: (
       opened: { readonly store: SharedStore; readonly config: Config<ProfileName> },

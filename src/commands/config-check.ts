@@ -91,8 +91,10 @@ async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>>
   return all
 }
 
-// Describes in sentences how many requests to the platform's API are caused by the configured features.
-/** Returns sentences about the number of requests; empty if no feature causes requests. With several tokens, there are sentences for each token. */
+/**
+ * Returns sentences about how many requests to the platform's API the features cause; empty if they cause none. With several tokens, there are
+ * sentences for each token.
+ */
 export function costsOf(config: Config): string[] {
   const views = platformViews(config)
   const costs = views.flatMap(view =>

@@ -51,11 +51,11 @@ export interface WatchOptions {
   readonly file: string
   readonly loaded: Look
   readonly log: Log
-  /** The interval between checks, ms; by default, `watchEvery`. */
+  /** By default, `watchEvery`. */
   readonly everyMs?: number
 }
 
-/** Watches the configuration file. `reload` is called with the content of a changed file. */
+/** Calls `reload` with the content of a changed file. */
 export function watchConfig(
   { file, loaded, log, everyMs = watchEvery }: WatchOptions,
   reload: (text: string) => void,

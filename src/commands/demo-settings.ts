@@ -27,7 +27,7 @@ const queries = `queries:
     every: 1m
 `
 
-/** The rules that define which team owns which projects. */
+/** Attribute rules: the team that owns a project, the kind of a change, and the tier of deploy jobs. */
 const teams = `attributes:
   rules:
     - { projects: { include: [${company}/shop/*] }, set: { team: shop }, metrics: true }

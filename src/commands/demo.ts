@@ -73,12 +73,12 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<nu
   })
 }
 
-/** Calls each closer once, in reverse order: the last one added is called first. */
+/** Calls each closer once; the last one added is called first. */
 async function closeAll(closers: (() => Promise<void>)[]): Promise<void> {
   for (const close of closers.splice(0).toReversed()) await close()
 }
 
-/** Runs the demo. It adds a closer to `closers` for everything it starts. */
+/** Adds a closer to `closers` for everything that the demo starts. */
 async function play(
   options: DemoOptions,
   terminal: Terminal,
@@ -206,7 +206,6 @@ function refusesOne(state: PlatformState, since: number): Refuses {
   }
 }
 
-/** Formats an event, such as a deployment, as one line. */
 function eventLine({ name, body, project }: ReceivedEvent): string {
   return `${name}  ${body}${project === undefined ? '' : `  (${project})`}`
 }
@@ -257,7 +256,7 @@ function idOf({ attributes }: WaterfallSpan): number {
   return Number(attributes['pipeline.id'])
 }
 
-/** Returns the demo's introduction. `token` is the admin token, if the demo created one. */
+/** `token` is the admin token, if the demo created one. */
 function introduction(
   pages: string,
   token: string | undefined,

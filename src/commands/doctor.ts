@@ -22,7 +22,6 @@ import { reasonOf } from '../lib/fault.ts'
 import { reportOf, type Finding, type Level } from '../lib/finding.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 
-/** The exit codes of `pipespan doctor`. */
 const doctorExit = { fine: 0, warnings: 1, failures: 2 } as const
 
 const marks: Readonly<Record<Level, string>> = { fine: '✓', skipped: '-', warning: '!', failure: '✗' }

@@ -40,7 +40,6 @@ interface HookSecrets {
   readonly signingToken?: Secret | undefined
 }
 
-/** The result for the webhook of one project or group. */
 interface EnsuredHook {
   /** The project or group, as the caller named it. */
   readonly owner: string
@@ -199,7 +198,7 @@ async function existing(
   return current.length > 0 ? current : withUrl(oldUrl)
 }
 
-/** Returns what is wrong with a webhook. `flags` are the events it must send in addition to pipeline and job events. */
+/** `flags` are the events that the webhook must send in addition to pipeline and job events. */
 function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: readonly string[]): string[] {
   const { url, writeSecret } = options
   const lacks = missingSecrets(hook, options.secrets)
@@ -218,7 +217,6 @@ function secretsFor(hook: PlatformHook, { url, secrets, writeSecret }: HooksEnsu
   return writeSecret || !isAt(hook, url) ? secrets : missingSecrets(hook, secrets)
 }
 
-/** Returns the daemon's secrets that are missing from the webhook, by kind. */
 export function missingSecrets(hook: PlatformHook, { token, signingToken }: HookSecrets): HookSecrets {
   return {
     ...(token !== undefined && hook.tokenPresent === false && { token }),

@@ -51,7 +51,7 @@ function isUnset({ defaultValue }: Option): boolean {
   return defaultValue === false || (Array.isArray(defaultValue) && defaultValue.length === 0)
 }
 
-/** Defines all commands. Their actions run through `answer`. */
+/** The actions of all commands run through `answer`. */
 export function buildProgram(terminal: Terminal, answer: CommandLine['answer']): Command {
   const program = new Command('pipespan')
     .description('Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry.')
@@ -223,7 +223,6 @@ See what a webhook becomes:
   return program
 }
 
-/** Parses a listen address, for option parsers. */
 function listenArgument(text: string): ListenAddress {
   const parsed = listenAddress.parse(text)
   if ('value' in parsed) return parsed.value

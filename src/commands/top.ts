@@ -28,7 +28,7 @@ export interface TopOptions {
   readonly every: number
 }
 
-/** Runs the live view. Throws Unanswered if no daemon responds. */
+/** Throws Unanswered if no daemon responds. */
 export async function top(terminal: Terminal, options: TopOptions, config: Config): Promise<number> {
   const { listen } = config.admin
   const from = options.url?.replace(/\/$/, '') ?? localAddress(listen, { scheme: 'http', basePath: config.basePath })
@@ -159,11 +159,9 @@ function reads(
   }
 }
 
-// Requests the overview of a running daemon. If another program responds at that address, the error names that program.
 /** Thrown if no overview could be fetched. */
 export class Unanswered extends Fault {}
 
-/** The timeout of a request to the daemon, in ms. */
 const timeoutMs = 5_000
 /** The maximum size of a response in bytes. It is larger than any overview. */
 const longest = 32 * 1024 * 1024

@@ -40,7 +40,6 @@ export async function untilStopped(
   }
 }
 
-/** Resolves when the AbortSignal is aborted. */
 export async function stopped(stopping: AbortSignal): Promise<'stopped'> {
   if (!stopping.aborted) await once(stopping, 'abort')
   return 'stopped'

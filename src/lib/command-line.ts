@@ -48,14 +48,14 @@ export function misuse(sentence: string): CommanderError {
 
 export const misuseCode = 'pipespan.misuse'
 
-/** Parses a whole number in an option or argument. */
+/** Parses a whole number of at least 1. */
 export function wholeNumber(text: string): number {
   const number = Number(text)
   if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('The value must be a whole number.')
   return number
 }
 
-/** Parses the URL given in an option. */
+/** Returns the text unchanged if it is an http or https URL. Throws InvalidArgumentError otherwise. */
 export function webAddress(text: string): string {
   if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
   throw new InvalidArgumentError('The value must be an http or https URL.')

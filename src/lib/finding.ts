@@ -13,7 +13,6 @@ export interface Finding {
 
 export type Report = (level: Level, what: string, remedy?: string) => Finding
 
-/** Returns a function that creates the findings of one check. */
 export function reportOf(check: string): Report {
   return (level, what, remedy) => ({ check, level, what, ...(remedy === undefined ? {} : { remedy }) })
 }

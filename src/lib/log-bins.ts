@@ -7,7 +7,7 @@ export type Bins = Readonly<Record<string, number>>
 
 const perOctave = 8
 
-/** Returns the number of the bin for a value. All values below 1 share one bin. */
+/** All values below 1 share one bin. */
 export function binOf(value: number): number {
   return value < 1 ? 0 : 1 + Math.floor(Math.log2(value) * perOctave)
 }

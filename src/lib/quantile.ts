@@ -11,14 +11,14 @@ export function ranksOf(count: number, share: number): readonly [lower: number, 
   return [rank, share === 0.5 && count % 2 === 0 ? rank + 1 : rank]
 }
 
-/** Returns a quantile of the values, or undefined for an empty list. */
+/** Returns undefined for an empty list. */
 export function quantile(values: readonly number[], share: number): number | undefined {
   const sorted = values.toSorted((a, b) => a - b)
   const [lower, upper] = ranksOf(sorted.length, share).map(rank => sorted[rank - 1])
   return lower === undefined || upper === undefined ? undefined : (lower + upper) / 2
 }
 
-/** Returns the median of the values, or undefined for an empty list. */
+/** Returns undefined for an empty list. */
 export function median(values: readonly number[]): number | undefined {
   return quantile(values, 0.5)
 }

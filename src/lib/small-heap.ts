@@ -51,7 +51,6 @@ function collectYoung(): void {
   gc?.({ type: 'minor' })
 }
 
-// Determines how much memory the process may use.
 /** Returns the container's memory limit in bytes, or undefined if no limit is below the machine's memory. */
 export function memoryLimit(): number | undefined {
   const found = process.constrainedMemory()

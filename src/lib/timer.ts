@@ -24,7 +24,6 @@ export function every(ms: number, work: () => unknown, onError: (error: unknown)
   return { stop: () => clearInterval(timer) }
 }
 
-/** Runs `work` once after `ms`. */
 export function after(ms: number, work: () => unknown, onError: (error: unknown) => void): Timer {
   async function run(): Promise<void> {
     try {

@@ -10,7 +10,6 @@ import { reasonOf } from '../../lib/fault.ts'
 import { reportOf, type Finding } from '../../lib/finding.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 
-/** The timeout of a request to the daemon, ms. */
 const timeoutMs = 5_000
 
 const seeLog = 'See its log for the reason.'

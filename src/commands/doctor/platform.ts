@@ -75,7 +75,6 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
   return findings
 }
 
-/** Returns the lists that the poller reads, each with its name. */
 function polledLists(
   config: Config,
   client: PlatformClient,

@@ -17,7 +17,7 @@ const lookedAt = 200
 
 const report = reportOf('store')
 
-/** Opens the store and checks it. `store` is absent if there is none yet, or if it cannot be opened. */
+/** In the result, `store` is undefined if there is no store yet, or if it cannot be opened. */
 export async function checkStore(config: Config): Promise<{ findings: Finding[]; store?: SharedStore }> {
   const { url, maxSize } = config.store
   if (url.engine === 'sqlite' && !existsSync(url.path)) return { findings: [notYet(url.path)] }
@@ -35,7 +35,7 @@ export async function checkStore(config: Config): Promise<{ findings: Finding[];
   }
 }
 
-/** Returns a finding about how full the store is. `fullness` is the used share of the size limit. */
+/** `fullness` is the used share of the size limit. */
 function roomOf(fullness: number, maxSize: number): Finding {
   const size = `${mib(fullness * maxSize)} of ${mib(maxSize)}`
   if (fullness < nearlyFull) return report('fine', `The store accepts writes; used: ${size}.`)

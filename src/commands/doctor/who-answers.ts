@@ -62,8 +62,10 @@ function kindOf(text: string, type: string | string[] | undefined): string {
   return /^\s*[[{]/.test(text) ? 'JSON of another shape' : 'plain text'
 }
 
-// Determines the address at which a configured listener can be reached from this machine.
-/** Returns a listener's base URL, without a trailing slash. For `0.0.0.0` and `[::]`, the host is the loopback address. */
+/**
+ * Returns the base URL at which a listener can be reached from this machine, without a trailing slash. For `0.0.0.0` and `[::]`, the host is the
+ * loopback address.
+ */
 export function localAddress(
   { host, port }: Config['listen'],
   { scheme, basePath }: { readonly scheme: 'http' | 'https'; readonly basePath: string },

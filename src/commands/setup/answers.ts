@@ -80,14 +80,14 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   }
 }
 
-/** Asks a question and returns the answer. Returns undefined without a terminal. */
+/** Returns the answer, or undefined without a terminal. */
 export async function asked(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
   return answered(createInterface({ input: stdin, output: stdout }), `${question}: `)
 }
 
-/** Asks a question without echoing the input, and returns the answer. Returns undefined without a terminal. */
+/** Does not echo the input. Returns the answer, or undefined without a terminal. */
 export async function askedInSecret(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal

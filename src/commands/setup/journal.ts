@@ -22,7 +22,7 @@ const shape = z.object({
 type Entry = z.infer<typeof shape>['steps'][string]
 
 export interface SetupJournal {
-  /** Returns the journal entry of a step, or undefined if the step has not begun. */
+  /** Returns undefined if the step has not begun. */
   of(step: string): Entry | undefined
   /** Writes the journal entry of a step: `begun` before the step acts, `done` after it. */
   note(step: string, state: Entry['state'], facts?: Readonly<Record<string, unknown>>): Promise<void>
@@ -30,7 +30,7 @@ export interface SetupJournal {
 
 const journalName = 'setup-journal.json'
 
-/** Opens the journal of a setup. Throws a ConfigError if the file is not a journal. */
+/** Throws a ConfigError if the file is not a journal. */
 export async function openJournal(folder: string, now: () => Date): Promise<SetupJournal> {
   const path = join(folder, journalName)
   const text = await readIfThere(path)

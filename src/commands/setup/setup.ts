@@ -12,10 +12,10 @@ import { hooks, platformToken, serviceAccount } from './platform-steps.ts'
 import { pathIn } from './files.ts'
 import type { Secret } from '../../lib/secret.ts'
 
-/** The timeout of one request in ms. It is short because a person is waiting for the result. */
+/** The timeout is short because a person is waiting for the result. */
 const timeoutMs = 15_000
 
-/** Runs the setup. The exit code is 1 while a person still has something to do. */
+/** The exit code is 1 while a person still has something to do. */
 export async function setup(flags: SetupFlags, terminal: Terminal): Promise<number> {
   const answers = await answersOf(flags, terminal)
   const steps = stepsOf(answers)

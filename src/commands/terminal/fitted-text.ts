@@ -48,7 +48,6 @@ export function padded(text: string, columns: number): string {
   return shown + ' '.repeat(Math.max(0, columns - widthOf(shown)))
 }
 
-// Draws coloured lines. A line consists of coloured pieces and is cut to a number of columns.
 const paint = { red: 31, green: 32, yellow: 33, blue: 34, dim: 2, bold: 1, inverse: 7 } as const
 export type Paint = keyof typeof paint
 

@@ -114,7 +114,7 @@ function footLine({ filter, isTyping, opened }: Screen): Piece[] {
   return [...clear, ['dim', '↑↓ select · Enter waterfall · / filter · q quit']]
 }
 
-/** Returns the screen with a pipeline's waterfall. `lines` contains all lines of the waterfall. */
+/** `lines` are all lines of the waterfall, including those that do not fit on the screen. */
 export function waterfallView(
   lines: readonly string[],
   options: Pick<LiveViewOptions, 'width' | 'height' | 'color'> & { readonly screen: Screen },

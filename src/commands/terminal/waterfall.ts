@@ -16,7 +16,7 @@ export interface WaterfallOptions {
   readonly color?: boolean | undefined
 }
 
-/** A line of the tree. `stage` is empty if the line above has the same stage. */
+/** `stage` is empty if the line above has the same stage. */
 interface Line {
   readonly branch: string
   readonly stage: string
@@ -202,7 +202,6 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-// Draws time as text on a single line: bars on a shared axis, and the axis itself.
 /** The common time range of all bars in Unix ms, and its width in columns. */
 interface Axis {
   readonly start: number

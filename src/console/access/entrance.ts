@@ -63,7 +63,6 @@ export function notShownPage({ reason }: NotShown): Page {
   return saying(404, 'Not shown', html`<p>${reason}</p>`)
 }
 
-/** The message shown when an action is not allowed. */
 export const notAllowed = 'Your role does not allow this: ask an operator (admin.people).'
 
 export function notAllowedPage(): Page {

@@ -5,7 +5,6 @@ import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'
 import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { Flow } from '../overview/flow.ts'
 
-/** The sentence shown instead of the state of destinations. */
 export const destinationsWithheld = 'Only people who may see all projects see the state of destinations.'
 
 export function flowWithin(flow: Flow, scope: Scope): Flow {

@@ -27,7 +27,7 @@ export const group = z
   .optional()
   .describe('Path of a group, with a slash at its end.')
 export const atMost = (max: number) => z.coerce.number('Write a whole number').int().min(1).max(max)
-/** Returns the parameters of a paginated route. `pattern` is the format of the `next` cursor. */
+/** Returns the `next` parameter of a paginated route. `pattern` is the format of its value, a cursor. */
 export const nextPage = (pattern: RegExp) =>
   z.string().regex(pattern, 'Pass `next` of the previous page').optional().describe('`next` of the previous page.')
 export const text = (description: string) => z.string().optional().describe(description)
@@ -56,7 +56,7 @@ export const scopedQuery = z.object({
   own: ownValue,
   limit: atMost(200).default(50),
 })
-/** Returns the query parameters of the timeline. `kinds` are the event kinds and the kinds of items that features add. */
+/** `kinds` are the event kinds and the kinds of items that features add. */
 export const timelineQuery = (kinds: readonly string[]) =>
   z.object({
     span: z.enum(spanNames).default('7d'),

@@ -9,7 +9,7 @@ import { version } from '../../lib/version.ts'
 import type { ApiRoute } from './api-route.ts'
 import type { ViewOf } from '../access/views.ts'
 
-/** Registers the JSON API's routes. `routes` are the routes of the view that shows all projects. `viewOf` returns the view for a request. */
+/** `routes` are the routes of the view that shows all projects. `viewOf` returns the view for a request. */
 export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], viewOf: ViewOf): void {
   // The OpenAPI description. It is generated on the first request, because generating it takes longer than setting up all pages at startup.
   let description: ReturnType<typeof openApi> | undefined

@@ -78,7 +78,7 @@ export class Plot {
     return top + (1 - value / this.#options.max) * (height - top - bottom)
   }
 
-  /** Draws the chart. `content` is drawn over the grid. */
+  /** `content` is drawn over the grid. */
   draw(label: string, names: readonly Key[], content: Content): Html {
     const { width: own, moments = [] } = this.#options
     return html`<figure class="chart ${own !== undefined && 'wide-chart'}">
@@ -168,7 +168,6 @@ export class Plot {
   }
 }
 
-/** Wraps the drawing in a link if there is an address. */
 export function linked(href: string | undefined, label: string, drawn: Html): Html {
   return href === undefined ? drawn : html`<a href="${href}" tabindex="-1" aria-label="${label}">${drawn}</a>`
 }

@@ -18,7 +18,7 @@ export const deadLetterDetailShape = z.object({
 })
 type DeadLetterDetail = Shaped<typeof deadLetterDetailShape>
 
-/** Reads one dead letter. Returns undefined if it does not exist. */
+/** Returns undefined if the dead letter does not exist. */
 export async function deadLetterDetail(
   { outbox, contentsOf }: Pick<PagesSources, 'outbox' | 'contentsOf'>,
   id: number,

@@ -18,7 +18,7 @@ export const exportsShape = z.object({
 
 type ExportsView = Shaped<typeof exportsShape>
 
-/** The exports page's query parameters. `sort` may be a column of either list. */
+/** `sort` may be a column of either list. */
 export const exportsQuery = z.object({ sort: sortBy(queueList.keys, deadLetterList.keys) })
 
 const shown = 100
@@ -129,7 +129,7 @@ export async function confirmPage(
   }
 }
 
-/** Performs an action on dead letters. `by` is the user who performs it. */
+/** Returns the number of dead letters that the action changed. */
 export async function perform(parts: PagesSources, { verb, which }: Action, by: Admitted): Promise<number> {
   const { outbox: exports, onRetried } = parts
   const count = await (verb === 'drop' ? exports.dropDead(which) : exports.retryDead(which))

@@ -87,7 +87,7 @@ export interface AskedJob {
 /** The maximum number of chunks read for a job. Each run of a job has one chunk with sections. */
 const maxReadings = 20
 
-/** Reads a job's details. Returns undefined if there is no such job. */
+/** Returns undefined if there is no such job. */
 export async function jobDetail(
   parts: PagesParts,
   settings: Pick<PagesSettings, 'costUnit'>,

@@ -91,7 +91,7 @@ export async function historyOf(
   return { runs: runs.slice(0, maxRuns), pipelines }
 }
 
-/** Renders a job's recent runs as a table. `here` is the run that the page shows. */
+/** `here` is the run that the page shows. */
 export function historyTable(
   { runs, pipelines }: JobHistory,
   here: JobCard,

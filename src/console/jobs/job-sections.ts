@@ -5,7 +5,6 @@ import { duration, number } from '../layout/format.ts'
 import type { JobInside, Section } from '../../model/inside.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
-/** A section of a job's log. */
 export const sectionShape = z.object({
   ordinal: z.number(),
   parent: z.number().optional().describe('Ordinal of the enclosing section.'),
@@ -40,7 +39,7 @@ export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSec
   return { jobId, start: job.start, end: job.end, sections, left: Math.max(0, highest - sections.length) }
 }
 
-/** Returns the waterfall rows for a job's sections. `depth` is the depth of the job's own row. */
+/** `depth` is the depth of the job's own row. */
 export function sectionRows(
   { sections }: JobSections,
   { projectId, pipelineId, depth }: Pick<WaterfallRow, 'projectId' | 'pipelineId' | 'depth'>,

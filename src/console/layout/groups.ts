@@ -77,7 +77,7 @@ function grouped<Item>(items: readonly Item[], nameOf: (item: Item) => string): 
   return [...Map.groupBy(items, nameOf)].map(([name, some]) => ({ name, items: some }))
 }
 
-/** Returns the address of the same page for a group, or for a value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY). */
+/** The addresses of the same page, filtered by a group or by a value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY). */
 interface GroupLinks {
   readonly group: (path: string) => string
   readonly value: (value: string) => string

@@ -43,7 +43,6 @@ export function scopeAddress(path: string, { span, project, own }: Scope): strin
   return addressWith(path, { span, project, own })
 }
 
-/** Renders the period picker. `names` are the periods to choose from. */
 export function periodChoice(names: readonly Span[], chosen: Span, href: (span: Span) => string): Html {
   return alternatives(
     'How long back',

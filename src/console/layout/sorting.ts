@@ -75,7 +75,6 @@ function chosen<Row>(
   return { of: Object.hasOwn(keys, name) ? keys[name] : undefined, isDescending: sort?.startsWith('-') === true }
 }
 
-/** A table column with a function that renders its cells. */
 export interface ShownColumn<Row> extends Column<Row> {
   readonly cell: (row: Row) => Content
 }
@@ -144,7 +143,6 @@ export function sortedTable<Row>(
   return table(label, heads, sorted.map(cellsOf(columns)), { css, id })
 }
 
-/** Returns the address of the same page with the table in another order. */
 function sortAddress({ base, address, query }: Pick<TableReader, 'base' | 'address' | 'query'>, sort: string): string {
   const own = new URLSearchParams(query)
   own.set('sort', sort)

@@ -48,7 +48,6 @@ export function mark(status: string): Html {
   </svg>`
 }
 
-/** Renders a status badge: a symbol and a word. */
 export function badge(status: string, word: string = wordOf(status)): Html {
   return html`<span class="badge ${toneOf(status)}">${mark(status)}${word}</span>`
 }

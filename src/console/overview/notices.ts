@@ -15,7 +15,7 @@ export const noticeShape = z.object({
   remedy: z.string(),
   more: z.string().optional(),
 })
-/** A notice about a problem. `more` is the path of a page with details. */
+/** `more` is the path of a page with details. */
 export type Notice = Shaped<typeof noticeShape>
 
 export interface Health {

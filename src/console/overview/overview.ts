@@ -72,7 +72,7 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
   ) as Overview
 }
 
-/** Renders the overview page. `timeline` is the timeline of the last day. */
+/** `timeline` covers the last day. */
 export function overviewPage(
   overview: Overview,
   timeline: Timeline,
@@ -205,7 +205,6 @@ function queueRow(queue: ExportQueueStatus, now: Millis): Html {
   )
 }
 
-/** Renders a row with a name, a description and a state. */
 function pairRow(name: Content, about: Content, state: Content): Html {
   return html`<li class="pair">
     <span>${name}<br /><span class="dim">${about}</span></span>

@@ -18,19 +18,16 @@ export interface JobFilter {
   readonly show: Choice
 }
 
-/** The fields of a job that the filter needs. */
 interface FilteredJob extends Pick<JobCard, 'id' | 'name' | 'stage' | 'status' | 'ranMs'> {
   readonly isCritical: boolean
 }
 
 export const everyJob: JobFilter = { find: '', show: 'all' }
-/** The maximum number of jobs that the “slowest” filter shows. */
 const maxSlowest = 20
 /** The minimum number of jobs for which the filter form is shown. Reading a shorter list is faster than filling in a form. */
 const minJobs = 15
 const maxFindLength = 200
 
-/** Parses the job filter from a query string. */
 export function askedJobs(query: URLSearchParams): JobFilter {
   const show = choices.find(one => one === query.get('show')) ?? 'all'
   return { find: (given(query, 'find') ?? '').slice(0, maxFindLength).toLowerCase(), show }

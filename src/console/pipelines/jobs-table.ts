@@ -14,7 +14,7 @@ const pageOfJobs = 500
 /** The number of rows above which the table scrolls independently of the page. */
 const maxTall = 40
 
-/** Renders the table of a pipeline's jobs. `jobs` are the jobs that the filter selects. */
+/** `jobs` are the jobs that the filter selects. */
 export function jobsTable(detail: PipelineDetail, jobs: readonly JobCard[], context: RequestContext): Content {
   const { pipeline, jobUsuals } = detail
   if (jobs.length === 0) return empty(pipeline.jobs.length === 0 ? 'No jobs yet.' : 'No job matches.')

@@ -26,7 +26,6 @@ const familyMemberShape = z
   .meta({ id: 'FamilyMember' })
 export type FamilyMember = Shaped<typeof familyMemberShape>
 
-/** The maximum number of family members shown. */
 const maxMembers = 60
 
 /** Reads the root pipeline with all stored pipelines below it. */
@@ -122,7 +121,7 @@ const maxReadings = 100
 /** The maximum number of jobs whose usual durations are read. A job's own page always has its usual duration. */
 const maxUsuals = 1_000
 
-/** Reads everything about one pipeline. Returns undefined if there is no such pipeline. */
+/** Returns undefined if there is no such pipeline. */
 export async function pipelineDetail(
   parts: PagesParts,
   { traceLink }: Pick<PagesSettings, 'traceLink'>,

@@ -12,7 +12,7 @@ import type { RequestContext } from '../layout/frame.ts'
 type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
 type From = Pick<RequestContext, 'query'>
 
-/** Returns the address of a pipeline's page. `from` is the current page's context, whose `instance` parameter is kept. */
+/** `from` is the current page's context, whose `instance` parameter is kept. */
 export function pipelineAddress(base: string, { projectId, pipelineId }: PipelineIds, from?: From): string {
   return addressWith(`${base}/pipelines/${projectId}/${pipelineId}`, { instance: instanceOf(from) })
 }
@@ -27,7 +27,7 @@ export function logAddress(base: string, card: PipelineIds, jobId: number, from?
 
 type JobIds = Readonly<Partial<Record<keyof PipelineIds | 'jobId', number | undefined>>>
 
-/** Returns the address of a job's page; undefined if one of the IDs is unknown. */
+/** Returns undefined if one of the IDs is unknown. */
 export function knownJobAddress(base: string, { projectId, pipelineId, jobId }: JobIds): string | undefined {
   if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
   return jobAddress(base, { projectId, pipelineId }, jobId)

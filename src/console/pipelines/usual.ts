@@ -86,7 +86,6 @@ export function beside(tookMs: number | undefined, usual: Usual | undefined): Co
   >`
 }
 
-/** Renders the median and p95 for a table cell. */
 export function usualCell(tookMs: number | undefined, usual: Usual | undefined): Html {
   if (usual?.p50 === undefined || usual.runs < minShown) return html`<span class="figure dim">–</span>`
   const title = `${number(usual.runs)} runs in ${days} days ${whereUsual(usual)}`

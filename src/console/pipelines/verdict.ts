@@ -74,7 +74,7 @@ interface Known {
   readonly tests: FailedTestsById
 }
 
-/** Returns the verdict on a pipeline; undefined if the pipeline has not ended. */
+/** Returns undefined if the pipeline has not ended. */
 export function verdictOfRun(card: RunCard, { usual, usualRun, tests }: Known): ShownVerdict | undefined {
   const ran = ranOnce(card)
   if (ran === undefined) return undefined
@@ -97,7 +97,7 @@ function ranOnce(card: RunCard): RanOnce | undefined {
     : { start, end: start + spent, jobs: card.jobs.map(judged) }
 }
 
-/** Returns the verdict on a job; undefined if the job has not ended or never ran. */
+/** Returns undefined if the job has not ended or never ran. */
 export function verdictOfJob(
   job: JobCard,
   usual: Usual | undefined,

@@ -24,11 +24,9 @@ const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_20
 interface WaterfallLinks {
   /** A description of the chart for screen readers. */
   readonly description: string
-  /** Returns a row's link, if it has one. */
   readonly href?: (row: WaterfallRow) => string | undefined
   /** Returns the rows that a row expands to, if it is expandable. */
   readonly inside?: (row: WaterfallRow) => readonly WaterfallRow[] | undefined
-  /** Returns a row's usual duration, if known. */
   readonly usual?: (row: WaterfallRow) => Usual | undefined
   /** The id of the pipeline that the page shows. */
   readonly asked?: number
