@@ -15,7 +15,6 @@ import type { AuditOptions } from './options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** Options for reading the audit events of one source. */
 export interface AuditReading {
   readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
   /** The source of audit events as the operator configured it. */

@@ -48,7 +48,6 @@ export interface AuditBackfillProgress extends Pick<AskedBackfill, 'range'> {
   readonly share: number
   /** Number of events seen in this run of the command. */
   readonly seen: number
-  /** Sources that could not be read, with the reason. */
   readonly failed: readonly { readonly source: string; readonly reason: string }[]
   /** True if the backfill stopped because the store is full. Running the same command again resumes it. */
   readonly full: boolean
@@ -96,7 +95,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
     return !full
   }
 
-  /** Reads one source. Returns false if the backfill must stop. */
+  /** Returns false if the backfill must stop. */
   async function readSource(source: string): Promise<boolean> {
     let pages = 0
     const cursor = await cursors.get({ instance: client.instance, source })

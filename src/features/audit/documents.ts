@@ -9,13 +9,12 @@ export type AuditMark = z.infer<typeof mark>
 /** A time window that is being read page by page. */
 const auditWindow = z.object({
   since: z.number(),
-  /** The end of the window; absent if the window ends now. */
+  /** Absent if the window ends now. */
   until: z.number().optional(),
   /** The token of the next page; absent before the first page. */
   next: z.string().optional(),
   /** The time at which the platform served the first page. */
   servedAt: z.number().optional(),
-  /** The newest event read so far. */
   newest: mark.optional(),
   /** The events of the few minutes before the newest event. */
   recent: z.array(mark),
@@ -43,7 +42,6 @@ const auditCursor = z.object({
 })
 export type AuditCursor = z.infer<typeof auditCursor>
 
-/** The progress of a backfill of audit events. */
 const auditBackfill = z.object({
   instance: z.string(),
   /** A name derived from the command's options, so that the same command resumes the backfill. */
@@ -58,7 +56,7 @@ const auditBackfill = z.object({
 })
 export type AuditBackfill = z.infer<typeof auditBackfill>
 
-/** The cursors for audit events, written by the poller and by backfills. */
+/** The poller and backfills write these documents. */
 export const auditCursors = documentKind('audit/cursor', auditCursor, ['instance', 'source'], {
   about: ({ instance, source }) => ({ instance, paths: [source === 'instance' ? '' : source] }),
 })

@@ -76,7 +76,7 @@ export function auditConsole(options: AuditOptions, context: PartContext): Conso
   }
 }
 
-/** Returns the data that the page and the route show. Without an admin token it contains no events. */
+/** Without an admin token, the view contains no events. */
 async function auditView(
   { views, repositories, flow, setup, bounds }: PagesSources,
   { adminToken, isRead }: { readonly adminToken: Secret | undefined; readonly isRead: boolean },

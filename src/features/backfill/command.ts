@@ -23,7 +23,6 @@ export interface BackfillCommand extends NamedPipelines {
   readonly json: boolean
 }
 
-/** The command's exit code, and its result both in sentences and as JSON. */
 interface Result {
   readonly code: number
   readonly text: string

@@ -35,7 +35,7 @@ const watched: readonly (readonly [word: string, name: string, find: (asked: Ask
   ['issue', 'Incidents', findIncidents],
 ]
 
-/** Runs the checks. Without a store, nothing is known about deployments, changes or incidents. */
+/** Without a store, nothing is known about deployments, changes or incidents. */
 export async function checkEvents({
   config,
   client,

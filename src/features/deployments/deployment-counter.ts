@@ -14,7 +14,6 @@ import type { ProjectFacts } from '../../model/observation.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
-/** A token that can read the commits of a platform's projects. */
 interface CommitsToken {
   readonly territory: Territory
   readonly readCommits: ReturnType<typeof createCommitsReading>
@@ -23,7 +22,7 @@ interface CommitsToken {
 
 export interface DeploymentCounterOptions extends Counting {
   readonly deployments: Deployments
-  /** The tokens that can read commits. The list is empty if the platform's API is not configured. */
+  /** Empty if the platform's API is not configured. */
   readonly tokens: readonly CommitsToken[]
   readonly isProduction: IsProduction
   /** Returns the reports of other features about a deployment, given the id of the deployment's row. */

@@ -178,14 +178,13 @@ export const projectChanges: MeasuresProjects<DeploymentOptions> = {
   },
 }
 
-/** The known changes of a project. */
 export interface KnownChanges extends Omit<ProjectMetrics, 'metrics'> {
   readonly since: Millis
   readonly states: Readonly<Partial<Record<ChangeState, number>>>
   readonly open: readonly Pick<ChangeView, 'state' | 'head' | 'base' | 'stateAt'>[]
 }
 
-/** Returns the metrics of a project's known changes. `now`: the timestamp of every point. */
+/** `now` is the timestamp of every point. */
 export function changesData(known: KnownChanges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const { key, project } = known
   const style = styleOf({ trace: known }, settings)

@@ -52,8 +52,8 @@ function countingOf({ measure, queues, profile, events, clock, log }: PartContex
 const personal: ReadonlySet<string | undefined> = new Set(['development', 'testing'])
 
 /**
- * Returns the condition (up or down) of the environment of the stored deployment with this id. Returns undefined for environments in the development
- * and testing tiers, unless they are production.
+ * Returns the condition of a deployment's environment, which is `broken` if the deployment failed. `id` is the id of the deployment's row. Returns
+ * undefined for environments in the development and testing tiers, unless they are production.
  */
 function ofDeployment(
   id: number,

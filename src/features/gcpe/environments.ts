@@ -10,7 +10,6 @@ import type { ScrapeView } from '../../daemon/feature.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { ShownDeployment } from '../deployments/port.ts'
 
-/** The maximum number of rows that one statement reads. */
 const rowsPerRead = 200
 
 /**

@@ -12,7 +12,7 @@ export interface LatestRun {
   readonly pipeline: GcpePipeline
   /** The commit of the run; empty if it is unknown. */
   readonly revision: string
-  /** When the commit of this run was committed. */
+  /** Unix time in milliseconds. */
   readonly committedAt?: number | undefined
   /** The newest job of each name, without bridges. */
   readonly jobs: readonly JobView[]
@@ -50,7 +50,7 @@ function isWarning({ status, detailedStatus = '' }: { status: string; detailedSt
   return hasSucceeded(status) && detailedStatus.includes('warning')
 }
 
-/** Returns the newest job of each name. A retried job has a higher id than the job that it repeats. */
+/** A retried job has a higher id than the job that it repeats. */
 function newestOfName(jobs: readonly JobView[]): JobView[] {
   const byName = new Map<string, JobView>()
   for (const job of jobs.toSorted((a, b) => a.id - b.id)) byName.set(job.name ?? '', job)

@@ -14,7 +14,6 @@ import type { ScrapeView } from '../../daemon/feature.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { TelemetrySettings } from '../../core/telemetry/settings.ts'
 
-/** The maximum numbers of versions and of runs that one statement reads. */
 const [versionsPerRead, runsPerRead] = [500, 20]
 /** The maximum number of jobs of one run whose test reports are read. */
 const maxReports = 200

@@ -58,7 +58,6 @@ export function applyReading(
   }
 }
 
-/** Returns the signals for which a chunk has data. */
 function signalsOf({ sections, lines, tests, report, ownSpans }: JobInside): Signal[] {
   if (tests !== undefined) return testSignals(tests)
   if (report !== undefined) return [report.dotenv === undefined ? 'metrics' : 'logs']

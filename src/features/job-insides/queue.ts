@@ -51,7 +51,6 @@ export interface JobReads {
   extend(keys: readonly JobReadKey[], leaseMs: number): Promise<void>
   /** Releases a leased entry and makes it due again in `ms`. If `counted` is true, this counts as a failed attempt. */
   defer(key: JobReadKey, ms: number, counted: boolean): Promise<void>
-  /** Removes an entry from the queue permanently. */
   drop(key: JobReadKey): Promise<void>
   /** Counts the entries that are due or leased, and the entries that are due later. `oldest` is when the oldest entry became pending. */
   count(): Promise<{ readonly due: number; readonly later: number; readonly oldest: Millis | undefined }>

@@ -143,7 +143,6 @@ interface FailureRow extends TestName {
 }
 interface Found extends FlakyTest {
   readonly hash: number
-  /** The jobs in which this test failed. */
   readonly jobs: readonly FailedJob[]
 }
 

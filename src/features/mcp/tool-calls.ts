@@ -19,7 +19,6 @@ export interface ToolCalls {
   readonly call: (name: string, args: unknown) => Promise<CallToolResult>
 }
 
-/** `routes` are the routes of the JSON API. */
 export function createToolCalls(tools: readonly Tool[], routes: readonly ApiRoute[], log: Log): ToolCalls {
   const known = new Map(tools.map(tool => [tool.name, callable(tool, routes)]))
   let listed: ListedTool[] | undefined

@@ -11,7 +11,7 @@ import { plainLine } from '../../lib/plain-text.ts'
 export const notificationFormats = ['cloudevents', 'slack', 'email'] as const
 export type NotificationFormat = (typeof notificationFormats)[number]
 
-/** The addresses of an e-mail. Other formats do not use them. */
+/** Only the e-mail format uses these addresses. */
 export interface EmailAddresses {
   readonly from?: string | undefined
   readonly to: readonly string[]
@@ -76,7 +76,7 @@ export function contentTypeOf(format: NotificationFormat): string {
   return formats[format].contentType
 }
 
-/** Encodes one message. Throws if the chunk does not contain a message. */
+/** The returned function throws if the chunk does not contain a message. */
 export function encodeNotification(
   format: NotificationFormat,
   addresses: EmailAddresses,

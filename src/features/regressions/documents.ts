@@ -65,7 +65,7 @@ export const regression = z.object({
 })
 export type Regression = z.infer<typeof regression>
 
-/** The documents of flagged regressions. `judge-loop.ts` writes them. */
+/** `judge-loop.ts` writes these documents. */
 export const foundRegressions = documentKind('regression', regression, ['instance', 'projectId', 'id'], {
   about: ({ instance, projectId, project }) => ({ instance, projectId, paths: [project] }),
 })
@@ -161,7 +161,6 @@ export function isOf(one: Regression, { branch, job, section, kind }: Subject): 
   return one.branch === branch && one.job === job && one.kind === kind && own === section
 }
 
-/** Returns the past regressions of each subject. */
 export function pastOf(regressions: readonly Regression[]): PastOf {
   return subject => {
     const own = regressions.filter(one => isOf(one, subject))

@@ -49,7 +49,7 @@ function subjectOf({ job, ofSection }: ShownRegression): 'pipeline' | 'job' | 's
   return job === '' ? 'pipeline' : 'job'
 }
 
-/** Returns the event of a regression. Returns undefined for `resolved` while the regression is not resolved. */
+/** Returns undefined for `resolved` while the regression is not resolved. */
 export function regressionEvent(regression: Regression, which: 'detected' | 'resolved'): PlatformEvent | undefined {
   const { instance, projectId, project, webUrl, id, resolved, flagged } = regression
   const over = which === 'resolved' ? resolved : undefined

@@ -63,10 +63,9 @@ export type RunnersView = Shaped<typeof runnersViewShape>
 export interface RunnerJob extends JobPlace {
   /** The tags that the job requires. */
   readonly tags?: readonly string[] | undefined
-  /** The tags of the job's runner. */
   readonly runnerTags?: readonly string[] | undefined
   readonly startedAt?: Millis | undefined
-  /** When the job finished; undefined while the job is running. */
+  /** Undefined while the job is running. */
   readonly finishedAt?: Millis | undefined
   /** The time that the job waited before it started, or has waited until now, ms. */
   readonly waitMs?: number | undefined

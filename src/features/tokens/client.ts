@@ -10,7 +10,7 @@ import { isSendable, parsed, send, type Answer, type Call } from './request.ts'
 
 export interface CreatedToken {
   readonly value: Secret
-  /** The id of the created token. Undefined if the response has no id: the platform's documentation does not promise one. */
+  /** Undefined if the response has no id: the platform's documentation does not promise one. */
   readonly id: string | undefined
 }
 

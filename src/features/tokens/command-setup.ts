@@ -40,7 +40,6 @@ export interface TokensSetup extends Pick<RotationParts, 'instance' | 'prove' | 
   readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
   /** Returns the current tokens of all the daemon's destinations. */
   readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>
-  /** The paths of the files that tokens are read from. */
   readonly tokenFiles: readonly string[]
   /** The timeout of one request to the Kubernetes API, ms. */
   readonly timeoutMs: number
@@ -100,7 +99,7 @@ export async function withTokens(
 
 const isToken = (setting: string): boolean => /^(observability|destinations\[\d+\])\.token$/.test(setting)
 
-/** Whether the target is this file. Symbolic links are followed. */
+/** Symbolic links are followed. */
 function isAt(path: string | undefined, target: string | undefined): boolean {
   const address = target === undefined ? undefined : parseTarget(target)
   return path !== undefined && address?.kind === 'file' && real(path) === real(address.path)

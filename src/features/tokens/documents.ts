@@ -51,7 +51,7 @@ const rotationUnderWay = z.object({
 })
 export type RotationUnderWay = z.infer<typeof rotationUnderWay>
 
-/** The journal of a target. It is a file next to the target, with a copy in the store. */
+/** The journal is a file next to the target, with a copy in the store. */
 export const rotationJournal = z.object({
   version: z.literal(1),
   /** A number that increases with every change of the journal, so that the newer of two copies has the higher revision. */
@@ -83,8 +83,8 @@ const rotationRecord = z.object({
 })
 export type RotationRecord = z.infer<typeof rotationRecord>
 
-/** The documents with the tokens that the daemons use. Each daemon writes its own document. */
+/** Each daemon writes its own document. */
 export const daemonReports = documentKind('daemon', daemonReport, ['daemon'])
-/** The documents of journals. `pipespan tokens rotate` writes them. */
+/** `pipespan tokens rotate` writes these documents. */
 export const journals = documentKind('rotation/journal', rotationJournal, ['target'])
 export const rotations = documentKind('rotation/record', rotationRecord, ['id'])

@@ -4,7 +4,7 @@ import { wordsOf, type Answer } from './request.ts'
 
 /** Thrown if the token API cannot be reached, rejects a request, or sends an unusable response. The error never contains the API key or a token. */
 export class InstanceError extends Fault {
-  /** The status of the response; undefined if there was no response. */
+  /** Undefined if there was no response. */
   readonly status: number | undefined
   /** True if the instance may have performed the action although it sent no usable response. */
   readonly uncertain: boolean
@@ -57,7 +57,6 @@ export function errorOfAnswer(answer: Answer, action: string, key: string): Inst
   return new InstanceError(`Could not ${action}: ${what} (${said}).`, remedy, { status, uncertain: status >= 500 })
 }
 
-/** Returns the meaning of a response with this status, and the remedy. */
 function reasonOf(status: number, isPage: boolean): readonly [what: string, remedy: string] {
   if (status === 401) {
     return [

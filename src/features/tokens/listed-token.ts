@@ -4,7 +4,7 @@ import { z } from 'zod'
 /** A token in the token API's list. The list never contains token values. */
 export interface ListedToken {
   readonly id: string
-  /** The token's name; undefined if the list contains no names. */
+  /** Undefined if the list contains no names. */
   readonly name?: string | undefined
   /** When the token was created, Unix ms. */
   readonly createdAt?: number | undefined
@@ -12,7 +12,7 @@ export interface ListedToken {
   readonly lastUsedAt?: number | undefined
   /** When the token expires, Unix ms. */
   readonly expiresAt?: number | undefined
-  /** Whether the token is valid: false if the list marks it as revoked or expired. */
+  /** False if the list marks the token as revoked or expired. */
   readonly valid: boolean
 }
 

@@ -30,7 +30,7 @@ export type Answer =
   /** No complete response was received. `sent` is whether the server may have received the request and acted on it. */
   | { readonly kind: 'failed'; readonly reason: string; readonly sent: boolean; readonly certificate: boolean }
 
-/** Sends one request. It does not follow redirects, because credentials must not be sent to another server. */
+/** Redirects are not followed, because credentials must not be sent to another server. */
 export async function send(call: Call): Promise<Answer> {
   try {
     const response = await request(call.url, {

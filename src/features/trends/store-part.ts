@@ -54,7 +54,6 @@ export const trendTables: StorePart = {
  */
 const prunedAtOnce = 1_000
 
-/** Deletes old rows and returns their number. */
 function* deleteOld(old: string, before: Millis, within: Within): Steps<number> {
   // The deletion takes the lock that folding takes, because folding writes the same rows in another order.
   yield* lockNames(['trends'], within)

@@ -17,7 +17,7 @@ export interface DeploymentFigures {
   readonly finishedAt: Millis
   /** The time from the start of the deployment's job to its end. */
   readonly duration?: Millis | undefined
-  /** Whether this deployment is a rollback: its revision had been deployed before, or is older than the one it replaced. */
+  /** True if the deployment's revision had been deployed before, or is older than the one that it replaced. */
   readonly isRollback?: true | undefined
   /**
    * Time to recovery, measured from the first failure after the last success. For a rollback, it is measured from the deployment that was reverted.

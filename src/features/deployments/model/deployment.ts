@@ -32,7 +32,6 @@ export interface DeploymentJob {
   readonly finishedAt?: Millis | undefined
   readonly user?: string | undefined
   readonly revision?: string | undefined
-  /** When the deployed revision was committed. */
   readonly committedAt?: Millis | undefined
   readonly ref?: string | undefined
   readonly span: JobSpan
@@ -54,10 +53,10 @@ export interface DeploymentView {
   readonly tier?: string | undefined
   /** The status of the deployment, as the platform names it. */
   readonly status: string
-  /** The outcome of the deployment. Undefined while the deployment is in progress, and if it was canceled or skipped. */
+  /** Undefined while the deployment is in progress, and if it was canceled or skipped. */
   readonly outcome?: 'succeeded' | 'failed' | undefined
   readonly startedAt?: Millis | undefined
-  /** The end of the deployment. It is only set if the deployment succeeded or failed. */
+  /** Only set if the deployment succeeded or failed. */
   readonly finishedAt?: Millis | undefined
   readonly revision?: string | undefined
   readonly committedAt?: Millis | undefined
@@ -125,7 +124,6 @@ export function deploymentsOfChunk(chunk: Chunk): Deployment[] {
     }))
 }
 
-/** Whether an environment with this name and tier is production. */
 export type IsProduction = (view: Pick<DeploymentView, 'environment' | 'tier'>) => boolean
 
 /** Whether an environment is production. Its tier decides, or its name if the tier is unknown. */

@@ -30,7 +30,7 @@ export interface IncidentView {
   readonly state: IncidentFacts['state']
   readonly severity?: string | undefined
   readonly openedAt?: Millis | undefined
-  /** When the incident was closed; undefined while the incident is open. */
+  /** Undefined while the incident is open. */
   readonly closedAt?: Millis | undefined
   readonly changedAt: Millis
 }

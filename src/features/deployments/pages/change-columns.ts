@@ -150,7 +150,7 @@ function projectLink(project: string, { base, span }: Pick<ChangesContext, 'base
   return html`<a href="${scopeAddress(`${base}/changes`, { span, project })}">${pathText(project)}</a>`
 }
 
-/** The branches of a change. The source branch links to its pipelines. */
+/** The source branch links to its pipelines. */
 function branches(base: string, project: string, head: string | undefined, target: string | undefined): Content {
   if (head === undefined) return target ?? '–'
   const pipelines = addressWith(`${base}/pipelines`, { project, ref: head })

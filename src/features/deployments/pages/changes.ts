@@ -13,7 +13,6 @@ import { runsLink } from '../../../console/charts/plot.ts'
 import { stackedBars } from '../../../console/charts/stacked-bars.ts'
 import type { DeploymentSources } from './sources.ts'
 
-/** The maximum number of rows in each list. */
 const maxRows = 100
 
 export async function changesPage(

@@ -16,11 +16,9 @@ import type { DeploymentSources } from './sources.ts'
 
 // The incidents and deployments of a period, from which the incidents of each project are counted.
 interface Known {
-  /** The incidents that were opened in this period. */
   readonly opened: readonly ShownIncident[]
   /** The incidents that are open now. */
   readonly open: readonly ShownIncident[]
-  /** The deployments that were made in this period. */
   readonly made: readonly ShownDeployment[]
   readonly isProduction: IsProduction
 }

@@ -29,7 +29,7 @@ export const keysShape = z.object({
 })
 export type FourKeys = Shaped<typeof keysShape>
 
-/** Computes the four key metrics. `days` is the length of the period. */
+/** `days` is the length of the period. */
 export function fourKeys(made: readonly ShownDeployment[], days: number): FourKeys {
   const all = made.flatMap(({ figures }) => figures ?? [])
   const failed = all.filter(({ outcome }) => outcome === 'failed').length
@@ -52,7 +52,6 @@ function timesOf(all: readonly DeploymentFigures[]): Pick<FourKeys, 'leadTime' |
   }
 }
 
-/** The table columns that show the four key metrics. */
 export function keyColumns<Row extends { readonly keys: FourKeys }>(): Record<string, ShownColumn<Row>> {
   return {
     deployments: figures('Deployments', ({ keys }) => keys.deployments, number),

@@ -47,7 +47,6 @@ export const changeReporter: Reporter<Reported<Change>> = {
   owner: ({ report }) => ownerOfReport(report, report.event),
 }
 
-/** A change in the form that pages show. */
 export interface ShownChange {
   readonly id: number
   readonly change: Change
@@ -66,7 +65,7 @@ export interface ProjectChanges {
   readonly states: Readonly<Partial<Record<ChangeState, number>>>
 }
 
-/** The operations on stored changes. `prune` deletes changes that have had no event since the given time. */
+/** `prune` deletes changes that have had no event since the given time. */
 export function changes(sql: Statements) {
   return { ...countable(sql, changeTable), ...changeReads(unbounded(sql)) }
 }

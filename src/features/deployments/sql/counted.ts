@@ -215,7 +215,6 @@ export function countable<Of, State, Around>(sql: Statements, kind: CountedTable
       const values = [(await sql.now()) + ms, id]
       await sql.change(`UPDATE ${table} SET due_at = ?1${set} WHERE id = ?2 AND due_at IS NOT NULL`, values)
     },
-    /** Deletes old rows and returns the number of deleted rows. */
     prune: async (before: Millis, limit: number): Promise<number> =>
       sql.change(
         `DELETE FROM ${table} WHERE id IN (SELECT d.id FROM ${table} d WHERE ${pruned.where} ORDER BY d.${pruned.by} LIMIT ?2)`,

@@ -26,7 +26,6 @@ export function* jobSpanOf(instance: string, jobId: number, { damaged }: Within)
   return damaged.row('deployments', row, one => deploymentOf(one).job?.span)
 }
 
-/** A deployment in the form that pages show. */
 export interface ShownDeployment {
   readonly id: number
   readonly deployment: Deployment

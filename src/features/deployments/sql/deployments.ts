@@ -182,10 +182,7 @@ const deleteEarly = `
 
 export type Deployments = ReturnType<typeof deployments>
 
-/**
- * The operations on stored deployments. `prune` deletes old deployments that are not (or no longer) to be counted, except the last success of each
- * environment.
- */
+/** `prune` deletes old deployments that are not (or no longer) to be counted, except the last success of each environment. */
 export function deployments(sql: Statements) {
   const queue = leasedQueue(sql, 'deployments', '*')
   const { damaged } = sql

@@ -52,12 +52,11 @@ export const incidentReporter: Reporter<Reported<Incident>> = {
   owner: ({ report }) => ownerOfReport(report, report.facts),
 }
 
-/** The operations on stored incidents. `prune` deletes incidents that have not changed since the given time. */
+/** `prune` deletes incidents that have not changed since the given time. */
 export function incidents(sql: Statements) {
   return { ...countable(sql, incidentTable), ...incidentReads(unbounded(sql)) }
 }
 
-/** An incident in the form that pages show. */
 export interface ShownIncident {
   readonly incident: Incident
   readonly view: IncidentView

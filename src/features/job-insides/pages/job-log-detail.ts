@@ -30,7 +30,6 @@ export const maxFindLength = 200
 /** The maximum number of matching lines that are shown. */
 const maxFound = 1_000
 
-/** The shape of a job's log in the JSON API. */
 export const jobLogShape = z.discriminatedUnion('as', [
   z.strictObject({
     as: z.literal('log'),
@@ -79,7 +78,6 @@ export async function jobLogOf(
   return { pipeline, job, read: isTraced ? { as: 'traced' } : await readLog(jobLog, pipeline, job, now()) }
 }
 
-/** Whether the job has a log to link to. */
 export function hasLog({ kind, startedAt }: Pick<JobCard, 'kind' | 'startedAt'>): boolean {
   return kind === 'job' && startedAt !== undefined
 }

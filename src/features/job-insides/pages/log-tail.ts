@@ -14,7 +14,6 @@ import type { ShownLine, ShownLog } from '../../../platform/port/inside.ts'
 
 type Log = Extract<ShownLog, { as: 'log' }>
 
-/** The maximum number of log lines that are shown. */
 const maxLines = 20
 /** The maximum time for which the page waits for the platform, ms. */
 const timeoutMs = 3_000

@@ -21,11 +21,9 @@ import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
 import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
 import type { FlakyDay, TestFigures } from '../test-reads.ts'
 
-/** The maximum number of rows in each list. */
 const maxRows = 50
 
 type Sources = Pick<PagesSources, 'on' | 'views'>
-/** `readsTests` is true if the daemon reads test reports. */
 type Settings = Pick<PagesSettings, 'groupBy'> & { readonly readsTests: boolean }
 
 export async function flakyTestsPage(parts: Sources, settings: Settings, context: RequestContext): Promise<Page> {

@@ -17,7 +17,6 @@ import type { Chunk } from '../../../model/chunk.ts'
 /** The maximum number of series per metric name from metrics reports. It is limited because users choose names and labels. */
 const maxReported = 500
 
-/** The name of the job whose log or report is measured. */
 const taskName: Row = textRow(ATTR_CICD_PIPELINE_TASK_NAME, 'always', ({ chunk }) => chunk.inside?.job.name ?? '')
 
 const ref: Row = textRow(ATTR_VCS_REF_HEAD_NAME, 'always', ({ ref: folded }) => folded, 'folded')

@@ -27,7 +27,6 @@ export interface CostRow {
   readonly totalMs: number
   /** The cost in the price table's currency; 0 without a price. */
   readonly cost: number
-  /** The wasted time and cost, by kind of waste. */
   readonly wasted: Readonly<Record<WastedPurpose, CostSum>>
 }
 
@@ -36,7 +35,7 @@ export const costGroups = ['total', 'project', 'place', 'job', 'branch', 'worker
 export type CostGroup = (typeof costGroups)[number]
 
 export interface CostQuery extends FiguresQuery {
-  /** The project's ID; undefined for all projects. */
+  /** Undefined for all projects. */
   readonly projectId?: number | undefined
 }
 

@@ -68,7 +68,6 @@ export const costsShape = z.object({
 export type CostSum = Shaped<typeof costSumShape>
 /** The total cost of one group. */
 export type CostLine = Shaped<typeof costLineShape>
-/** The total cost of one runner. */
 export type RunnerCostLine = Shaped<typeof runnerLineShape>
 export type RetainedCosts = Shaped<typeof retainedShape>
 export type Costs = Shaped<typeof costsShape>

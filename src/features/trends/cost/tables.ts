@@ -34,7 +34,7 @@ export function ofMost({ unit }: Costs, some: readonly CostLine[], most: number)
   return some.length >= most && `the ${most} with the most ${unit === undefined ? 'job time' : 'cost'}`
 }
 
-/** Renders a cost table. `title` must be plural unless the first column's heading is passed separately. */
+/** `title` must be plural unless the first column's heading is passed separately. */
 export function costLines<Line extends CostLine>(
   { unit }: Costs,
   title: string,

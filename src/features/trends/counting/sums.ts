@@ -66,7 +66,6 @@ export class TrendSums {
   readonly #step: TrendStep
   readonly #rows = new Map<string, TrendSum>()
 
-  /** `step` is the period covered by each row. */
   constructor(step: TrendStep = hour) {
     this.#step = step
   }

@@ -8,7 +8,6 @@ import type { RequestContext } from '../../../console/layout/frame.ts'
 import { Slot } from '../../../lib/slot.ts'
 import type { z } from 'zod'
 
-/** The scope of the trends: the project, group, job and branch class they cover. */
 export interface TrendScope {
   readonly projectId?: number | undefined
   /** The group's path, with a trailing slash. */
