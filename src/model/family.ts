@@ -5,7 +5,6 @@ import type { SourcePipeline } from './observation.ts'
 import type { RunHead } from './run.ts'
 import type { LinkedPipeline, ParentSpan, TraceContext } from './trace-context.ts'
 
-/** The stored facts of one ancestor of a pipeline. */
 export interface Ancestor {
   readonly head: RunHead
   /** The ancestor's job that triggered the next pipeline in the chain, if it is known. */

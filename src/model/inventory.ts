@@ -39,7 +39,7 @@ export interface CollectedEvent {
   /** Identifies the event. If the event is exported again after a crash, it has the same key. */
   readonly key: string
   readonly name: string
-  /** The severity of the event; default `info`. */
+  /** Default: `info`. */
   readonly severity?: 'info' | 'warn' | undefined
   readonly body: string
   readonly attributes: Readonly<Record<string, string | number | boolean>>

@@ -14,7 +14,7 @@ export interface Subject {
 export interface Route<Signal extends string = string> {
   readonly destination: string
   readonly signal: Signal
-  /** Whether the queue accepts items about a subject. If undefined, it accepts all items. */
+  /** If undefined, the queue accepts all items. */
   readonly takes?: ((subject: Subject) => boolean) | undefined
 }
 

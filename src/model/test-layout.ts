@@ -12,7 +12,7 @@ export interface TestSpan {
   readonly name: string
   /** The number of a case among the cases with the same name in its suite, starting at 2; undefined for the first one. */
   readonly ofName?: number | undefined
-  /** The result of a case; undefined for a suite. */
+  /** Undefined for a suite. */
   readonly result?: TestResult | undefined
   readonly failed: boolean
   readonly start: Millis

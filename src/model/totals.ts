@@ -88,7 +88,7 @@ export interface ProjectTotals {
 export interface ActiveRuns {
   readonly key: ProjectKey
   readonly project: ProjectFacts
-  /** The pipeline name; undefined for pipelines without a name. */
+  /** Undefined for pipelines without a name. */
   readonly name?: string | undefined
   readonly status: string
   readonly count: number

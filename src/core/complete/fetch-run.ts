@@ -35,7 +35,7 @@ export interface FetchOptions {
 }
 
 export interface Fetched {
-  /** The new observation of the run; undefined if there was nothing to request. */
+  /** Undefined if there was nothing to request. */
   readonly observation?: Observation | undefined
   /**
    * Why jobs, bridges or the traceparent are missing. `refused`: the platform rejects requests for them in this project, which is recorded. `cut`:

@@ -26,7 +26,7 @@ export interface PollContextOptions {
   readonly source: SourceName & ('poller' | 'backfill')
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** The daemon's log; undefined in a command, because only the daemon has a log. */
+  /** Undefined in a command, because only the daemon has a log. */
   readonly log?: Log | undefined
 }
 

@@ -9,7 +9,7 @@ export interface Destination {
   readonly name: string
   /** The signals that are sent to the destination, with their endpoints. */
   readonly signals: Readonly<Partial<Record<Signal, Endpoint>>>
-  /** Whether the destination takes a project. If undefined, it takes every project. */
+  /** If undefined, the destination takes every project. */
   readonly takes?: Route['takes']
   /**
    * Returns the values for the templates in the destination's headers; for an event, `key` is its key. If the function is undefined, the headers have

@@ -68,7 +68,7 @@ export interface HeldBacklog extends ExportQueueState {
   readonly before?: string | undefined
 }
 
-/** Returns the held backlogs. If `name` is set, returns only those of that destination. */
+/** If `name` is set, returns only the backlogs of that destination. */
 export async function heldBacklogs(
   outbox: Pick<Outbox, 'queues'>,
   endpoints: Pick<HoldOptions['endpoints'], 'get'>,

@@ -12,7 +12,6 @@ import { StoreError } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 
 export interface GroupOptions<Item, Outcome> {
-  /** The maximum number of items in one group. */
   readonly maxItems: number
   /** How many groups may be committed concurrently. */
   readonly atOnce: number

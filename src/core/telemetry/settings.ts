@@ -92,7 +92,7 @@ type Defaulted = {
 
 export interface TelemetrySettings extends Defaulted, Pick<TelemetryOptions, 'serviceName' | 'insides'> {
   readonly policy: AttributePolicy
-  /** Computes the attributes that the operator's rules set. Undefined if there are no rules. */
+  /** Undefined if the operator has configured no attribute rules. */
   readonly custom?: CustomAttributesOf | undefined
   /** Adds attributes to the data points of a project. Undefined if no rule applies to metrics. */
   readonly projectPoints?: ProjectPoints | undefined

@@ -33,7 +33,7 @@ export type EnrichmentChange =
 export interface NextEnrichment {
   readonly detail: DetailLevel
   readonly at: Millis
-  /** The new priority of the item. If undefined, the priority stays the same. */
+  /** If undefined, the priority stays the same. */
   readonly priority?: EnrichmentPriority | undefined
 }
 

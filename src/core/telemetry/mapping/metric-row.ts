@@ -46,7 +46,6 @@ export interface MetricRow extends MetricHead {
   readonly limited?: { readonly attribute: string; readonly max: number }
 }
 
-/** The subject of a metric point with a feature's figures. */
 export interface FiguresSubject<F> {
   readonly figures: F
   readonly chunk: Pick<EventChunk, 'key' | 'project'>
