@@ -25,7 +25,7 @@ export interface DeploymentCounterOptions extends Counting {
   /** Empty if the platform's API is not configured. */
   readonly tokens: readonly CommitsToken[]
   readonly isProduction: IsProduction
-  /** Returns the reports of other features about a deployment, given the id of the deployment's row. */
+  /** Returns the reports about a deployment for other features. `id` is the id of the deployment's row. */
   readonly reports?:
     ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly Reports[]) | undefined
 }

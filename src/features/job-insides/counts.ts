@@ -59,7 +59,7 @@ export interface InsideCounters {
   readonly spanFiles: Map<ReportOutcome, number>
 }
 
-/** How many items were exported, and how many were left out. */
+/** `true` is the number of exported items, `false` the number of items that were left out. */
 interface Kept {
   true: number
   false: number

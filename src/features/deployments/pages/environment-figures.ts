@@ -14,7 +14,7 @@ import type { ShownDeployment } from '../sql/deployment-reads.ts'
 import type { ShownIncident } from '../sql/incidents.ts'
 import type { DeploymentSources } from './sources.ts'
 
-// The incidents and deployments of a period, from which the incidents of each project are counted.
+/** The incidents and deployments of a period, from which the incidents of each project are counted. */
 interface Known {
   readonly opened: readonly ShownIncident[]
   /** The incidents that are open now. */
