@@ -12,7 +12,7 @@ import { Sandbox } from './sandbox.ts'
 const usage = `npm run mutants -- [options]
   --seed N          draws the same mutants again (default: another each time)
   --count N         how many (default: 100), as many of each room
-  --rooms a,b       folders of src (default: the eight of the core)
+  --rooms a,b       folders of src (default: the nine of the core)
   --file a.ts:12    all mutants of this line of src/a.ts, or of the whole file, instead of a draw
   --quick           judged only by tests that import the file, without whole daemons`
 

@@ -1,16 +1,22 @@
 // Tests which events wait for the span of a job, if several features process events.
 import { event } from '../store/events-exercise.ts'
 import { expect, it } from 'vitest'
-import { jobSpanOf } from '../../../src/features/deployments/sql/deployment-reads.ts'
 import { reportsOf } from '../../../src/core/take-in/events.ts'
 import { t0 } from '../../flow/world.ts'
+import type { JobWait } from '../../../src/core/store/ports/runs.ts'
 import type { LineStep } from '../../../src/core/store/ports/reporter.ts'
 
 const rules = {
   ...{ to: [{ destination: 'default', signal: 'logs' }] as const, profile: 'generic', wait: 60_000 },
   onTaken: () => undefined,
 }
-const wait = { jobId: 70, spanOf: jobSpanOf }
+// The event is not stored, so nothing is read.
+const wait: JobWait = {
+  jobId: 70,
+  spanOf: function* () {
+    return undefined
+  },
+}
 /** A feature that knows no jobs of events, one that knows none of these events, and one that knows the job of a deployment. */
 const steps: readonly LineStep[] = [
   {},

@@ -12,7 +12,7 @@ import { createThingReader } from '../../../src/core/find/thing-reader.ts'
 import { openSqlite } from '../../support/stores.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { day, hour, minute, openInventoryWorld } from '../../features/inventory/world.ts'
+import { day, hour, minute, openInventoryWorld } from './world.ts'
 import type { Thing } from '../../../src/platform/port/asking.ts'
 
 const agents: Thing = {
