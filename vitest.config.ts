@@ -6,7 +6,7 @@ import { isFull } from './test/full.ts'
 
 /** Folders whose tests run whole daemons, kill them, or attack them. */
 const ofDaemons = ['attack', 'bounds', 'crash', 'demo', 'e2e']
-/** The slowest files of the long forms, the slowest first: from an hour down to three minutes. */
+/** The slowest files of the long forms, the slowest first: from half an hour down to three minutes. */
 const slowestWhenFull = [
   'bounds/backlog',
   'crash/inside-jobs',
