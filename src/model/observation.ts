@@ -102,7 +102,7 @@ export interface MergeRequest {
   readonly targetProjectId?: number | undefined
 }
 
-/** All facts of a pipeline other than its times. An undefined field was not reported by this source. */
+/** What is known of a pipeline, except for its times. A field is undefined if the source of this observation did not report it. */
 export interface PipelineFacts {
   readonly status: Status
   readonly iid?: number | undefined

@@ -574,7 +574,7 @@ it('reports configured report types that no job has', async () => {
   expect((await examined()).reported).toMatchObject([
     {
       ...{ check: 'jobs', level: 'warning' },
-      what: 'No job of the last 1 pipelines has a report of cobertura, jacoco.',
+      what: 'No job of the last pipeline has a report of cobertura or jacoco.',
     },
   ])
   await finished(8, { jacoco: 5 })

@@ -77,7 +77,7 @@ describe('the filter by an attribute that the operator configured', () => {
     expect(await text('/pipelines?own=')).not.toContain('No known project')
   })
 
-  it("shows no hidden project, even if it has the filter's value", async () => {
+  it('does not show a hidden project, even if it matches the filter', async () => {
     for (const route of routes) expect(await text(`/api${route}?${team}`), route).not.toContain('brightwater/mobile')
     for (const page of pages) expect(await text(`${page}?${team}`), page).not.toContain('brightwater/mobile')
   })

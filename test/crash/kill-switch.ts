@@ -6,7 +6,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { subscribe } from 'node:diagnostics_channel'
 import { countedPoints, insidePoints, messagePoints, points, type Event, type Moment } from './points.ts'
 
-/** `CRASH_AT`: the name of a moment. `CRASH_NTH`: the occurrence of the moment at which the process ends; default 1. */
+/** `CRASH_AT`: the name of the crash point. `CRASH_NTH`: the process ends when it reaches this point for the nth time; default 1. */
 const target = process.env.CRASH_AT ?? ''
 const nth = Number(process.env.CRASH_NTH ?? 1)
 let passed = 0

@@ -10,7 +10,7 @@ const section = (ordinal: number, name: string, seconds: number, more: Partial<S
 const job = (status: string) => ({ id: 1, kind: 'job' as const, name: 'unit', start: 1_000, end: 99_000, status })
 
 describe('the counted sections of a job', () => {
-  it('counts the longest sections of a successful job, and adds up sections of the same name', () => {
+  it('records the longest sections of a successful job, and adds up the durations of sections with the same name', () => {
     const sections = [
       section(1, 'step_script', 60),
       ...Array.from({ length: 9 }, (_, at) => section(2 + at, `part ${at}`, 1 + at, { parent: 1 })),

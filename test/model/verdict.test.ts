@@ -259,7 +259,7 @@ describe('the sentence of a verdict', () => {
     )
   })
 
-  it('truncates the sentence of a verdict between two words after 500 characters', () => {
+  it('truncates the sentence of a verdict to 500 characters, at the end of a word', () => {
     const jobs = [1, 2, 3].map(id =>
       job(id, `${id} ${'word '.repeat(60).trim()}`, { from: 0, to: 9 }, { status: 'failed' }),
     )

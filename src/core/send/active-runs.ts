@@ -81,7 +81,8 @@ export async function readActive(source: ActiveSources): Promise<ActiveTotals[]>
 }
 
 /**
- * Returns the active runs and jobs for scraped metrics. It writes nothing, so it omits series that began and ended since the last push of metrics.
+ * Returns the active runs and jobs for a metrics scrape. A scrape stores nothing. Series that began and ended since metrics were last pushed are
+ * unknown to it, and therefore missing.
  */
 export async function lookAtActive(source: ActiveSources): Promise<ActiveTotals[]> {
   const { recentRuns, profile, settings } = source

@@ -15,7 +15,7 @@ import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Sender } from './sender.ts'
 
-/** The limits of an export queue. `pauses` are the retry delays of an entry, and also the pauses of the queue. */
+/** The limits of an export queue. `pauses` are the delays between two attempts to send an entry, and between two probes of an unavailable endpoint. */
 export interface QueueLimits extends Pick<BatchContext, 'batchBytes' | 'pauses'> {
   /** The maximum number of entries in one lease. */
   readonly batchItems: number

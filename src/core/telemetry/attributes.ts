@@ -48,7 +48,7 @@ interface StyledTable<S> {
   readonly facts: readonly ((subject: S) => AttributeValue | undefined)[]
 }
 
-/** The tables of each style. They can be cached forever, because there are few styles, and these live as long as the settings. */
+/** Caches the attribute tables of each style. Nothing is ever removed, because there are only a few styles, which exist as long as the settings. */
 const tablesIn = new WeakMap<AttributeStyle, Map<unknown, StyledTable<never>>>()
 
 /** Returns the table in this style. It is cached, so that the configured patterns are matched only once per name. */

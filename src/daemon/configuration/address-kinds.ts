@@ -71,7 +71,7 @@ export const proxyUrl = scalar<Secret>({
     if (url === undefined || !['', '/'].includes(url.pathname + url.search + url.hash)) return undefined
     if (isDecodable(url.username + url.password)) return new Secret(full)
     return {
-      what: 'The user or the password of the proxy is not percent-encoded correctly.',
+      what: "The proxy's username or password is not percent-encoded correctly.",
       remedy: 'Write a percent sign itself as %25.',
     }
   },

@@ -6,7 +6,7 @@ import { quoted, type Wrong, nearest } from './config-fault.ts'
 import { LinearPattern } from '../../lib/text-redaction.ts'
 import { kind, reading, refusing, wrong, type Kind } from './kind.ts'
 
-/** Returns the non-blank items of a YAML list, or of a text that is split by `split`. The next schema checks that each item is a text. */
+/** Returns the non-blank items of a YAML list, or of a string that `split` divides. The schema after this one checks that each item is a string. */
 export function itemsOf(split = (text: string) => text.split(','), trim = (item: string) => item.trim()) {
   return z.unknown().transform(
     reading(raw => {
@@ -48,7 +48,7 @@ export function noneOr<const W extends string>(words: readonly W[]): Kind<readon
   return wordList(words, ['none'], `\`none\`, or a list of ${inBackticks(words)}`)
 }
 
-/** Creates a setting type for a list of some of these words, `all`, or `none`. `noun` says what one word is, such as `event`. */
+/** Creates a setting type that accepts `all`, `none` or a list of these words. `noun` is what messages call one of the words, such as `event`. */
 export function wordsOf(words: readonly string[], noun: string): Kind<readonly string[]> {
   return wordList(words, ['all', 'none'], `a list of ${noun}s, \`all\` or \`none\``)
 }

@@ -80,6 +80,7 @@ async function foundOf(store: SharedStore, instance: string, types: readonly str
   )
   if (jobs.length === 0) return report('skipped', 'No recent job to check reports with.')
   if (found.length > 0) return report('fine', `Jobs of recent pipelines have these reports: ${found.join(', ')}.`)
+  const those = last.length === 1 ? 'the last pipeline' : `the last ${last.length} pipelines`
   const remedy = 'Declare them in the job under `artifacts:reports`; Pipespan reads the list of artifacts of the job.'
-  return report('warning', `No job of the last ${last.length} pipelines has a report of ${types.join(', ')}.`, remedy)
+  return report('warning', `No job of ${those} has a report of ${types.join(' or ')}.`, remedy)
 }

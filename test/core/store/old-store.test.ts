@@ -92,7 +92,7 @@ describe.each([
     await expect(use(async () => openSqlite(file, options))).rejects.toThrow(remedy)
   })
 
-  it('rejects a PostgreSQL store from a version between two releases with a remedy', async () => {
+  it('rejects a PostgreSQL store that an unreleased version wrote, and says what to do', async () => {
     const url = await newDatabase()
     await (await openPostgres(url, options)).close()
     await query(url, ofServer)

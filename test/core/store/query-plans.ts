@@ -64,7 +64,7 @@ export function queriesUseIndexes({ askAll, isScan }: Asked): void {
       expect(plans.filter(([sql, detail]) => isScan?.(sql, detail) ?? isUsualScan(sql, detail))).toEqual([])
     })
 
-    it('runs page queries through an index on PostgreSQL', async () => {
+    it('uses an index for every query of the pages on PostgreSQL', async () => {
       const url = await newDatabase()
       await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }), 200)
       // There is only one connection, so that its settings apply to all queries.

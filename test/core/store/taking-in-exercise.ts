@@ -34,7 +34,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
     let store: Store
     beforeEach(async () => ({ here, store } = await opened(bench)))
 
-    it('takes in a key once, also within one group and after a restart, and takes it in again after a week', async () => {
+    it('accepts a delivery key once, even if a group repeats it or the store was reopened, and accepts it again after a week', async () => {
       expect(await takeKeys(store, 'a', undefined, 'a', undefined, 'b')).toEqual([true, true, false, true, true])
       await store.close()
       store = await here.open()

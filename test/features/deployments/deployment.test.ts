@@ -37,7 +37,7 @@ const report = fc.oneof(
 )
 
 describe('merging reports of a deployment', () => {
-  it('merges reports of a deployment to the same result in any order and with duplicates', () => {
+  it('merges the reports of a deployment into the same result, whatever their order, and even if some are repeated', () => {
     const same = fc.property(
       fc.array(report, { minLength: 1, maxLength: 6 }),
       fc.infiniteStream(fc.nat()),

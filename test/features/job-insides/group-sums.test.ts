@@ -1,4 +1,4 @@
-// Tests the sums of flaky tests by project group and by the operator's attribute, on the pages and in the JSON API.
+// Tests the totals of flaky tests by project group and by an attribute that the operator configures, on the pages and in the JSON API.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testMemory } from '../../../src/features/job-insides/test-memory.ts'
 import { groupsOf } from '../../../src/console/layout/groups.ts'

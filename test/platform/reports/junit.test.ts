@@ -474,7 +474,7 @@ describe('an uploaded JUnit report', () => {
   })
 })
 
-describe('a JUnit report that is read in windows', () => {
+describe('a JUnit report that is read in pieces', () => {
   const whole = Buffer.concat([gzipSync(pytest), gzipSync(surefire + repeated), gzipSync(googletest + phpunit)])
   const broken = gzipSync(`${pytest}<testsuite><testcase name="ü"><failure>é`)
 

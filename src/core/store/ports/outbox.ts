@@ -120,7 +120,7 @@ export interface Outbox extends DeadLetters {
   /** Moves up to `limit` pending entries to another destination name. Returns the number of moved entries. */
   move(queue: ExportQueue, to: string, limit: number): Promise<number>
   queues(): Promise<readonly ExportQueueState[]>
-  /** Returns access to the dead letters in a scope. The methods of the returned object affect no other dead letters. */
+  /** Returns an object whose methods read and change only the dead letters in this scope. */
   within(scope: Scope): DeadLetters
 }
 

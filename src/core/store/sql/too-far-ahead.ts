@@ -82,9 +82,9 @@ export async function bringBack(sql: Statements, parts: readonly StoredTimes[]):
   let latest = -Infinity
   for (const repair of [...allWaits.map(broughtBack), ...allTimes.map(repaired)]) {
     rows += await sql.transaction(function* (within) {
-      // If the clock is set back during the repair, the earlier statements have checked the waits against the wrong time, and the next repair must
-      // check them again. It needs the original times for this. So all statements compare with the latest time that was read during this repair, and
-      // leave those times unchanged.
+      // The clock can be set back during a repair. The statements so far have then compared with a time that was too late, and the next repair must
+      // compare the same stored times again. So the remaining statements compare with the latest time that this repair has read: with the corrected
+      // time, they would overwrite stored times that the next repair needs.
       latest = Math.max(latest, within.now)
       return (yield [repair, [latest]]).length
     })
