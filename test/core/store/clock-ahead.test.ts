@@ -230,7 +230,7 @@ describe('repairing stored times on PostgreSQL', () => {
   beforeEach(async () => {
     const url = await newDatabase()
     now = t0
-    store = closeAfterTest(await openPostgres(url, { now: () => now, maxSize: 2 ** 30, timeoutMs: 500 }))
+    store = closeAfterTest(await openPostgres(url, { now: () => now, maxSize: 2 ** 30, timeoutMs: 5_000 }))
     other = new pg.Client(url)
     await other.connect()
     const connection = other
@@ -263,7 +263,7 @@ describe('repairing stored times on PostgreSQL', () => {
     await observe()
     now -= day
     const repaired = repairPast('enrichment_queue', async () => {
-      await other.query('SELECT pg_sleep(0.7)')
+      await other.query('SELECT pg_sleep(5.5)')
     })
     expect(await repaired).toBe(2)
   })
