@@ -164,13 +164,13 @@ export class Unanswered extends Fault {}
 
 const timeoutMs = 5_000
 /** The maximum size of a response in bytes. It is larger than any overview. */
-const longest = 32 * 1024 * 1024
+const maxBytes = 32 * 1024 * 1024
 /** The maximum number of pipelines in each list. */
 const limit = 100
 
 /** Creates the connections to a daemon. Destroying them aborts requests in flight. */
 export function createDispatcher(): Agent {
-  const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, maxResponseSize: longest }
+  const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, maxResponseSize: maxBytes }
   return new Agent({ ...limits, connect: { timeout: timeoutMs } })
 }
 

@@ -11,7 +11,7 @@ type Answerer =
   | { readonly is: 'nobody'; readonly reason: string }
 
 /** The maximum number of bytes read from a response. It is more than the daemon ever sends here. */
-const longest = 16 * 1024
+const maxBytes = 16 * 1024
 
 /** Requests `/readyz` below the base URL. `timeouts` are those of undici. */
 export async function whoAnswers(
@@ -40,7 +40,7 @@ async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<strin
     chunks.push(chunk)
     bytes += chunk.length
     // Leaving the loop closes the connection, so that an endless body is not read.
-    if (bytes > longest) break
+    if (bytes > maxBytes) break
   }
   return Buffer.concat(chunks).toString('utf8')
 }

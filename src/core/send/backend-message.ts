@@ -4,7 +4,7 @@ import { briefly } from '../../lib/text-redaction.ts'
 import { isBinary, isHtml } from '../../lib/wrong-service.ts'
 
 /** The maximum length of a message. Longer messages are truncated. */
-const longest = 300
+const maxLength = 300
 /** The number of characters of a web page that are searched for a message. */
 const maxPageLength = 16 * 1024
 
@@ -18,7 +18,7 @@ export function messageOf(body: Uint8Array, contentType: string | undefined): st
 
 /** Shortens a text to one line without secrets; undefined if nothing remains. */
 export function shorten(text: string): string | undefined {
-  return briefly(text, longest)
+  return briefly(text, maxLength)
 }
 
 export function isJson(contentType: string | undefined): boolean {

@@ -1,21 +1,11 @@
 // Tests what all kinds of polling share.
 import { expect, it } from 'vitest'
-import { createPollContext } from '../../../src/core/find/poll-context.ts'
-import { everything } from '../../flow/world.ts'
-import { day, hour, openPolledWorld } from './polled-world.ts'
+import { openPolledWorld, pollContextOf } from './polled-world.ts'
 
 it("requests a project's facts once, however many of its pipelines are found", async () => {
   await using world = await openPolledWorld()
-  const { client, store, api } = world
-  const context = createPollContext({
-    client,
-    runs: store.runs,
-    selection: everything,
-    source: 'poller',
-    clock: { now: () => world.now(), sleep: async () => undefined },
-    rules: { blockedAfter: hour, staleAfter: 7 * day },
-    signal: new AbortController().signal,
-  })
+  const { store, api } = world
+  const context = pollContextOf(world)
   const listed = (id: number) => ({
     id,
     project: { id: 333, path: 'brightwater/data/reports' },

@@ -1,11 +1,9 @@
 // Tests how far back the list of the token's own pipelines is read.
 import { expect, it } from 'vitest'
-import { createPollContext } from '../../../src/core/find/poll-context.ts'
 import { lookAtMine } from '../../../src/core/find/poll-own-pipelines.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { scenarios } from '../../../src/simulator/platform/scenarios.ts'
-import { everything } from '../../flow/world.ts'
-import { day, hour, minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
+import { hour, minute, openPolledWorld, pollContextOf, type PolledWorld } from './polled-world.ts'
 
 /** A pipeline that takes half an hour. */
 const plan = {
@@ -15,17 +13,12 @@ const plan = {
 
 /** Reads the list once, as the poller does: in most rounds not the whole lookback. The lookback is ten minutes. */
 async function read(world: PolledWorld, whole = false): Promise<void> {
-  const { client, store, api } = world
-  const context = createPollContext({
-    client,
-    runs: store.runs,
-    selection: everything,
-    source: 'poller',
-    clock: { now: () => world.now(), sleep: async () => undefined },
-    rules: { blockedAfter: hour, staleAfter: 7 * day },
-    signal: new AbortController().signal,
+  const { store, api } = world
+  await lookAtMine(pollContextOf(world), store.repositories.ownPipelines, {
+    scope: api.url,
+    lookback: 10 * minute,
+    whole,
   })
-  await lookAtMine(context, store.repositories.ownPipelines, { scope: api.url, lookback: 10 * minute, whole })
 }
 
 it('reads back to the oldest active pipeline, even if it began before the lookback and newer ones are active', async () => {

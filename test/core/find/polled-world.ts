@@ -2,6 +2,7 @@
 import { noDurations, type PastDurations, type LineStep } from '../../../src/core/store/ports/reporter.ts'
 import { createEnricher, type Enricher } from '../../../src/core/complete/enricher.ts'
 import { createPlatformClient, type RestClient } from '../../../src/platform/rest/client.ts'
+import { createPollContext, type PollContext } from '../../../src/core/find/poll-context.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../../src/core/find/poller.ts'
 import { everything, snapshotterWith, settlerOf, takeInOf } from '../../flow/world.ts'
 import { createStoredBudget } from '../../../src/daemon/platform.ts'
@@ -242,4 +243,17 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     },
   }
   return world
+}
+
+/** Creates the part of a poller that all kinds of polling share, for a test that polls by itself. */
+export function pollContextOf(world: PolledWorld): PollContext {
+  return createPollContext({
+    client: world.client,
+    runs: world.store.runs,
+    selection: everything,
+    source: 'poller',
+    clock: { now: () => world.now(), sleep: async () => undefined },
+    rules: { blockedAfter: hour, staleAfter: 7 * day },
+    signal: new AbortController().signal,
+  })
 }
