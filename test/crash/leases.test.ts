@@ -28,7 +28,7 @@ it('lets a new daemon take over all leases of a killed one as soon as it starts'
     PIPESPAN_METRICS_INTERVAL: '1h',
   })
   const holders = (): Record<string, string> => {
-    const store = new DatabaseSync(daemon.storeFile, { readOnly: true })
+    const store = new DatabaseSync(daemon.storeFile, { readOnly: true, timeout: 10_000 })
     try {
       const rows = store.prepare('SELECT name, holder FROM leases ORDER BY name').all()
       return Object.fromEntries(rows.map(({ name, holder }) => [String(name), String(holder)]))

@@ -64,7 +64,7 @@ describe('a damaged SQLite file', () => {
   it('exits if the database file is overwritten while the daemon runs, and acknowledges no uncommitted delivery', async () => {
     await daemon.restart()
     // A commit on another connection makes the daemon read its cached pages again.
-    const other = new DatabaseSync(daemon.storeFile)
+    const other = new DatabaseSync(daemon.storeFile, { timeout: 10_000 })
     other.exec("INSERT INTO counters (name, value) VALUES ('foreign', 1)")
     overwrite(1)
     other.close()

@@ -9,7 +9,7 @@ import { Daemon } from './daemon.ts'
 it('answers health checks and rejects webhooks while another process locks the database, and recovers afterwards', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '0s' })
-  const other = closeAfterTest(new DatabaseSync(daemon.storeFile))
+  const other = closeAfterTest(new DatabaseSync(daemon.storeFile, { timeout: 10_000 }))
   const post = async (id: number): Promise<[number, string | null]> => {
     const headers = { 'x-service-event': 'Pipeline Hook', 'idempotency-key': `of ${id}` }
     const { status, headers: answered } = await daemon.post(pipelineEvent({ id }), headers)

@@ -53,7 +53,7 @@ it('exports pipelines and answers /metrics and health checks without pages, name
   expect(top.stderr).toContain('PIPESPAN_PAGES=true')
 
   const figures = (): unknown => {
-    const db = new DatabaseSync(daemon.storeFile, { readOnly: true })
+    const db = new DatabaseSync(daemon.storeFile, { readOnly: true, timeout: 10_000 })
     try {
       return db.prepare('SELECT count(*) AS rows FROM trends').get()?.rows
     } finally {
