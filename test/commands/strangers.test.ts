@@ -54,7 +54,7 @@ async function complaintOf(command: keyof typeof commands, stranger: Stranger): 
   return stderr
 }
 
-const noPlatform = /web page answered instead of the platform's API|answer does not come from the platform's API/
+const noPlatform = /web page answered instead of the platform's API|response does not come from the platform's API/
 const noTokens = /web page answered instead of the token API|the answer is not from the token API/
 const noPostgres = /the server closes the connection before a PostgreSQL handshake/
 

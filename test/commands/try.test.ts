@@ -236,7 +236,7 @@ describe('`pipespan try` when it cannot show anything', () => {
       { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Sign in' },
       /[Ww]eb page.*Check PIPESPAN_PLATFORM_URL/,
     ],
-    ['a platform that is down', storefront, { status: 503, body: '' }, /cannot answer at the moment/],
+    ['a platform that is down', storefront, { status: 503, body: '' }, /cannot serve requests at the moment/],
   ])('prints a remedy at once for %s', async (_, target, reply, message) => {
     const { api } = await platform()
     api.misbehave = () => reply

@@ -13,18 +13,18 @@ import { maybe, wireFlag, wireId, wireList, wireText } from '../rest/wire-field.
 import { PlatformError } from '../port.ts'
 
 const begun = z.object({ id: wireId })
-/** While the platform is still building the export (202), older versions respond with a bare number or without a body. */
+/** While the platform is still building the export, it responds with 202. Older versions send a bare number or no body. */
 const state = z.union([z.object({ has_finished: maybe(wireFlag) }), z.number(), z.null()])
 const part = maybe(wireText)
 const component = z.object({ name: part, version: part, group: part, purl: part })
 type Component = z.infer<typeof component>
-/** A bill in CycloneDX 1.6 JSON. Only its components are read. */
+/** A bill of materials in CycloneDX 1.6 JSON. Only its components are read. */
 const bill = z.object({ components: maybe(wireList) })
 
 const memoryShape = z.object({
-  /** The unfinished export, and how often it was checked. `isSecond`: true if it replaces a first export that the platform no longer had. */
+  /** The unfinished export, and how many times it was checked. `isSecond`: true if it replaces a first export that the platform had lost. */
   export: z.object({ id: z.number(), looks: z.number(), isSecond: z.boolean().optional() }).optional(),
-  /** A short hash of each component in the last bill, and a digest of all these hashes. */
+  /** A short hash of each component in the last bill of materials, and a digest of all these hashes. */
   digest: z.string().optional(),
   known: z.array(z.string()).optional(),
 })
@@ -35,10 +35,10 @@ type Export = NonNullable<Memory['export']>
 type Answer = Omit<Collected, 'points'> & { readonly counts?: ReadonlyMap<string, number> }
 
 const nextTry =
-  'Pipespan requests another one tomorrow. If this persists, check whether the platform keeps and serves such exports.'
-/** Interval between checks whether an export is finished, ms. */
+  'Pipespan will request a new export tomorrow. If this persists, check whether the platform keeps and serves such exports.'
+/** How long to wait before checking again whether an export is finished, ms. */
 const checkInterval = 15_000
-/** Maximum number of checks whether an export is finished. After that, the collector waits until the next day. */
+/** Maximum number of checks for one export. After that, the collector waits until the next day. */
 const maxChecks = 40
 /** Maximum number of components that are compared with the previous bill of materials. */
 const maxComponents = 50_000
@@ -95,7 +95,7 @@ async function checkExport(round: Round, last: Memory, { id, looks, isSecond = f
       : await answerOf(components, last, id)
   } catch (error) {
     if (!(error instanceof PlatformError) || error.kind !== 'not-found') throw error
-    // The export expired, or it belongs to another token. If the platform loses the second export too, a third one would not help.
+    // The export expired, or it belongs to another token. If the platform loses the second export too, a third export would not help.
     if (!isSecond) return startExport(round, last, true)
     return failed(`The bill of materials was gone before it was read (404 at ${error.endpoint}).`)
   }
@@ -127,12 +127,12 @@ async function answerOf(components: readonly unknown[], last: Memory, exportId: 
       'platform.sbom.removed': [...before].filter(one => !now.has(one)).length,
     }),
   }
-  // The digest of the components cannot be the event's key: a change that reverts an earlier one is a new change, but has an old digest.
+  // The digest of the components cannot be the event's key. If a change is reverted, the digest is an old one, but the change is new.
   const event = { key: String(exportId), name: 'platform.sbom', body: `${sorted.length} components`, attributes }
   return { counts, memory, events: [event] }
 }
 
-/** The component's package URL, such as `pkg:npm/left-pad@1.3.0`, or else its group, name and version. */
+/** The component's package URL, such as `pkg:npm/left-pad@1.3.0`. If it has none, its group, name and version are used. */
 function nameOf({ purl, group, name, version }: Component): string {
   return purl ?? [group, name, version].filter(one => one !== undefined).join('/')
 }

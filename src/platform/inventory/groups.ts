@@ -22,7 +22,8 @@ export const groups = collector({
     const field = 'shared_runners_minutes_limit'
     const remedy = 'Use a token of a user who may see the limits (paid tiers), or remove `inventory.groups`.'
     // The platform may omit the limit of extra minutes if there are none.
-    const lacking = answer[field] === undefined ? `The group's answer has no usable ${field}. ${remedy}` : undefined
+    const lacking =
+      answer[field] === undefined ? `The response about the group has no usable ${field}. ${remedy}` : undefined
     return { own: answer[field], extra: answer.extra_shared_runners_minutes_limit, problem: lacking }
   },
   metrics: [

@@ -31,7 +31,8 @@ export const includes = collector({
       // Several files may include the same file, but each include is listed only once.
       all: [...new Map(read.map(one => [JSON.stringify(one), one] as const)).values()],
       problem:
-        lacking && `The answer about the CI configuration has no usable ${lacking}. Check the version of the platform.`,
+        lacking &&
+        `The response about the CI configuration has no usable ${lacking}. Check the version of the platform.`,
     }
   },
   metrics: [
@@ -45,7 +46,10 @@ export const includes = collector({
   ],
 })
 
-/** Parses one include. Returns undefined for a file from the project itself and for an unknown type. `version` is empty if the include has none. */
+/**
+ * Parses one include. Returns undefined for a file from the project itself and for an unknown type. `version` is empty if the include specifies no
+ * version.
+ */
 export function readInclude({
   type: kind,
   location: given = '',
@@ -72,7 +76,8 @@ export function readInclude({
 }
 
 /**
- * Removes the user, query and fragment from a URL, because they may contain a token. This also works for invalid URLs, such as one with variables.
+ * Removes the user, query and fragment from a URL, because they may contain a token. This also works for invalid URLs, such as URLs that contain CI
+ * variables.
  */
 function withoutSecrets(address: string): string {
   return redact(address.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//'))

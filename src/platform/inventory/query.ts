@@ -13,12 +13,10 @@ export interface QuerySpec {
   readonly metric: string
   /** The query, in the platform's query language. */
   readonly query: string
-  /** The scope of the query: a project, a group or neither. */
+  /** What the query covers: a project, a group, or everything if neither is set. */
   readonly project?: string | undefined
   readonly group?: string | undefined
-  /**
-   * If this is `count`, the value is the number of results. Otherwise it names the field of each row that becomes the value of the row's data point.
-   */
+  /** `count` if the value is the number of results. Otherwise the name of the field whose value each row's data point has. */
   readonly value: string
   /** Additional fields of each row, which become attributes. */
   readonly fields: readonly string[]
@@ -26,7 +24,7 @@ export interface QuerySpec {
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** The platform's limits per request: the length of a query in bytes, and the number of rows. */
+/** The platform's limits: the length of a query in bytes, and the number of rows per request. */
 export const maxQueryBytes = 10_000
 export const maxRows = 100
 /** Maximum number of result pages that are read per query. */
@@ -81,7 +79,7 @@ export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected>
     const unread = Math.max(0, all - rows)
     const next = pageInfo?.hasNextPage === true ? pageInfo.endCursor : undefined
     if (next === undefined || pages >= maxPages) {
-      // If the response does not show whether there are more pages, it may be only the first one.
+      // If the response does not contain page information, there may be further pages.
       const omitted = next !== undefined ? Math.max(1, unread) : pageInfo === undefined ? unread : 0
       return {
         points: [...points.values()],
@@ -106,7 +104,10 @@ async function send(spec: QuerySpec, after: string | undefined, ask: Asking): Pr
   })
 }
 
-/** The configured fields that no row contains, including the value field if it is not a number in any row. Empty if there are no rows. */
+/**
+ * The configured fields that no row contains. The value field is included if it is not a number in any row. If there are no rows, no field is
+ * reported as absent.
+ */
 function absentFields(page: Answer, { value, fields }: QuerySpec): string[] {
   const rows = (page.data?.nodes ?? []).filter(node => node !== undefined)
   const isWord = (found: unknown): boolean => found !== null && numberOf(found) === undefined
@@ -119,23 +120,20 @@ function errorOfFields({ metric }: QuerySpec, absent: readonly string[], { field
   const there = fields.length === 0 ? '' : ` It has ${fields.map(({ key }) => key).join(', ')}.`
   return new PlatformError({
     kind: 'unexpected-answer',
-    what: `The answer to the query of ${metric} has no usable ${absent.join(', ')}.${there}`,
+    what: `The response to the query of ${metric} has no usable ${absent.join(', ')}.${there}`,
     remedy:
-      "Name fields of the platform's answer in the configuration (`queries`), and try it with `pipespan config check --online`.",
+      "Name fields of the platform's response in the configuration (`queries`), and try it with `pipespan config check --online`.",
     endpoint: 'POST /glql',
   })
 }
 
-/**
- * The key under which the rows contain a field of the query. It may differ from the field's name, such as `dueDate` for `due`. The response lists the
- * keys.
- */
+/** The key of a queried field in the rows. It may differ from the field's name, such as `dueDate` for `due`. The response lists the keys. */
 function keyOf(name: string, { fields = [] }: Answer): string {
   const found = fields.find(one => one.key === name) ?? fields.find(one => one.field === name || one.name === name)
   return found?.key ?? name
 }
 
-/** The data points from one page of results. Rows whose value is not a number have no data point. */
+/** The data points from one page of results. Rows whose value is not a number are skipped. */
 function pointsOf(page: Answer, spec: QuerySpec): CollectedPoint[] {
   const { data, fields = [] } = page
   const keys = new Map([spec.value, ...spec.fields].map(name => [keyOf(name, page), name]))
@@ -158,7 +156,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** Converts a value to a string. An object is represented by the field that contains its name. */
+/** Converts a value to a string. For an object, the field that contains its name is used. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

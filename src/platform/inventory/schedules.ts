@@ -33,7 +33,7 @@ const schedule = z.object({
 type Schedule = z.infer<typeof schedule>
 
 const known = z.object({
-  /** The schedule's cron expression, time zone and ref. If they change, the schedule gets a new due time. */
+  /** The schedule's cron expression, time zone and ref. If any of them changes, the due time is computed anew. */
   plan: z.string(),
   due: z.number().optional(),
   /** The due time for which a missed run was already reported. */
@@ -49,8 +49,8 @@ type Known = z.infer<typeof known>
 const knownSchedules = z.record(z.string(), known)
 
 /**
- * Decides what to report about a schedule, and what to store about it. `showsPipeline`: false if the token may not read the schedule's last pipeline;
- * then no run is reported as missed. Pure.
+ * Decides which events to report about a schedule, and which facts to store about it. `showsPipeline`: false if the token may not read the schedule's
+ * last pipeline; in that case no missed run is reported. Pure.
  */
 export function judge(
   found: Schedule,
@@ -74,7 +74,7 @@ export function judge(
   const { due = now, missed } = before
   if (now < due + grace) return { memory: { ...memory, due, missed }, events: blocked }
   const following = next === undefined || next < due ? due : next
-  // The platform may still return the missed due time as the next one. In that case it is not reported again.
+  // The platform may still return the missed due time as the next one. In that case the missed run is not reported again.
   const events = missed === due ? blocked : [...blocked, missedRun(found, due)]
   return { memory: { ...memory, due: following, missed: due }, events }
 }
@@ -92,7 +92,7 @@ function missedRun(found: Schedule, due: Millis): CollectedEvent {
 function ownerBlocked(found: Schedule, blocks: number): CollectedEvent {
   const { username = '', state = 'blocked' } = found.owner ?? {}
   const key = `${found.id} owner ${username} blocked ${blocks}`
-  const body = `The owner of the schedule ${nameOf(found)} is ${state}: it creates no pipelines`
+  const body = `The owner of the schedule ${nameOf(found)} is ${state}, so the schedule creates no pipelines`
   return eventOf(found, 'owner_blocked', key, body, { 'platform.schedule.owner.state': state })
 }
 

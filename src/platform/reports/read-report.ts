@@ -124,7 +124,7 @@ function archiveError(type: ReportType): PlatformError {
   return new PlatformError({
     kind: 'not-found',
     affectsAllRequests: true,
-    what: `The platform answered with an archive instead of a report of type ${type}.`,
+    what: `The platform responded with an archive instead of a report of type ${type}.`,
     remedy: 'It is too old to serve reports by type: remove this type from PIPESPAN_REPORTS.',
   })
 }

@@ -1,4 +1,5 @@
-// Reads the tests of a job and redacts their texts. The source is the job's JUnit artifact, or the report that the platform has parsed.
+// Reads the tests of a job, and redacts their names, messages and stack traces. The source is the job's JUnit artifact, or the report that the
+// platform has parsed.
 import { createTestCollector, type CollectorOptions } from './test-collector.ts'
 import { groupNameOf } from '../../model/job.ts'
 import { readTestReport } from './test-report-json.ts'
@@ -65,7 +66,7 @@ function archiveError({ id }: JobSnapshot): PlatformError {
   return new PlatformError({
     kind: 'unexpected-answer',
     affectsAllRequests: true,
-    what: `The platform answered with an archive instead of the test report of job ${id}.`,
+    what: `The platform responded with an archive instead of the test report of job ${id}.`,
     remedy: "It is too old to serve reports by type; the platform's own parsed report is used.",
   })
 }
@@ -89,8 +90,8 @@ export async function readJunit(source: AsyncIterable<Uint8Array>, options: Test
   return collector.collected(fault)
 }
 
-// Redacts secrets and e-mail addresses in all texts of a test report, and then truncates the texts, before anything is stored or exported. Tests are
-// distinguished by their original names, before redaction. The work is spread over several turns of the event loop.
+// Redacts secrets and e-mail addresses in all strings of a test report, and then truncates the strings, before anything is stored or exported. Tests
+// are distinguished by their original names, before redaction. The work is spread over several turns of the event loop.
 
 /** `maxText`: maximum length of a message or a stack trace, UTF-16 units. */
 export async function cleanTests(

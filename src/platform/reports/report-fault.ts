@@ -1,5 +1,5 @@
-// Declares the error for a report that cannot be read any further, a remedy for each reason, and the limits for reading reports. The reader for each
-// report type decides whether to keep the data that it read before the error.
+// Declares the error for a report that cannot be read any further, the advice that its message contains, and the limits for reading reports. The
+// reader for each report type decides whether to keep the data that it read before the error.
 import { Fault } from '../../lib/fault.ts'
 import type { ReportFaultReason } from '../../model/test-report.ts'
 
@@ -24,29 +24,29 @@ export async function faultOf(read: () => Promise<void>): Promise<ReportFault | 
   }
 }
 
-const whole = 'Let the job write the whole file before it ends.'
-const smaller = 'Divide it among several jobs, or omit the output of passing tests.'
+const whole = 'Make the job write the whole file before it ends.'
+const smaller = 'Split it among several jobs, or omit the output of passing tests.'
 
 const remedies: Readonly<Record<ReportFaultReason, string>> = {
   empty: whole,
   archive: 'Upgrade the platform: newer versions serve single reports.',
   not_gzip: 'Check the proxies between the platform and Pipespan: one of them changes artifacts.',
-  not_xml: 'Let each entry of `artifacts:reports` name only files of its format.',
-  not_junit: 'Let `artifacts:reports:junit` name only JUnit XML files.',
-  not_json: 'Let each entry of `artifacts:reports` name only files of its format.',
+  not_xml: 'Make each entry of `artifacts:reports` name only files of its format.',
+  not_junit: 'Make `artifacts:reports:junit` name only JUnit XML files.',
+  not_json: 'Make each entry of `artifacts:reports` name only files of its format.',
   suite_error: "Open the pipeline's tests on the platform, which shows what is wrong with the file.",
   truncated: whole,
   damaged: 'Run the job again.',
-  malformed: 'Let the job write well-formed XML.',
-  entities: 'Let the job write its report without a document type.',
+  malformed: 'Make the job write well-formed XML.',
+  entities: 'Make the job write its report without a document type.',
   too_large: smaller,
-  too_deep: 'Let the job write JUnit XML: suites that contain cases.',
+  too_deep: 'Make the job write JUnit XML: suites that contain cases.',
   too_many: smaller,
   mismatch: "Check the job's log: something failed that the test framework did not write into its report.",
-  foreign: 'Let each entry of `artifacts:reports` name only files of its format.',
+  foreign: 'Make each entry of `artifacts:reports` name only files of its format.',
 }
 
-/** Limits how much of a report is read. Some limits are the platform's own; others are set by Pipespan and are more generous. */
+/** Limits how much of a report is read. Some limits are the platform's own. Those that Pipespan sets are more generous. */
 export interface ReportCaps {
   /** Maximum number of bytes downloaded for a report. */
   readonly packed: number

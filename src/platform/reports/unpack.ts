@@ -14,7 +14,7 @@ export const bytesPerTurn = 8 * 1024
 
 /**
  * Yields the text of an artifact, which is plain text or a gzip with one or more members. `isText` detects plain text by its first bytes; by default
- * it accepts XML and JSON. Throws a ReportFault; errors from the source are rethrown.
+ * it accepts XML and JSON. Throws a ReportFault if the artifact cannot be read. Errors from the source are rethrown.
  */
 export async function* textOf(
   source: Bytes,
@@ -38,7 +38,7 @@ async function* unpacked(source: Bytes, isText: (head: Uint8Array) => boolean): 
   const all = joined(head, rest)
   if (head.length === 0) throw new ReportFault('empty', 'The report is empty.')
   if (Buffer.from(head).toString('latin1', 0, 2) === 'PK') {
-    throw new ReportFault('archive', 'The platform answered with the archive of all artifacts instead of the report.')
+    throw new ReportFault('archive', 'The platform responded with the archive of all artifacts instead of the report.')
   }
   if (!(head[0] === 0x1f && head[1] === 0x8b)) {
     if (!isText(head)) throw new ReportFault('not_gzip', 'The report is not a gzip file.')

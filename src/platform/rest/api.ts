@@ -74,7 +74,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     return url
   }
 
-  /** Returns the URL of the page to which a stored `next` points. The URL always has the configured host, whatever `next` contains. */
+  /** Returns the URL of the page to which a stored `next` cursor points. The URL always has the configured host, whatever `next` contains. */
   function continued(next: string): URL {
     const url = new URL(new URL(base).origin)
     const [pathname = '', ...search] = next.split('?')
@@ -98,14 +98,14 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     warnOnce(
       `${nameOf(endpoint)} lacks ${fields}`,
       { endpoint, count, fields },
-      `items of the platform cannot be read and are omitted: no usable ${fields} (${endpoint}); further ones are not reported`,
+      `items from the platform cannot be read and are omitted: no usable ${fields} (${endpoint}); further invalid items are not reported`,
     )
     return items
   }
 
   /**
-   * Logs which optional fields are absent. Items without these fields are accepted, but the result is incomplete. `fields`: the names of the optional
-   * fields.
+   * Logs which optional fields are absent, because the result is then incomplete. Items without these fields are accepted. `fields`: the names of the
+   * optional fields.
    */
   function reportAbsent(endpoint: string, items: readonly unknown[], fields: readonly string[]): void {
     for (const field of fields) {
@@ -113,7 +113,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
       warnOnce(
         `${nameOf(endpoint)} without ${field}`,
         { endpoint, fields: field },
-        `items of the platform have no ${field} (${endpoint}): data that depends on it is left out`,
+        `items from the platform have no ${field} (${endpoint}): data that depends on it is left out`,
       )
     }
   }
@@ -208,8 +208,8 @@ export function iso(at: Millis | undefined): string | undefined {
 }
 
 /**
- * Returns the ID of a project or group as a path segment (`/` becomes `%2F`). Throws a PlatformError for an ID that would address something else,
- * such as `..`. The error affects only this ID, like an error response from the platform.
+ * Returns the ID of a project or group as a path segment (`/` becomes `%2F`). Throws a PlatformError for an ID that would lead to another path, such
+ * as `..`. The error affects only this ID, like an error response from the platform.
  */
 export function segmentOf(id: ResourceId): string {
   const path = String(id).replace(/^\/+|\/+$/g, '')

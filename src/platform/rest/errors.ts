@@ -1,4 +1,5 @@
-// Creates the errors for all requests. Each error contains a description, the platform's message, and a remedy. Secrets are redacted.
+// Creates the errors for all requests. Each error contains a description, the platform's message, and advice on how to fix the problem. Secrets are
+// redacted.
 //
 // The body of an error response may be JSON with `message` (a string, or an object of lists) or `error`, plain text, or a proxy's web page.
 import { briefly } from '../../lib/text-redaction.ts'
@@ -19,7 +20,7 @@ interface ErrorBody extends Pick<PlatformErrorFacts, 'detail' | 'code' | 'affect
   readonly isPage: boolean
 }
 
-/** The unchanged body of an error response. `secrets`: texts to redact in addition to the secrets known to this process. */
+/** The unchanged body of an error response. `secrets`: strings to redact in addition to the secrets known to this process. */
 export interface RawBody {
   readonly text: string
   readonly type: string | undefined
@@ -68,7 +69,7 @@ interface Refusal {
 }
 
 const wrongAddress =
-  'Check PIPESPAN_PLATFORM_URL: it must be the address of the platform itself, without /api/v4, and no proxy or login page may answer in its place.'
+  'Check PIPESPAN_PLATFORM_URL: it must be the address of the platform itself, without /api/v4, and no proxy or login page may respond in its place.'
 
 const noApi: Refusal = {
   kind: 'not-the-api',
@@ -85,20 +86,20 @@ const refusals: Readonly<Record<number, Refusal>> = {
   },
   404: {
     kind: 'not-found',
-    what: 'The platform does not have this, or does not show it to this token',
+    what: 'The platform does not have this resource, or does not show it to this token',
     remedy: 'Check the ID or path. Something that was deleted or hidden is omitted until the token can see it again.',
   },
   429: {
     kind: 'limited',
-    what: 'The platform keeps answering that there are too many requests',
+    what: 'The platform keeps rejecting requests because there are too many of them',
     remedy: "Lower PIPESPAN_PLATFORM_BUDGET, or raise the platform's rate limit for this user.",
   },
 }
 
 const unavailable: Refusal = {
   kind: 'unavailable',
-  what: 'The platform cannot answer at the moment',
-  remedy: "Pipespan asks again automatically. If this persists, check the platform's health.",
+  what: 'The platform cannot serve requests at the moment',
+  remedy: "Pipespan retries automatically. If this persists, check the platform's health.",
 }
 
 const refused: Refusal = {
@@ -145,46 +146,44 @@ export function errorOfDetails(what: 'jobs' | 'bridges', refusal: PlatformError)
   return new PlatformError({
     ...{ kind, status, endpoint, detail },
     what: `The token may not read the ${what} of this project's pipelines, which are exported without them (${status} at ${endpoint}${quoted(detail)}).`,
-    remedy: `Give the token's user a role that may read ${what}, or use a token with a wider scope. Pipespan asks for them again once a day.`,
+    remedy: `Give the token's user a role that may read ${what}, or use a token with a wider scope. Pipespan requests them again once a day.`,
   })
 }
 
-/** Error kinds that are described by an endpoint and a short reason. Their `what` and `remedy` never vary. */
+/** Errors whose message is completed only by an endpoint and a short reason. Their `what` and `remedy` never vary. */
 const failures = {
   network: {
     what: 'The platform cannot be reached',
-    remedy: 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan asks again automatically.',
+    remedy: 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan retries automatically.',
   },
   timeout: {
-    what: 'The platform did not answer in time',
-    remedy: 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan asks again automatically.',
+    what: 'The platform did not respond in time',
+    remedy: 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan retries automatically.',
   },
-  // A streamed response that took too long.
+  // Used for streamed responses that took too long.
   slow: {
     what: 'The platform sends data too slowly',
     remedy:
-      "Pipespan asks again automatically. If this persists, check the platform's storage of logs and artifacts, and the network.",
+      "Pipespan retries automatically. If this persists, check the platform's storage of logs and artifacts, and the network.",
   },
   'broken-answer': {
-    what: "The platform's answer is incomplete",
-    remedy: 'Pipespan asks again automatically. If this persists, a proxy may be truncating answers.',
+    what: "The platform's response is incomplete",
+    remedy: 'Pipespan retries automatically. If this persists, check whether a proxy truncates responses.',
   },
   'unexpected-answer': {
-    what: "The platform's answer does not have the documented shape",
+    what: "The platform's response does not have the documented format",
     remedy: "Check PIPESPAN_PLATFORM_URL and the platform's version (its REST API must be v4).",
   },
   'too-large': {
-    what: "The platform's answer is too large",
-    remedy: 'No documented answer of the platform is that large: check what this address serves.',
+    what: "The platform's response is too large",
+    remedy: 'No documented response of the platform is that large: check which service runs at this address.',
   },
 } as const
 
 const certificateRemedy =
   "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
 
-/**
- * Creates the error for a request that got no response or an unreadable one. `isOfCertificate`: true if the platform's certificate is not trusted.
- */
+/** Creates the error for a request that got no usable response. `isOfCertificate`: true if the platform's certificate is not trusted. */
 export function errorOfAnswer(
   kind: keyof typeof failures,
   endpoint: string,
@@ -221,7 +220,7 @@ export function errorOfForeignHost(endpoint: string, origin: string): PlatformEr
 export function errorOfNoApi(status: number, endpoint: string, detail: string | undefined): PlatformError {
   return new PlatformError({
     ...{ kind: 'not-the-api', status, endpoint, detail },
-    what: `The answer does not come from the platform's API (${status} at ${endpoint}${quoted(detail)}).`,
+    what: `The response does not come from the platform's API (${status} at ${endpoint}${quoted(detail)}).`,
     remedy: wrongAddress,
   })
 }
@@ -231,6 +230,6 @@ export function errorOfStorage(status: number, endpoint: string): PlatformError 
   return new PlatformError({
     ...{ kind: 'unavailable', endpoint },
     what: `The platform's object storage refused the request (${status} after a redirect from ${endpoint}).`,
-    remedy: "Pipespan asks again automatically. If this persists, check the platform's object storage and its clock.",
+    remedy: "Pipespan retries automatically. If this persists, check the platform's object storage and its clock.",
   })
 }

@@ -50,7 +50,7 @@ export function nextLink(header: string | undefined): string | undefined {
   return undefined
 }
 
-/** Every page counts as at least this many items, so that a list of empty pages ends, too. */
+/** Every page counts as at least this many items, so that even a list of empty pages ends at the maximum. */
 const minPage = 50
 
 /**
@@ -76,7 +76,7 @@ export interface ListPage {
   readonly total?: number | undefined
 }
 
-/** Returns a function that must be called with each page of a single list, in order. */
+/** Returns a function that checks whether a list must be truncated. It must be called with each page of the list, in order. */
 export function createListEnd(max = maxItems): (page: ListPage) => PageEnd {
   /** Identifies each page read so far by its first item, its last item and its number of items. */
   const seen = new Set<string>()
@@ -104,9 +104,9 @@ function keyOf(item: unknown): string {
 export function cutMessage(by: CutBy, endpoint: string): string {
   const { what, remedy } = {
     length: {
-      what: 'has more items than are read',
+      what: 'has more items than Pipespan reads',
       remedy:
-        'Divide what is listed: a pipeline into child pipelines, a group into subgroups, a time range into shorter ones.',
+        'Split what is listed: a pipeline into child pipelines, a group into subgroups, a time range into shorter ones.',
     },
     repetition: {
       what: 'repeats itself',
@@ -114,14 +114,14 @@ export function cutMessage(by: CutBy, endpoint: string): string {
     },
     offset: {
       what: 'has more pages than the platform serves',
-      remedy: "Raise the platform's maximum offset of pagination.",
+      remedy: "Raise the platform's limit for offset pagination.",
     },
     refusal: {
       what: 'has a further page that the platform refuses',
       remedy: "Let proxies pass on the platform's `Link` headers, which contain the address of the next page.",
     },
   }[by]
-  return `A list of the platform ${what}: the rest is omitted (${endpoint}). ${remedy} Further lists of this endpoint are not reported.`
+  return `A list from the platform ${what}: the rest is omitted (${endpoint}). ${remedy} Further truncated lists from this endpoint are not reported.`
 }
 
 export async function allOf<T>(pages: AsyncIterable<Page<T>>): Promise<Listed<T>> {

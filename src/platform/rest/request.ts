@@ -65,14 +65,14 @@ export interface Change {
   readonly method: Exclude<Method, 'GET'>
   /** The body, which is sent as JSON. */
   readonly body: Readonly<Record<string, unknown>>
-  /** Values in the body that must not appear in errors. */
+  /** Secrets in the body, which must not appear in errors. */
   readonly secrets: readonly string[]
 }
 
 export interface Answer extends Streamed {
   /** The URL that responded, after any redirects. */
   readonly url: URL
-  /** Texts that must not appear in errors. */
+  /** Strings that must not appear in errors. */
   readonly secrets: readonly string[]
 }
 
@@ -83,7 +83,7 @@ export interface Requester {
    * `unavailable`, it is unknown whether a change was made.
    */
   ask<T>(url: URL, options: CallOptions, read: (answer: Answer) => Promise<T>, change?: Change): Promise<T>
-  /** Like `ask`, for a response body that may be long. If the body breaks off, `read` rejects, and the request is not retried. */
+  /** Like `ask`, for a response body that may be long. If the body ends prematurely, `read` rejects, and the request is not retried. */
   stream<T>(url: URL, options: CallOptions, read: (answer: Streamed) => Promise<T>): Promise<T>
   /** Aborts all requests in flight. */
   close(): Promise<void>
@@ -216,8 +216,8 @@ export function createRequester(options: RequesterOptions): Requester {
       const { error, pause } = result
       if (!error.passing) throw error
       if (error.kind === 'limited') {
-        // The budget makes all requests wait, unless the rate limit is that of a single endpoint. If the pause is long, the request fails, and the
-        // caller decides what to do.
+        // The budget makes all requests wait, unless the rate limit is that of a single endpoint. If the pause would be long, the request fails, and
+        // the caller decides what to do.
         if (++refusals >= retry.refusals || (pause ?? 0) > retry.max) throw error
         if (pause !== undefined) await clock.sleep(pause, signal)
         continue
@@ -279,7 +279,7 @@ function credentialHeaders(type: keyof typeof credentials, token: string): Recor
   if (/^[\x21-\x7e]+$/.test(token)) return credentials[type](token)
   throw new PlatformError({
     kind: 'unauthorized',
-    what: 'The platform token contains blanks, line breaks or characters that are invalid in an HTTP header.',
+    what: 'The platform token contains spaces, line breaks or characters that are invalid in an HTTP header.',
     remedy: 'Check PIPESPAN_PLATFORM_TOKEN or its file: it must contain only the token.',
   })
 }

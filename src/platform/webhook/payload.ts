@@ -193,7 +193,7 @@ function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): Sou
 
 function tooMany(jobs: number): PayloadError {
   return new PayloadError(
-    `The pipeline event lists ${jobs} jobs: more than ${maxItems} are not read.`,
+    `The pipeline event lists ${jobs} jobs, but Pipespan reads no event with more than ${maxItems}.`,
     'Split the pipeline into child pipelines.',
   )
 }
@@ -202,7 +202,7 @@ function tooMany(jobs: number): PayloadError {
 function unusable(event: string, fields: readonly string[]): PayloadError {
   return new PayloadError(
     `The ${event} event has no usable ${fields.join(', ')}.`,
-    'If its webhook has a custom template, remove it: only the payload as the platform makes it can be decoded.',
+    "If its webhook has a custom template, remove it: only the platform's standard payload can be decoded.",
   )
 }
 

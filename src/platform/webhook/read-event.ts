@@ -35,7 +35,7 @@ const groupPath: Path = 'group.full_path|group.group_path|group.path|group_full_
 /** Fields that contain a URL within a project. The project's own URL is the part before `/-/`. */
 const withinProject: Path = 'object_attributes.url|url|deployable_url'
 
-/** The platform's profile, and how texts are redacted. */
+/** The platform's profile, and how strings are redacted. */
 export interface EventWords {
   readonly profile: { readonly provider: string }
   readonly redactText: RedactText
@@ -97,7 +97,7 @@ export function attributesOf(
   return found
 }
 
-/** Redacts a text in an event. In free text written by people, secrets of this process are redacted, too. */
+/** Redacts a string in an event. In free text written by people, secrets of this process are redacted, too. */
 export function cleaned(words: string, isFree: boolean, redactText: RedactText): string {
   return oneLine(redactedTo(maxText, isFree ? redact(words) : words, redactText))
 }
@@ -131,15 +131,14 @@ export function digest(identity: unknown): string {
 function unusable({ word }: EventRow, why: string): PayloadError {
   return new PayloadError(
     `The ${word} event cannot be read: ${why}.`,
-    'If its webhook has a custom template, remove it: only the payload as the platform makes it can be decoded.',
+    "If its webhook has a custom template, remove it: only the platform's standard payload can be decoded.",
   )
 }
 
-// Whether a push may have changed the default branch's CI configuration (platform documentation on webhooks, "Push events").
-
 /**
- * True if the push changed the CI file or any other YAML file, because the CI file may include it. Also true if the changed files are unknown: the
- * payload has at most twenty commits, and the commits of a large payload are not read.
+ * Whether a push may have changed the default branch's CI configuration (platform documentation on webhooks, "Push events"). True if it changed the CI
+ * file or any other YAML file, because the CI file may include other files. Also true if the changed files are unknown: the payload has at most twenty
+ * commits, and the commits of a large payload are not read.
  */
 export function touchesCi(json: WireObject): boolean {
   const project = readObject(json.project)

@@ -209,15 +209,15 @@ export function restCommits(state: PlatformState, project: SimProject, range: st
 }
 
 /**
- * Returns the web page at a path outside the API, such as `/acme/shop/-/pipelines/1`, to which Pipespan's pages link. The page explains what it
- * stands for, and needs no login.
+ * Returns the web page for a path outside the API, such as `/acme/shop/-/pipelines/1`, to which Pipespan's pages link. The page explains what the
+ * real platform would show there, and needs no login.
  */
 export function webPage(path: string, { pipelines }: PlatformState): RestReply {
   const id = Number(/\/-\/pipelines\/(\d+)$/.exec(path)?.[1])
   const found = pipelines.get(id)
   const lines =
     found === undefined
-      ? ['On a real platform this link opens what it names.']
+      ? ['On a real platform, this link opens the page of the linked object.']
       : [
           `${found.plan.name ?? 'Pipeline'} #${found.id} of ${found.project.path}: ${found.status}.`,
           `${found.ref}: ${found.commitMessage.split('\n', 1)[0] ?? ''}`,

@@ -1,5 +1,5 @@
-// Tests lists that the platform never ends. Each list is read up to a maximum number of items, the excess is counted, and the truncation is logged
-// once per project.
+// Tests lists that the platform never ends. Each list is read up to a maximum number of items, the remaining items are counted, and the truncation is
+// logged once per project.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, json, poll, rejection, startPlatform, type Asked, type Reply } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
@@ -28,7 +28,7 @@ async function world(reply: Reply) {
   const test = clientOf(platform.url, { onLeftOut: (list, count) => leftOut.push([list, count]) })
   return {
     ...{ platform, leftOut, client: test.client },
-    warnings: () => test.logged.filter(line => line.includes('A list of the platform')),
+    warnings: () => test.logged.filter(line => line.includes('A list from the platform')),
     [Symbol.asyncDispose]: async () => {
       await test[Symbol.asyncDispose]()
       await platform[Symbol.asyncDispose]()
@@ -38,7 +38,7 @@ async function world(reply: Reply) {
 
 describe('an endless list from the platform', () => {
   it.each(['jobs', 'bridges'] as const)(
-    'reads up to 50,000 %s from an endless list, and logs the excess once per project',
+    'reads up to 50,000 %s from an endless list, and logs the truncation once per project',
     async list => {
       await using test = await world(endless(4_000))
       const pages = (project: number, pipeline: number) =>
@@ -55,8 +55,8 @@ describe('an endless list from the platform', () => {
         [list, 2_000],
       ])
       expect(test.warnings()).toHaveLength(1)
-      expect(test.warnings()[0]).toContain('has more items than are read')
-      expect(test.warnings()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide what is listed`)
+      expect(test.warnings()[0]).toContain('has more items than Pipespan reads')
+      expect(test.warnings()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Split what is listed`)
       await allOf<{ readonly id: number }>(pages(4712, 9))
       expect(test.warnings()).toHaveLength(2)
     },
@@ -129,7 +129,7 @@ describe('a list with more pages than the platform serves', () => {
     expect(test.warnings()[0]).toContain('has more pages than the platform serves')
   })
 
-  it('reports an error if no page of a list was read', async () => {
+  it('reports an error if not even the first page of a list could be read', async () => {
     await using test = await world(refusal)
     expect(await rejection(allOf(test.client.pipelineJobs(4711, 7, poll)))).toMatchObject({ kind: 'refused' })
   })

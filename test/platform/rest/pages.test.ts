@@ -91,7 +91,7 @@ describe('a paginated list from the platform', () => {
       expect(platform.asked).toHaveLength(3)
     })
 
-    it('continues a keyset list by page number, and reports a suitable remedy when the platform rejects the request for another page', async () => {
+    it("continues a keyset list by page number, and logs the platform's reason when it rejects the request for another page", async () => {
       await using platform = await startPlatform((asked, response) => {
         const page = Number(asked.query.get('page') ?? 1)
         if (page < 3) json(all.slice((page - 1) * 100, page * 100))(asked, response)
@@ -101,7 +101,7 @@ describe('a paginated list from the platform', () => {
       const { items: found, left } = await allOf(test.client.projects('all', {}, poll))
       expect([ids(found).length, left]).toEqual([200, 1])
       expect(platform.asked.map(({ query }) => query.get('pagination'))).toEqual(['keyset', null, null])
-      const warning = test.logged.find(line => line.includes('A list of the platform'))
+      const warning = test.logged.find(line => line.includes('A list from the platform'))
       expect(warning).toContain('page is invalid')
     })
 

@@ -1,4 +1,4 @@
-// Tests bodies that are not valid payloads, or barely valid ones: truncated, not JSON, not UTF-8, with malicious keys, deeply nested or large.
+// Tests bodies that are not valid payloads, or only just valid: truncated, not JSON, not UTF-8, with malicious keys, deeply nested or large.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
@@ -25,7 +25,7 @@ describe("a delivery's body", () => {
   })
 
   it.each(['null', '7', '"planted"', '[]', '['.repeat(300_000) + ']'.repeat(300_000)])(
-    'rejects a body that is not a JSON object without repeating its text (%#)',
+    'rejects a body that is not a JSON object, and repeats none of its text (%#)',
     text => {
       expect(bytes(Buffer.from(text))).toEqual({ outcome: 'no object', reason })
     },
@@ -57,7 +57,7 @@ describe("a delivery's body", () => {
     expect(bytes(Buffer.from(text))).toEqual(bytes(failed))
   })
 
-  it('decodes a body with up to the maximum number of jobs, and rejects one with more, with a message', () => {
+  it('decodes a body with up to the maximum number of jobs, and rejects a body with more jobs with a clear message', () => {
     const whole = bytes(Buffer.from(pipelineEvent({ id: 1, jobs: 40_000 })))
     expect(whole.outcome === 'observation' && whole.observation.jobs.length).toBe(40_000)
     const jobs = `[${'{"id":1},'.repeat(50_000)}{"id":1}]`
@@ -66,6 +66,8 @@ describe("a delivery's body", () => {
         `{"object_attributes":{"id":1,"status":"success"},"project":{"id":1,"web_url":"https://git.example.com/a/b"},"builds":${jobs}}`,
       ),
     )
-    expect(parsed.outcome === 'unparseable' && parsed.reason).toMatch(/lists 50001 jobs: more than 50000 .*Split/)
+    expect(parsed.outcome === 'unparseable' && parsed.reason).toMatch(
+      /lists 50001 jobs, but Pipespan reads no event with more than 50000\. Split/,
+    )
   })
 })

@@ -1,4 +1,5 @@
-// Tests how deliveries become observations. Every payload file in test/fixtures/webhooks becomes the observation in the file beside this test.
+// Tests how deliveries become observations. Every payload file in test/fixtures/webhooks becomes the observation in the file of the same name in
+// `observations/`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -106,7 +107,7 @@ describe('the platform instance of a delivery', () => {
   const body = jsonOf('pipeline-failed')
   const platformUrl = 'https://configured.example.com/'
 
-  it("reads the instance from the header if it matches the project, or else uses the configured URL, or else the project's origin", () => {
+  it("takes the instance from the header if it matches the project, otherwise from the configured URL, or else from the project's origin", () => {
     const header = { instance: 'HTTPS://Git.Example.com:443/' }
     expect(observe(body, header, { ...plain, platformUrl }).key.instance).toBe('https://git.example.com')
     expect(observe(body, {}, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
@@ -157,7 +158,7 @@ describe('the platform instance of a delivery', () => {
     expect(observe(reported, header, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
   })
 
-  it("reports the header's name and a remedy if the instance is unknown", () => {
+  it('names the missing header and says what to configure if the instance is unknown', () => {
     const lost = { object_attributes: { id: 1, status: 'running' }, project: { id: 2 }, builds: [] }
     expect(reasonOf(lost)).toBe(
       'The delivery does not name its instance: it has no usable X-Service-Instance header and no web URL of its project. ' +
@@ -209,7 +210,7 @@ describe('a pipeline event from a webhook', () => {
   ])('rejects a pipeline event, with the name of the missing field (%#)', (body, fields) => {
     expect(reasonOf(body, event)).toBe(
       `The pipeline event has no usable ${fields}. If its webhook has a custom template, remove it: ` +
-        'only the payload as the platform makes it can be decoded.',
+        "only the platform's standard payload can be decoded.",
     )
   })
 
@@ -267,7 +268,7 @@ describe('a pipeline event from a webhook', () => {
     ])
   })
 
-  it('truncates long texts in a pipeline event, drops long URLs, and removes characters that databases cannot store', () => {
+  it('truncates long strings in a pipeline event, drops long URLs, and removes characters that databases cannot store', () => {
     const long = 'x'.repeat(100_000)
     const { pipeline } = observe(
       {
@@ -357,7 +358,7 @@ describe('a job event from a webhook', () => {
     ['pipeline_id', 'pipeline_id'],
     ['project_id', 'project_id'],
   ])('rejects a job event without the field %s, and names the field', (field, named) => {
-    // The commit's id in a job event is the pipeline's id, but it does not replace a missing field.
+    // The commit's id in a job event is the pipeline's id, but it is not used in place of a missing field.
     const body = { ...base, commit: { id: 31 }, [field]: undefined }
     expect(reasonOf(body, delivery)).toContain(`The job event has no usable ${named}.`)
   })
@@ -394,7 +395,7 @@ describe("a pipeline's variables in a payload", () => {
       null,
     ]
 
-    it('reads variables by exact name, the first one if a name is repeated, and no other variables', () => {
+    it('reads only variables with the exact configured names, and the first variable if a name is repeated', () => {
       expect(variablesOf(listed, 'TEAM', 'TIER', 'ABSENT')).toEqual({ TEAM: 'payments' })
       expect(variablesOf(listed, 'TEAM*', '.*', '')).toEqual({})
       expect(variablesOf(listed)).toBeUndefined()
