@@ -1,7 +1,7 @@
 // Declares the port to the platform: the calls that other folders make and their results, in the model's terms. Types that only some folders need are
-// declared in the files in `port/`. This folder implements the port. `daemon/` passes on the implementation, and `commands/platform.ts` does so for
-// commands. Other folders import nothing else from this folder, so that supporting a second platform would only require a second implementation of
-// these declarations.
+// declared in the files in `port/`. This folder implements the port. `daemon/` creates the implementation for the daemon, and `commands/platform.ts`
+// does so for commands. Other folders import nothing else from this folder, so that supporting a second platform would only require a second
+// implementation of these declarations.
 import type { PlatformError } from './port/error.ts'
 import type { Headers } from './port/webhook.ts'
 import type { Asking, Listed } from './port/asking.ts'
@@ -17,7 +17,7 @@ export { PlatformError, type PlatformErrorFacts, type PlatformErrorKind } from '
 
 /**
  * The client for one platform. Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. A list fetches its
- * next page only when its consumer asks for it.
+ * next page only when its consumer is ready for it.
  */
 export interface PlatformClient {
   /** The platform's base URL, normalised. It is part of the key of every run that this client observes. */
@@ -109,7 +109,7 @@ export interface Page<T> {
   readonly items: readonly T[]
   /** A cursor for continuing the list after this page, even after a restart (see `from`). Undefined on the last page. */
   readonly next?: string | undefined
-  /** The platform's clock time when it served this page. */
+  /** The time on the platform's clock when it served this page. */
   readonly servedAt?: Millis | undefined
   /** The minimum number of items that remain unread; set only if reading stops after this page although the list continues. */
   readonly left?: number | undefined
@@ -118,7 +118,7 @@ export interface Page<T> {
 /** Maximum number of items that are read from one list. The platform's largest delivery (25 MB) lists about 40,000 jobs. */
 export const maxItems = 50_000
 
-/** Request priorities, most urgent first: enrichment of finished runs, page requests, polling, backfill, job logs and reports. */
+/** Request priorities, most urgent first: enrichment of finished runs, requests from Pipespan's pages, polling, backfill, job logs and reports. */
 export const priorities = ['enrich', 'page', 'poll', 'backfill', 'inside'] as const
 export type Priority = (typeof priorities)[number]
 
@@ -155,7 +155,7 @@ export interface JobLogRead {
 export type ResourceId = number | string
 
 /**
- * A pipeline as a list item, with enough facts to detect whether it has changed. These facts are exported only if the platform does not answer a
+ * A pipeline as a list item, with enough facts to detect whether it has changed. These facts are exported only if the platform does not respond to a
  * request for the pipeline itself.
  */
 export interface ListedPipeline {
@@ -165,7 +165,7 @@ export interface ListedPipeline {
   readonly finishedAt?: Millis | undefined
   readonly updatedAt?: Millis | undefined
   readonly facts?: PipelineFacts | undefined
-  /** The pipeline's merge request. It is contained only in the cross-project list, and only if the token may read the merge request. */
+  /** The pipeline's merge request. Only the cross-project list contains it, and only if the token may read it. */
   readonly mergeRequest?: MergeRequest | undefined
   /** The pipeline's project. Path and URL are taken from the pipeline's own URL; only the cross-project list contains the other facts. */
   readonly project: ProjectFacts
@@ -182,8 +182,8 @@ export interface AskedPipeline {
 export interface PipelineAnswers {
   /**
    * Requests one part of a pipeline's facts. `jobs`: the jobs of all attempts, without bridges. `traceparent`: the valid W3C traceparent among the
-   * variables. `variables`: those that the operator's attribute rules name; no other variable is read. Resolves to false if there are more jobs than
-   * are read. For `jobs` and `bridges`, a PlatformError names the scope or role that the token lacks.
+   * variables. `variables`: the variables that the operator's attribute rules name; no other variable is read. Resolves to false if the pipeline has
+   * more jobs than the maximum that is read. For `jobs` and `bridges`, a PlatformError names the scope or role that the token lacks.
    */
   ask(part: 'pipeline' | 'jobs' | 'bridges' | 'traceparent' | 'variables', options: CallOptions): Promise<boolean>
   /**
@@ -233,7 +233,7 @@ export interface PlatformHook {
   mayBeAt(url: string): boolean
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
-  /** The hook's event flags by name. Older platforms have fewer. */
+  /** The hook's event flags by name. Older platforms have fewer flags. */
   readonly events: Readonly<Record<string, boolean>>
   /** Whether the hook has a secret token; undefined on older platforms. */
   readonly tokenPresent?: boolean | undefined
@@ -254,7 +254,7 @@ export interface HookDelivery {
   readonly body?: (() => Uint8Array) | undefined
   /** True if the payload was too large for the platform to record it. */
   readonly isOversize: boolean
-  /** The status code of the receiver's response, or a text if there was no response (`internal error`). */
+  /** The status code of the receiver's response. If there was no response, the platform's description of the error, such as `internal error`. */
   readonly responseStatus?: string | undefined
   /** The duration of the delivery, s. */
   readonly duration?: number | undefined

@@ -32,7 +32,7 @@ export const vendors: Readonly<Record<VendorName, Vendor>> = {
   },
 }
 
-/** The name of a webhook header without the vendor's prefix. */
+/** The name of a webhook header, without the vendor's prefix. */
 export type HookHeader = 'Event' | 'Token' | 'Instance' | 'Event-UUID' | 'Webhook-UUID'
 
 /**

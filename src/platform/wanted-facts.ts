@@ -56,7 +56,7 @@ export function readVariablesAlone(names?: ReadonlySet<string>): (key: string, v
   }
 }
 
-/** Limits: the number of labels kept per merge request, and the length of a label or value in UTF-16 units. Longer texts are truncated. */
+/** Limits: the number of labels kept per merge request, and the length of a label or value in UTF-16 units. Longer strings are truncated. */
 const maxLabels = 16
 const maxLength = 256
 
@@ -70,7 +70,7 @@ export interface WantedFacts {
 }
 
 export interface WantedNames {
-  /** Prefixes of the wanted labels. */
+  /** The prefixes of the wanted labels. */
   readonly labels: readonly string[]
   readonly variables: readonly string[]
 }
@@ -98,10 +98,10 @@ export function createWantedFacts({ labels, variables }: WantedNames, redactText
   }
 }
 
-/** Maximum number of labels read from a list. */
+/** Maximum number of labels that are examined in one list. */
 const maxListed = 1_000
 
-/** Reads a list of strings, or of objects with a title or a name; undefined for anything else. */
+/** Reads a list of strings, or of objects with a title or a name. Returns undefined for anything else. */
 function titlesOf(labels: unknown): string[] | undefined {
   if (!Array.isArray(labels)) return undefined
   return labels.slice(0, maxListed).flatMap((label: unknown) => {

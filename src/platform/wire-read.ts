@@ -1,5 +1,5 @@
-// Reads single JSON values. Each function returns undefined for null and for a value of the wrong type, except that a null flag is false. Object
-// readers are built from tables that define which field holds which fact and how its value is read.
+// Reads single JSON values. Each function returns undefined for null and for a value of the wrong type, except that a null flag is read as false.
+// Object readers are built from tables that define which field contains which fact and how its value is read.
 import { isKnownStatus } from '../model/status.ts'
 import { createTextRedaction, maxSecret, redactedTo } from '../lib/text-redaction.ts'
 import { withoutControls } from '../lib/plain-text.ts'
@@ -7,15 +7,15 @@ import type { Millis } from '../model/instant.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
 
-/** Maximum length of names, refs and similar texts, UTF-16 units. Longer texts are truncated. */
+/** Maximum length of names, refs and similar strings, UTF-16 units. Longer strings are truncated. */
 export const maxText = 1_024
 /** Maximum length of a commit message, UTF-16 units. Longer messages are truncated. */
 export const maxMessage = 65_536
 /** Maximum length of a URL. Longer URLs are dropped rather than truncated, because a truncated URL leads elsewhere. */
 const maxUrlLength = 4_096
-/** Maximum number of items in a list of stages, tags and similar values. */
+/** Maximum number of items in a list, such as stages or tags. */
 export const maxList = 1_000
-/** Maximum duration in seconds, about 30,000 years. A longer duration is an error, and its milliseconds may exceed the safe integers. */
+/** Maximum duration in seconds, about 30,000 years. A longer duration is an error, and its milliseconds may not fit into a safe integer. */
 const maxSeconds = 1e12
 
 /** Reads a positive safe integer, which may be written as a string of digits. */
@@ -24,11 +24,11 @@ export const readId: Read<number> = value => {
   return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : undefined
 }
 
-/** Reads a text that is not blank. Control sequences, and characters that databases or encoders reject, are removed. */
+/** Reads a string that is not blank. Control sequences, and characters that databases or encoders reject, are removed. */
 export const readText: Read<string> = value => textUpTo(maxText, value)
 
 /**
- * Reads a text that will be redacted before it is truncated. Therefore an additional `maxSecret` units are kept. Control sequences are kept, too;
+ * Reads a string that will be redacted before it is truncated. Therefore an additional `maxSecret` units are kept. Control sequences are also kept;
  * redaction removes them, because a secret may begin where one ends.
  */
 export const readLongText: Read<string> = value => rawUpTo(maxText + maxSecret, value)
@@ -44,7 +44,7 @@ export const readUrl: Read<string> = value =>
     ? value.replace(/^(https?:\/\/)[^/?#]*@/i, '$1')
     : undefined
 
-/** Reads a status, even one that this version does not know. */
+/** Reads a status. Statuses that this version does not know are accepted, too. */
 export const readStatus: Read<string> = value => {
   if (typeof value !== 'string') return undefined
   if (isKnownStatus(value)) return value
@@ -109,12 +109,12 @@ function rawUpTo(length: number, value: unknown): string | undefined {
   return hasWords(text) ? text : undefined
 }
 
-/** Truncates a text. The result is a copy, because a slice would keep the whole string in memory. */
+/** Truncates a string. The result is a copy, because a slice would keep the whole original in memory. */
 function cutTo(length: number, text: string): string {
   return Buffer.from(text.slice(0, length)).toString()
 }
 
-/** Whether a text contains anything other than white space. The first comparison is a fast path, because most texts begin with a letter. */
+/** Whether a string contains anything other than white space. The first comparison is a fast path, because most strings begin with a letter. */
 function hasWords(text: string): boolean {
   return text.charCodeAt(0) > 0x20 ? text.charCodeAt(0) < 0x7f || text.trim() !== '' : text.trim() !== ''
 }
@@ -127,7 +127,8 @@ const earliestYear = 1971
 const latestYear = 2261
 
 /**
- * Parses a time. Returns undefined unless the value is a string with an existing date in the years 1971 to 2261. A time without a time zone is UTC.
+ * Parses a time. Returns undefined unless the value is a string with an existing date in the years 1971 to 2261. A time without a time zone is read
+ * as UTC.
  */
 export function parseWireTime(text: unknown): Millis | undefined {
   if (typeof text !== 'string') return undefined
@@ -169,7 +170,7 @@ function anyTime(text: string): Millis | undefined {
   const millis = Number(fraction.slice(0, 3).padEnd(3, '0'))
   const local = Date.UTC(year, month - 1, day, hour, minute, seconds, millis)
   const date = new Date(local)
-  // `Date` silently converts a non-existent date into another one.
+  // `Date` would silently convert a non-existent date into another one.
   const exists = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
   if (!exists || hour > 23 || minute > 59 || seconds > 59) return undefined
   if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return undefined

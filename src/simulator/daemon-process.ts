@@ -17,7 +17,7 @@ export interface DaemonProcessOptions {
 
 export type Readiness = 'ready' | 'died' | 'too-late'
 
-/** The main file: main.ts next to src/simulator or, in the bundle, main.js in the folder above the modules. */
+/** The main file: main.ts in the folder above src/simulator or, in the bundle, main.js in the folder above the modules. */
 const ownMain = fileURLToPath(new URL(`../main${path.extname(import.meta.url)}`, import.meta.url))
 /** How many lines of the daemon's output are kept. */
 const keptLines = 20

@@ -41,7 +41,7 @@ export class IngestAuth {
     return this.#add(name).value
   }
 
-  /** Answers an API request. Returns undefined if the path does not belong to this API. Throws if `body` is not JSON. */
+  /** Responds to an API request. Returns undefined if the path does not belong to this API. Throws if `body` is not JSON. */
   answer(method: string, path: string, headers: IncomingHttpHeaders, body: string): ApiAnswer | undefined {
     if (!path.startsWith(base)) return undefined
     if (headers['observability-api-key'] !== this.apiKey) return { status: 401, body: { error: 'invalid API key' } }

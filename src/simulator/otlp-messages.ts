@@ -1,4 +1,4 @@
-// The OTLP messages for traces and logs that a backend reads and sends (opentelemetry-proto v1), as protobufjs types.
+// The OTLP messages for traces and logs that a backend receives and sends (opentelemetry-proto v1), as protobufjs types.
 import protobuf from 'protobufjs'
 
 /** The messages have the field names and numbers of opentelemetry-proto. The packages are merged into one, and google.rpc.Status has no `details`. */

@@ -22,14 +22,14 @@ export function statusOfSpan({ attributes, kind, status }: WaterfallSpan): strin
   return { ok: 'success', error: 'failed', unset: 'unknown' }[status]
 }
 
-/** Whether the job's duration is zero because it never ran, and not because it was quick. */
+/** Whether the job's duration is zero because the job never ran, and not because it was quick. */
 export function neverRan(span: WaterfallSpan): boolean {
   if (span.kind === 'pipeline' || span.start !== span.end || isWaiting(span)) return false
   const status = statusOfSpan(span)
   return status === 'failed' ? span.attributes['job.duration'] === 0 : status !== 'success'
 }
 
-/** Whether the span is of a job that has not started yet; always false for pipelines. */
+/** Whether the span belongs to a job that has not started yet; always false for pipelines. */
 export function isWaiting(span: WaterfallSpan): boolean {
   return span.kind === 'job' && span.start === span.end && isActive(statusOfSpan(span))
 }

@@ -1,11 +1,11 @@
-// Tests that the benchmark payloads can be decoded, and that they are as large as those of the platform.
+// Tests that the payloads generated for benchmarks can be decoded, and that they are as large as the platform's payloads.
 import { expect, it } from 'vitest'
 import { bodiesOf, finishedPipeline } from '../../bench/payload.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { plansOf } from '../../bench/plans.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 
-it("generates a company's pipelines with 1 to 5,000 jobs, most with few, and generates the same sizes for the same seed", () => {
+it('generates pipelines of 1 to 5,000 jobs, most of them small, and the same sizes for the same seed', () => {
   const sizes = plansOf('company', 1_000, 7).map(({ jobs }) => jobs.length)
   expect(plansOf('company', 1_000, 7).map(({ jobs }) => jobs.length)).toEqual(sizes)
   expect(Math.min(...sizes)).toBe(1)

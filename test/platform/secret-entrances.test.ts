@@ -1,5 +1,5 @@
-// Tests each place where texts from outside enter the daemon. Secrets are redacted there and control sequences removed, however the text disguises
-// them.
+// Tests each place where text from outside enters the daemon. There, secrets are redacted and control sequences are removed, in whatever way the text
+// disguises them.
 import { createServer } from 'node:http'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -59,7 +59,7 @@ const contexts: readonly ((token: string) => string)[] = [
   token => `\`${token}\``,
   token => `x\u200b${token.slice(0, 9)}\u200b${token.slice(9)}`,
 ]
-/** Each token in each context: the text, and the part of the token that the result must not contain. */
+/** Each token in each context. `text`: the token within its context. `value`: the part of the token that the result must not contain. */
 const hidden = contexts.flatMap(context =>
   tokens.map(([beginning, length, from = letters]) => {
     const value = some(length, from)

@@ -1,4 +1,4 @@
-// Tests every time format that the platform uses, and texts that are not times.
+// Tests every time format that the platform uses, and strings that are not times.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseWireTime } from '../../src/platform/wire-read.ts'
@@ -67,7 +67,7 @@ describe('a time from the platform', () => {
     },
   )
 
-  it('parses the same instant from any format and time zone', () => {
+  it('parses the same instant in any format and time zone to the same time', () => {
     const instant = fc.date({ min: new Date('1971-01-02'), max: new Date('2261-12-30'), noInvalidDate: true })
     fc.assert(
       fc.property(instant, fc.integer({ min: -14 * 60, max: 14 * 60 }), fc.boolean(), (date, zone, spaced) => {
@@ -83,7 +83,7 @@ describe('a time from the platform', () => {
     )
   })
 
-  it('parses from any text either no time or one in the valid range', () => {
+  it('never parses a string to a time outside the valid range', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(Z| UTC)?$/)), text => {
         const time = parseWireTime(text)

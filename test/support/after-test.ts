@@ -9,7 +9,7 @@ type Closable =
   { close(): unknown } | { dispose(): unknown } | { kill(): unknown } | { destroy(): unknown } | AsyncDisposable
 
 /**
- * Closes the resource when the test is over, and returns it. Resources are closed in the reverse order of opening. May also be called in
+ * Closes the resource when the test is over. Returns the resource. Resources are closed in the reverse order of opening. May also be called in
  * `beforeEach`.
  */
 export function closeAfterTest<T extends Closable>(opened: T): T {

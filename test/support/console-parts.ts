@@ -9,7 +9,7 @@ const parts = await Promise.all(features.map(async one => one.console?.({} as ne
 
 export const consoleParts = parts.filter(part => part !== undefined)
 
-/** The console parts from which pages and routes are described. */
+/** A stand-in for the parts of a running console. It is enough to list the pages and routes. */
 export const noParts = { fillings: consoleParts.flatMap(({ fills = [] }) => fills) } as unknown as PagesParts
 
 const settings = { adminToken: () => undefined }

@@ -1,5 +1,5 @@
-// Updates figures over time at once instead of some seconds later, for tests of the pages that show them. Without the trends feature, nothing is
-// counted.
+// Updates the stored figures at once instead of some seconds later, for tests of the pages that show figures over time. Without the trends feature,
+// nothing is counted.
 import { createSteps } from '../../src/core/store/maintenance/steps.ts'
 import { features } from '../../src/features.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -40,7 +40,7 @@ export async function countFigures(store: Pick<SharedStore, 'on'>): Promise<void
   if (failures.length > 0) throw new Error(JSON.stringify(failures))
 }
 
-/** Deletes figures older than `keep` (ms). Resolves to the number of deleted figures. */
+/** Deletes figures older than `keep` (ms). Resolves to the number of figures that were deleted. */
 export async function pruneFigures(store: Pick<SharedStore, 'on'>, keep: number, now: number): Promise<number> {
   const steps = createSteps(async () => true, { now: () => now, sleep: async () => undefined })
   const times = { keepFigures: keep, retention: keep, remember: keep }

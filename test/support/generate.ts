@@ -10,7 +10,7 @@ import { defaultInstance } from '../../src/simulator/platform/world.ts'
 
 export interface GenerateOptions {
   readonly seed: number
-  /** The scenarios for the pipelines, which are used in turn. */
+  /** The scenarios for the pipelines, which are used one after another and then again from the first. */
   readonly scenarios: readonly [ScenarioName, ...ScenarioName[]]
   /** The number of pipelines that are started, not counting those that they trigger. */
   readonly pipelines: number
@@ -28,7 +28,7 @@ export interface GenerateOptions {
 export interface GeneratedFamily {
   /** The deliveries of the family, in the order in which the platform sends them. */
   readonly deliveries: readonly Delivery[]
-  /** The pipelines of the family, with the root first. */
+  /** The pipelines of the family. The root comes first. */
   readonly pipelines: readonly PipelineTruth[]
 }
 

@@ -1,4 +1,4 @@
-// The faults of an OTLP backend that tests can inject: which requests they affect, and how the backend responds to these.
+// Faults that tests can inject into an OTLP backend: which requests they affect, and how the backend responds to these requests.
 import type { ServerResponse } from 'node:http'
 import { exportResponse, rpcStatus } from '../../src/simulator/otlp-messages.ts'
 import type { ReceivedRequest } from './otlp-decode.ts'
@@ -21,12 +21,12 @@ export type Fault =
   | { readonly kind: 'drop' }
   /** The data counts as received, but the connection is closed before the response, so the sender cannot know the outcome. */
   | { readonly kind: 'lost-answer' }
-  /** The default response is sent, after `delay`. */
+  /** The default response is sent, but only after `delay`. */
   | { readonly kind: 'slow' }
 
 export interface Misbehaviour {
   readonly fault: Fault
-  /** How long the fault (or the response) is delayed, ms, or a promise that must resolve first. */
+  /** How long the fault or the response is delayed: a number of ms, or a promise that must resolve first. */
   readonly delay?: number | Promise<unknown> | undefined
   /** The number of affected requests after which the misbehaviour ends. If undefined, the misbehaviour lasts until it is cancelled. */
   readonly times?: number | undefined

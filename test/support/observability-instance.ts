@@ -25,7 +25,7 @@ interface IngestToken {
   readonly createdAt: string
 }
 
-/** How a single request fails. `lost`: the request takes effect, but the connection is closed without a response. */
+/** How a single request fails. `lost`: the request takes effect, but the connection is closed before a response is sent. */
 export type Misbehaviour =
   | {
       readonly status: number
@@ -50,7 +50,7 @@ export interface ObservabilityInstance {
   readonly tokens: readonly IngestToken[]
   /** The values of all tokens that were ever valid. */
   readonly issued: readonly string[]
-  /** The numbers of accepted and rejected exports since the start, including empty exports. */
+  /** The numbers of accepted and rejected exports since the start. Empty exports are included. */
   readonly exports: { accepted: number; refused: number }
   /** The spans of the accepted exports, in order of arrival. */
   readonly spans: readonly ReceivedSpan[]

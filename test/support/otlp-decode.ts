@@ -1,5 +1,5 @@
 // Decodes export requests into plain spans, metrics and log records, each with its resource and scope, and into the record of a request that a
-// receiver stores. It decodes the metric types that Pipespan sends: gauges, sums and histograms. Field names and numbers are those of
+// receiver stores. Only the metric types that Pipespan sends are decoded: gauges, sums and histograms. Field names and numbers are those of
 // opentelemetry-proto; its packages are merged into one.
 import protobuf, { type Type } from 'protobufjs'
 import { logsRequest, root, traceRequest } from '../../src/simulator/otlp-messages.ts'
@@ -188,7 +188,7 @@ function plainSpan(span: WireSpan, context: Context) {
     spanId: plainId(span.spanId) ?? '',
     parentSpanId: plainId(span.parentSpanId),
     kind: kinds[span.kind] ?? ('unspecified' as const),
-    // The span's times are exact in nanoseconds, and also available in milliseconds (Unix time).
+    // The span's times are exact in nanoseconds. They are also given in milliseconds (Unix time).
     startNanos: startTimeUnixNano.toBigInt(),
     endNanos: endTimeUnixNano.toBigInt(),
     start: millisOf(startTimeUnixNano),
@@ -327,7 +327,7 @@ function histogramPoint(point: WireHistogramPoint) {
   return {
     ...pointHead(point),
     count: plainInt(point.count),
-    // If an optional field was not sent, only the prototype has its default.
+    // If an optional field was not sent, only the prototype contains its default value.
     sum: Object.hasOwn(point, 'sum') ? point.sum : undefined,
     min: Object.hasOwn(point, 'min') ? point.min : undefined,
     max: Object.hasOwn(point, 'max') ? point.max : undefined,

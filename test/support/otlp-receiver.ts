@@ -43,8 +43,8 @@ const signals: ReadonlyMap<string, Signal> = new Map([
 const unzip = promisify(gunzip)
 
 /**
- * Environment variables for a daemon that must wait long for the receiver's responses, because the machine may be busy. If a response is late, the
- * outcome of the send is unknown, and the send is repeated. That is correct, but most tests are not about it.
+ * Environment variables that make a daemon wait long for the receiver's responses, because the machine may be busy. If a response came too late, the
+ * daemon would not know the outcome and would send the request again. That is correct, but most tests are not about it.
  */
 export const patient = { OTEL_EXPORTER_OTLP_TIMEOUT: '300000' }
 
@@ -120,7 +120,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
 
   /**
    * Resolves as soon as `holds`, which is called after every request, returns true for the received data. Rejects if nothing has arrived for
-   * `silence` ms, or if the receiver is closed. The error contains the amount of received data.
+   * `silence` ms, or if the receiver is closed. The error states how much data was received.
    */
   async until(
     holds: (spans: readonly ReceivedSpan[], receiver: OtlpReceiver) => boolean,
@@ -256,7 +256,7 @@ function pointsOf({ metrics }: Telemetry): number {
   return metrics.reduce((sum, { points }) => sum + points.length, 0)
 }
 
-/** Returns a fault of the request that can be detected before its body is read. */
+/** Returns the error for a request that must be rejected before its body is read; undefined if there is no such error. */
 function problemOf(incoming: IncomingMessage, signal: Signal | undefined): StatusFault | undefined {
   if (signal === undefined) return notFound
   if (incoming.method !== 'POST') return { kind: 'status', status: 405, message: 'only POST is served' }

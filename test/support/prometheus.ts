@@ -61,7 +61,7 @@ scrape_configs:
       return data.result.length
     },
     exemplars: async series => {
-      // The query covers 80 years, because exemplars have the timestamps of their pipelines.
+      // The query covers 80 years, because exemplars have the timestamps of their pipelines, which are far from the current time in some tests.
       const from = 'start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z'
       const url = `http://127.0.0.1:${port}/api/v1/query_exemplars?query=${encodeURIComponent(series)}&${from}`
       let ids: string[] = []

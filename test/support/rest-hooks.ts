@@ -68,7 +68,7 @@ class HookRecords {
     this.#records.set(hook.id, records)
   }
 
-  /** Returns the response to a request about hooks; undefined if there is no such hook. */
+  /** Returns the response to a request about hooks. Undefined if there is no such hook. */
   answer({ owner, id, url, now }: HooksAsked): RestPage | undefined {
     const own = this.hooks.filter(hook => isDeepStrictEqual(hook.owner, owner))
     if (id === undefined) return offsetPage(own.map(restHook), url)
@@ -76,7 +76,7 @@ class HookRecords {
     return hook && offsetPage(this.deliveries(hook.id, url.searchParams.get('status'), now), url)
   }
 
-  /** Returns the deliveries of a hook, newest first. `status` has the format of the API's query parameter, such as `server_failure` or `503`. */
+  /** Returns the deliveries of a hook, newest first. `status`: a value of the API's query parameter, such as `server_failure` or `503`. */
   deliveries(hookId: number, status: string | null, now: number): unknown[] {
     const ranges: Readonly<Record<string, readonly [number, number]>> = {
       successful: [200, 299],

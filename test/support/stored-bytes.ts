@@ -13,7 +13,7 @@ export function storedBytes(folder: string, except?: string): string {
     .join('\n')
 }
 
-/** Returns the result of `look`, which reads a file; undefined if the file no longer exists. */
+/** Returns the result of `look`, which reads a file. Undefined if the file no longer exists. */
 export function unlessErased<T>(look: () => T): T | undefined {
   try {
     return look()

@@ -1,4 +1,4 @@
-// The events that really happened on the simulated platform, in plain form, so that tests can compare them with the data received.
+// The events that really happened on the simulated platform, in a plain form that tests compare with the received data.
 import { isOver, rootOf, type SimPipeline, type SimStatus } from '../../src/simulator/platform/state.ts'
 
 export interface PipelineTruth {

@@ -1,4 +1,4 @@
-// Counts how often other work on the thread may run while a promise is pending. The number does not depend on the machine's speed.
+// Counts how often other work on the thread can run while a promise is pending. The number does not depend on the machine's speed.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Returns the number of turns of the event loop until `work` resolves. */

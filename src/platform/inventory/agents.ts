@@ -6,7 +6,7 @@ import { collector, minute, since, unless } from './collector.ts'
 
 const agent = z.object({ id: wireId, name: maybe(wireText) })
 const listedToken = z.object({ id: wireId, status: maybe(wireText) })
-/** The API's description of a single token. Listed tokens lack the time of last use, so each token is requested by its ID. */
+/** A single token as the API returns it. Listed tokens lack the time of last use, so each token is requested by its ID. */
 const token = z.object({ last_used_at: maybe(wireTime) })
 
 const agentName = 'platform.agent.name'

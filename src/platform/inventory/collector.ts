@@ -1,5 +1,6 @@
 // Declares a collector, which reads one kind of object from the platform and exports it as gauges. Each collector has its own file in this folder and
-// an entry in `collectors.ts`. The configuration options, the reference, the doctor checks and the sources page are all derived from these entries.
+// an entry in `collectors.ts`. The configuration options, the reference documentation, the doctor's checks and the sources page are all derived from
+// these entries.
 import { segmentOf } from '../rest/api.ts'
 import { PlatformError, type PlatformErrorKind } from '../port.ts'
 import type { Asking } from '../port/asking.ts'
@@ -15,11 +16,11 @@ export interface CollectorHead {
   readonly hasInstance?: boolean
   /** A sentence that describes what the collector reports. */
   readonly description: string
-  /** The API paths that the collector reads, as listed in the reference. */
+  /** The API paths that the collector reads. The reference documentation lists them. */
   readonly paths: readonly string[]
   /** Interval from the start of one collection round to the start of the next, ms. */
   readonly every: Millis
-  /** A formula for the number of requests in a collection round, as shown in the reference: `1 + agents + tokens`. */
+  /** A formula for the number of requests in a collection round, such as `1 + agents + tokens`. The reference documentation shows it. */
   readonly requests: string
   /** The role that the token's user needs. */
   readonly role: string
@@ -27,9 +28,9 @@ export interface CollectorHead {
 
 /** A collector's requests, and the gauges that are built from the responses. */
 interface CollectorRow<Answer> extends CollectorHead {
-  /** Minimum number of requests in one collection round; default 1. */
+  /** Minimum number of requests in one collection round. Default: 1. */
   readonly atLeast?: number
-  /** Returns the data for the gauges, and all fields of `Collected` except the data points. */
+  /** Sends the requests. Returns the data from which `metrics` computes the data points, and all other fields of `Collected`. */
   readonly read: (round: Round) => Promise<Answer & Omit<Collected, 'points'>>
   readonly metrics: readonly MetricRow<Answer>[]
 }
@@ -37,7 +38,7 @@ interface CollectorRow<Answer> extends CollectorHead {
 interface MetricRow<Answer> extends Omit<InventoryMetric, 'number' | 'attributes'> {
   /** The type of the metric's values. Default: `double` for seconds, otherwise `int`. */
   readonly number?: 'int' | 'double'
-  /** Default: none. */
+  /** The names of the metric's attributes. By default the metric has none. */
   readonly attributes?: readonly string[]
   /**
    * Each data point consists of its value and its attribute values, in the order of `attributes`. Points and attributes without a value are omitted.
@@ -53,7 +54,7 @@ export interface InventoryMetric {
    * namespace.
    */
   readonly name: string
-  /** The instrument type. Default: a gauge. */
+  /** The instrument type. By default the metric is a gauge. */
   readonly type?: 'updowncounter'
   readonly unit: string
   readonly number: 'int' | 'double'
@@ -61,7 +62,7 @@ export interface InventoryMetric {
   readonly attributes: readonly string[]
 }
 
-/** One reading of the inventory of a project, a group or the instance. */
+/** One collection round for a project, a group or the whole instance. */
 export interface Round {
   readonly ask: Asking
   readonly owner: Owner
@@ -101,7 +102,7 @@ export function collector<Answer extends object>({ read, ...row }: CollectorRow<
   }
 }
 
-/** The value of a data point that is exported as the time since or until an instant. */
+/** The value of a data point that is exported as a duration: the time since or until an instant. */
 export function since(at: Millis | undefined): Point[0] {
   return at === undefined ? undefined : { since: at }
 }
@@ -119,8 +120,8 @@ function pathOf({ project, group }: Owner): string {
 }
 
 /**
- * Returns undefined if the platform responds with an error of one of these kinds. For example, an object may have been deleted since it was listed,
- * or may require a higher role.
+ * Returns the response, or undefined if the platform responds with an error of one of these kinds. For example, an object may have been deleted since
+ * it was listed, or may require a higher role.
  */
 export async function unless<T>(kinds: readonly PlatformErrorKind[], answer: Promise<T>): Promise<T | undefined> {
   try {

@@ -35,9 +35,9 @@ export async function isFirewallOn(project: string, ask: Pick<Asking, 'one'>): P
 }
 
 /**
- * Whether the dependency firewall is on, according to an API path. For a 404, the keys in the response body decide, never its text. The key `enabled`
- * means that the firewall is off, and `error` that the platform has no firewall. `message` means that the platform refuses to reveal the state, which
- * must not be mistaken for "off". Rejects with a PlatformError if the key is `error` or `message`.
+ * Whether the dependency firewall is on for a project or group. If the response is a 404, the keys in its body decide, never its message. The key
+ * `enabled` means that the firewall is off, and `error` that the platform has no firewall. `message` means that the platform refuses to reveal the
+ * state, which must not be mistaken for "off". Rejects with a PlatformError if the key is `error` or `message`.
  */
 async function isOnAt(path: string, ask: Pick<Asking, 'one'>): Promise<boolean> {
   try {
@@ -64,8 +64,8 @@ async function isOnAt(path: string, ask: Pick<Asking, 'one'>): Promise<boolean> 
 }
 
 /**
- * Returns the reason why the policy store is not on, or why its state is unknown; undefined if it is on. The policy store is experimental. Nothing of
- * it is exported, because its decisions arrive as audit events.
+ * Returns the reason why the policy store is not on, or why its state is unknown; undefined if it is on. The policy store is experimental. It is not
+ * exported, because its decisions already arrive as audit events.
  */
 export async function whyNoPolicyStore(ask: Pick<Asking, 'one'>): Promise<string | undefined> {
   try {
@@ -73,7 +73,7 @@ export async function whyNoPolicyStore(ask: Pick<Asking, 'one'>): Promise<string
     return undefined
   } catch (error) {
     if (!(error instanceof PlatformError)) return `The policy store could not be checked: ${reasonOf(error)}.`
-    // As with the firewall itself, the keys in the body of a 404 decide: if `error` is the only key, the platform has no such endpoint.
+    // As for the firewall, the keys in the body of a 404 decide: if `error` is the only key, the platform has no such endpoint.
     const { status, code, keys } = error
     if (status === 404 && keys.includes('error') && !keys.includes('message'))
       return 'This platform has no policy store.'

@@ -6,7 +6,7 @@ import { collector, minute, since } from './collector.ts'
 /** Maximum number of environment scopes that are exported per flag. */
 export const maxScopes = 100
 
-/** The first items of a list, and the number of remaining items. */
+/** The first items of a list, and the number of items that were left out. */
 function firstOf<T extends z.ZodType>(item: T) {
   return wireList.transform(all => ({
     items: all.slice(0, maxScopes).flatMap(one => item.safeParse(one).data ?? []),
@@ -38,7 +38,7 @@ const flag = z.object({
 })
 
 const key = 'feature_flag.key'
-/** The platform's name for all environments. */
+/** The environment scope that covers all environments. */
 const everywhere = '*'
 
 export const featureFlags = collector({
@@ -69,7 +69,7 @@ export const featureFlags = collector({
   ],
 })
 
-/** The share of users by environment scope. If several strategies have the same scope, the largest share counts. */
+/** The share of users by environment scope. If several strategies have the same scope, the largest share is used. */
 function sharesOf({ active, scopes: legacy = none, strategies: current = none }: z.infer<typeof flag>) {
   const found = new Map<string, number>()
   const add = (scope: string, share: number): void => void found.set(scope, Math.max(found.get(scope) ?? 0, share))

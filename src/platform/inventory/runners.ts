@@ -61,7 +61,7 @@ export const runners = collector({
     {
       ...{ name: 'cicd.worker.count', type: 'updowncounter', unit: '{count}', attributes: [state, type] },
       description: 'Runners, by state and type. A paused runner is offline.',
-      // For each runner type that occurs, data points for all states are sent. So a state that no runner is in anymore is reported as 0.
+      // Each runner type that occurs has data points for all states, so that a state that no runner is in anymore is reported as 0.
       points: ({ all }) =>
         [...Map.groupBy(all, one => one.runner_type)].flatMap(([ofType, some]) =>
           states.map(word => [some.filter(({ is }) => is === word).length, word, ofType] as const),

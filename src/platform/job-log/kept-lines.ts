@@ -5,7 +5,7 @@ import type { ReadLine } from './log-reader.ts'
 
 export interface KeptLine {
   readonly number: number
-  /** The line's timestamp in Unix ms, or else the latest timestamp before it; undefined if there is none. */
+  /** The line's timestamp in Unix ms. If the line has none, the latest timestamp before it; undefined if there is none either. */
   readonly at: number | undefined
   /** The stream that the line was written to; undefined if the line has no timestamp. */
   readonly stream: 'stdout' | 'stderr' | undefined
@@ -26,7 +26,7 @@ export interface Missing {
 
 /** The fraction of the kept bytes that is reserved for the first lines. */
 const headShare = 1 / 16
-/** Minimum number of bytes that each line counts as, so that the number of short lines is limited too. */
+/** Each line counts as at least this many bytes, so that the number of short lines is limited too. */
 const minCost = 40
 
 export class KeptLines {
@@ -111,7 +111,7 @@ interface Sized {
   readonly bytes: number
 }
 
-/** Copies a string by concatenating and slicing, because a plain slice keeps the whole original string in memory. */
+/** Copies a string by concatenating and slicing. A plain slice would keep the whole original string in memory. */
 function copyOf(text: string): string {
   return ` ${text}`.slice(1)
 }

@@ -96,7 +96,7 @@ async function* linesOf({
   if (!isWhole) yield note(last.number + 1, `[the log is longer: only ${readMax} bytes of it are read]`)
 }
 
-/** Truncates a text to a maximum number of UTF-8 bytes, never within a character. */
+/** Truncates a string to a maximum number of UTF-8 bytes, never within a character. */
 function inBytes(text: string, max: number): string {
   if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return text
   const bytes = Buffer.from(text)

@@ -70,7 +70,7 @@ function afterLastReturn(text: string): string {
   return end === 0 ? '' : text.slice(text.lastIndexOf('\r', end - 1) + 1, end)
 }
 
-/** The index at which the trailing CRs of a text begin. */
+/** The index at which the CRs at the end of a text begin. */
 function endBeforeReturns(text: string): number {
   let end = text.length
   while (end > 0 && text.charCodeAt(end - 1) === carriageReturn) end -= 1
@@ -146,7 +146,8 @@ export class LogReader {
   }
 
   #piece({ text, ahead, stamp, isFirst, isLast }: Piece): void {
-    // If the log was stored as text, a CR LF may have become two line endings. So an empty line does not yet decide whether the text is a marker.
+    // If the log was stored as text, a CR LF may have become two line endings. So an empty line does not decide whether the text before it is a
+    // marker.
     if (text === '' && isFirst && isLast && this.#undecided?.end === 'open' && !this.#isBlankNext) {
       this.#isBlankNext = true
       return

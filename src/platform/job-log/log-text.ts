@@ -15,7 +15,7 @@ export interface Stamp {
 
 /** A piece of a line in the log file. */
 export interface Piece {
-  /** The text of the piece without the timestamp, at most `pieceLength` characters. */
+  /** The text of the piece without the timestamp. It has at most `pieceLength` characters. */
   readonly text: string
   /** The text that follows the piece on the same line. It is long enough to complete a marker that begins in `text`. */
   readonly ahead: string

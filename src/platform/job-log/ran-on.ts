@@ -64,7 +64,7 @@ export class RanOnReader {
     this.#isOver = true
   }
 
-  /** Called at the end of the log. Returns where the job ran, or undefined if nothing is known. Names are redacted, then truncated. */
+  /** Called at the end of the log. Returns where the job ran, or undefined if nothing is known. Names are redacted before they are truncated. */
   finish(redactText: RedactText): RanOn | undefined {
     const isPod = this.#executor === 'kubernetes' || this.#pod !== undefined
     const hostname = this.#running?.name ?? ''

@@ -22,7 +22,10 @@ const exported = /^\s*(?:\++\s*)?(?:export\s+|declare\s+-x\s+|\$env:|set\s+)?"?C
 const traced = /^\s*\++\s*(?:export\s+|declare\s+-x\s+)?CI_[A-Z0-9_]+/
 const switchedOn = /\bCI_DEBUG_TRACE["']?\s*[:=]\s*["']?(?:true|1|yes)\b/i
 
-/** Creates a function that must be called with each line of a log in order. It returns true from the line that proves a debug trace onwards. */
+/**
+ * Creates a function that must be called with each line of a log in order. It returns true for the line that reveals a debug trace, and for every
+ * later line.
+ */
 export function createDebugWatch(): (text: string) => boolean {
   let read = 0
   let count = 0

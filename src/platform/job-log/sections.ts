@@ -114,7 +114,7 @@ export class Sections {
     if (kept !== undefined && kept.kind !== 'script') kept.title = text
   }
 
-  /** Called at the end of the log. Returns its sections, with names and titles redacted, then truncated. */
+  /** Called at the end of the log. Returns its sections. Their names and titles are redacted before they are truncated. */
   finish(redactText: RedactText): readonly Section[] {
     const { end, isScriptFailure } = this.#job
     const script = this.#open.find(({ name, kind }) => kind === 'runner' && runsScript(name))
@@ -206,7 +206,7 @@ function shortTitle(title: string): string {
   return Array.from(title).slice(0, maxTitleLength).join('')
 }
 
-/** The names of the sections that the runner itself marks, taken from its source code. */
+/** The names of the sections that the runner itself marks. They are taken from the runner's source code. */
 const stages: ReadonlySet<string> = new Set([
   ...['resolve_secrets', 'prepare_executor', 'prepare_script', 'pull_image', 'get_sources', 'clear_worktree'],
   ...['restore_cache', 'download_artifacts', 'step_script', 'build_script', 'after_script', 'archive_cache'],
@@ -215,8 +215,8 @@ const stages: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns who marked the section: the runner, the runner on behalf of a script command, or the script itself. The runner marks the steps of a job as
- * `step_…`, with any name, but never within another section.
+ * Returns who marked the section: the runner for its own work, the runner for a command of the script, or the script itself. The runner marks the
+ * steps of a job as `step_…`, with any name, but never within another section.
  */
 function sectionKindOf(name: string, isWithin: boolean): 'runner' | 'script' | 'custom' {
   if (stages.has(name) || (!isWithin && /^step_[a-z0-9_]{1,64}$/.test(name))) return 'runner'

@@ -30,7 +30,7 @@ export function runsOf(raw: string): readonly StyledText[] {
 
 type Style = Pick<StyledText, 'bold' | 'colour'>
 
-/** Returns the style that results from applying the codes of one control sequence to `before`. */
+/** Returns the style that results from applying the codes of one control sequence to the style `before`. */
 function changed(before: Style, sequence: string): Style {
   let { bold, colour } = before
   const codes = sequence.split(';').map(Number)

@@ -1,4 +1,4 @@
-// Part of the port: declares the requests that features send to the platform, which are requests to any API path and objects that are polled.
+// Part of the port: declares requests to any API path, which features send, and the objects that are polled with them.
 import type { z } from 'zod'
 import type { Collected, Owner, OwnerKind } from '../../model/inventory.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -6,14 +6,14 @@ import type { Millis } from '../../model/instant.ts'
 /** A list that was read to its end or up to the maximum number of items. */
 export interface Listed<T> {
   readonly items: readonly T[]
-  /** At least this many items were left unread; 0 if the list is complete. */
+  /** Minimum number of items that were left unread; 0 if the list is complete. */
   readonly left: number
 }
 
 /** The query parameters of a request. Undefined values are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** Sends requests to any API path, all with the same options. A request reads one object, reads a whole list, or makes a change. */
+/** Sends requests to any API path, all with the same options. Each method reads one object, reads a whole list, or makes a change. */
 export interface Asking {
   one<S extends z.ZodType>(path: string, schema: S, query?: Query): Promise<z.output<S>>
   file<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S>>
@@ -32,7 +32,7 @@ export interface Asking {
 /** One object that is polled, such as the agents of one project or one configured query. */
 export interface Thing {
   readonly kind: string
-  /** The path or ID of the project or group as configured, or another name for the object. */
+  /** The path or ID of the project or group as configured. For any other object, the name under which it is stored. */
   readonly of: string
   /** The project or group that the object belongs to, which must be looked up. If undefined, the object belongs to the instance. */
   readonly owner?: NamedOwner | undefined

@@ -22,7 +22,7 @@ export interface BudgetFacts {
 
 export interface BudgetSnapshot {
   readonly perMinute: number
-  /** Number of requests that may be sent now. */
+  /** Number of requests that may be sent immediately. */
   readonly available: number
   /** Remaining time of the pause that the platform requested, ms; 0 if there is none. */
   readonly pausedFor: number

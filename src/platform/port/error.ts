@@ -42,7 +42,7 @@ export interface PlatformErrorFacts {
   readonly detail?: string | undefined
   /** The machine-readable `error` in the response body, such as `insufficient_scope`. */
   readonly code?: string | undefined
-  /** True if the API rejects every request to this endpoint, or has no such endpoint; false if the error concerns a single resource. */
+  /** True if the API rejects every request to this endpoint, or has no such endpoint; false if the error concerns only the requested resource. */
   readonly affectsAllRequests?: boolean | undefined
   /** The keys in the response's JSON body. */
   readonly keys?: readonly string[] | undefined

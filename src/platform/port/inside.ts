@@ -1,4 +1,4 @@
-// Part of the port: declares the calls that read details of a job: its log, its reports and its own spans.
+// Part of the port: declares the calls that read details of a job: its log, its reports, and the spans that it wrote.
 import type { CallOptions } from '../port.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -25,9 +25,9 @@ export interface InsideRules {
   readonly isAllowed: (key: string) => boolean
   /** Paths of artifacts to which a job may have written spans. */
   readonly paths: readonly string[]
-  /** Maximum length of any exported text in a span or a test, UTF-16 units. */
+  /** Maximum length of any exported string in a span or a test, UTF-16 units. */
   readonly maxText: number
-  /** Maximum number of a job's test cases that are kept with their durations. */
+  /** Maximum number of a job's test cases that are kept individually, with their durations. */
   readonly keptCases: number
 }
 
@@ -54,7 +54,7 @@ export interface ShownJob {
   readonly id: number
   readonly start: Millis
   readonly end: Millis
-  /** True if the job's script failed. The section in which it failed is then marked. */
+  /** True if the job's script failed. If so, the section in which it failed is marked. */
   readonly isScriptFailure: boolean
 }
 
@@ -163,9 +163,9 @@ export interface SpanCounts {
   beyond: number
 }
 
-/** Reads the tests of a job and redacts their texts. */
+/** Reads the tests of a job, and redacts their names, messages and stack traces. */
 export interface TestReports {
-  /** Reads the test report of a single job. Rejects with a PlatformError, also if the platform is too old to serve such reports. */
+  /** Reads the test report of a single job. Rejects with a PlatformError if the request fails or the platform is too old to serve such reports. */
   ofJob(projectId: number, job: JobSnapshot, options: CallOptions): Promise<TestsRead>
   /** Reads the test reports of a pipeline's latest jobs, as the platform has parsed them. */
   ofPipeline(projectId: number, pipelineId: number, options: CallOptions): Promise<PipelineTests>
@@ -186,6 +186,6 @@ export interface PipelineTests {
 /** Why a report could not be read completely, or not at all. */
 export interface InsideFault {
   readonly reason: ReportFaultReason
-  /** An error message that ends with a remedy and quotes nothing from the report. */
+  /** An error message. It ends with advice on how to fix the problem, and quotes nothing from the report. */
   readonly message: string
 }

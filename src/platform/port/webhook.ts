@@ -1,5 +1,5 @@
-// Part of the port: declares how a webhook delivery is read, namely its headers before its body is parsed, and the possible outcomes of parsing the
-// body.
+// Part of the port: declares how a webhook delivery is read. Its headers are read before its body is parsed, and parsing the body has one of several
+// outcomes.
 import type { Observation } from '../../model/observation.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
@@ -16,8 +16,8 @@ export interface DeliveryHeaders {
   /** Returns the platform's base URL, as given in the delivery's headers. */
   instance(headers: Headers): string | undefined
   /**
-   * Returns the event's kind if that kind is not selected. Returns undefined if it is selected, or if the kind is only known after processing. The
-   * kind is read from the body, or from the header if no body is passed.
+   * Returns the event's kind if that kind is not selected. Returns undefined if the kind is selected, or cannot be determined before the delivery is
+   * processed. The kind is read from the body, or from the header if no body is passed.
    */
   unwanted(headers: Headers, body?: () => Uint8Array): string | undefined
   /**
@@ -34,7 +34,7 @@ export type Parsed =
   | { readonly outcome: 'event'; readonly event: PlatformEvent }
   /** The delivery's event kind is not selected. */
   | { readonly outcome: 'ignored'; readonly kind: string }
-  /** The body cannot be parsed. `reason` is a sentence that ends with a remedy and quotes nothing from the body. */
+  /** The body cannot be parsed. `reason` is an error message that ends with advice on how to fix the problem, and quotes nothing from the body. */
   | { readonly outcome: 'unparseable'; readonly reason: string }
   /** The body is not a JSON object. */
   | { readonly outcome: 'no object'; readonly reason: string }

@@ -1,5 +1,5 @@
-// Reads the totals of a job's coverage report. Cobertura stores the totals as attributes of the root element; JaCoCo stores them as counters below
-// it. If a report consists of several documents, their totals are summed.
+// Reads the totals of a job's coverage report. Cobertura stores the totals as attributes of the root element; JaCoCo stores them as counters in the
+// root's child elements. If a report consists of several documents, their totals are summed.
 import { readElements, type Attributes, type ElementSink } from './xml-elements.ts'
 import { ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './report-fault.ts'

@@ -24,7 +24,7 @@ const bytesBeforeTurn = 1024 * 1024
  */
 const turns = { downloaded: new PQueue({ concurrency: 1 }), arriving: new PQueue({ concurrency: 1 }) }
 
-/** Reads the JSON documents of a report. Throws a ReportFault if the report cannot be read; errors from the source are rethrown. */
+/** Reads the JSON documents of a report. Throws a ReportFault if the report cannot be read. Errors from the source are rethrown. */
 export async function readDocuments(
   source: AsyncIterable<Uint8Array>,
   caps: { readonly packed: number; readonly unpacked: number },
@@ -34,7 +34,7 @@ export async function readDocuments(
   try {
     return await queue.add(async () => readInTurn(joined(head, rest), caps))
   } finally {
-    // If a report is rejected because of its first bytes, the rest is not read. This call closes the connection.
+    // If a report is rejected because of its first bytes, the rest is not read. Ending the iterator closes the connection.
     await rest[Symbol.asyncIterator]().return?.()
   }
 }
@@ -90,7 +90,7 @@ function valuesIn(text: string): number {
 
 const [quote, backslash, comma, bracket, brace] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b]
 
-/** Returns the position at which the first document ends, if the text contains several. */
+/** Returns the position at which the first document ends. Undefined if the text does not contain several documents. */
 function endOfFirst(text: string, error: unknown): number {
   const message = error instanceof SyntaxError ? error.message : ''
   const position = Number(/ at position (\d+)/.exec(message)?.[1] ?? NaN)

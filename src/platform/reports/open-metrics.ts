@@ -55,8 +55,8 @@ export function createLineReader(onLine: (line: string) => void): LineReader {
 }
 
 /**
- * Limits of a metrics report. `names`, `series` and `texts` (total UTF-16 units of all texts) apply to a whole report, `labels` to a series, and
- * `text` (UTF-16 units) to a single text.
+ * Limits of a metrics report. `names`, `series` and `texts` (total UTF-16 units of all strings) apply to a whole report, `labels` to a series, and
+ * `text` (UTF-16 units) to a single string.
  */
 export const metricLimits = { names: 50, series: 500, texts: 128 * 1024, labels: 16, text: 256 } as const
 

@@ -21,7 +21,7 @@ const idsPerTurn = 1_000
 const tolerance = 3_600_000
 
 export interface SpanCollector {
-  /** Reads one file of spans. Returns the fault that ended reading early, if any. Rejects only with an error from `source` itself. */
+  /** Reads one file of spans. Returns the error that ended reading early, if any. Rejects only with an error from `source` itself. */
   read(source: AsyncIterable<Uint8Array>, isLines: boolean): Promise<ReportFault | undefined>
   readonly counts: Readonly<SpanCounts>
   /** Drops all spans that have one of the given IDs. */
@@ -72,7 +72,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     }
   }
 
-  /** A fault in one line does not stop the other lines from being read. The first fault is thrown after all lines have been read. */
+  /** An error in one line does not stop the other lines from being read. The first error is thrown after all lines have been read. */
   async function readLines(text: string): Promise<void> {
     const lines = text.split('\n').filter(line => line.trim() !== '')
     let first: ReportFault | undefined

@@ -6,7 +6,7 @@ import type { OwnAttributes, OwnLink, OwnSpan, OwnValue } from '../../model/own-
 import type { InsideRules, ReadSpans, SpansRead } from '../port/inside.ts'
 import type { JobCalls } from '../rest/jobs.ts'
 
-/** Maximum length of a text in a span, UTF-16 units. It applies even if the configured limit is higher. */
+/** Maximum length of a string in a span, UTF-16 units. It applies even if the configured limit is higher. */
 const maxSpanText = 64 * 1024
 
 export function createReadSpans(
@@ -44,7 +44,7 @@ function undefinedIfMissing(error: unknown): undefined {
   if (!isMissing || /project/i.test(error.detail ?? '')) throw error
 }
 
-/** Redacts a text and then truncates it. A value that has a key is redacted together with its key. */
+/** Redacts a string and then truncates it. A value that has a key is redacted together with its key. */
 type Clean = (text: string, key?: string) => string
 
 async function cleanSpan(span: OwnSpan, cleanOne: Clean, turn: (text: string) => Promise<void>): Promise<OwnSpan> {

@@ -117,7 +117,7 @@ function firstBy(components: readonly Component[], field: 'guid' | 'name'): Map<
   return new Map(named.toReversed().map(one => [one[field], one]))
 }
 
-/** Returns the id followed by its ancestors: `a/b/c`, `a/b`, `a`. */
+/** Returns the id followed by its ancestors. For `a/b/c`: `a/b/c`, `a/b`, `a`. */
 function idsOf(id: string | undefined): string[] {
   const parts = id?.split('/', maxParts) ?? []
   return [...new Set([id ?? '', ...parts.map((_, index) => parts.slice(0, parts.length - index).join('/'))])]

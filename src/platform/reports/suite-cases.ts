@@ -44,7 +44,7 @@ function testHashOf({ name, classname, file = '' }: NamedCase, ordinal?: number)
   return digest.readUIntBE(0, 6)
 }
 
-/** Truncates a text. The result is a copy, because a slice would keep the whole string in memory. */
+/** Truncates a string. The result is a copy, because a slice would keep the whole original in memory. */
 function shortened(text: string): string {
   if (text.length <= maxKept) return text.toWellFormed()
   return Buffer.from(text.slice(0, maxKept).toWellFormed()).toString()
@@ -86,15 +86,15 @@ interface Known extends TestState {
 }
 
 export interface SuiteCases {
-  /** Adds a case. Calls `failureOf` once if the case failed. */
+  /** Adds a case. If the case failed, `failureOf` is called once. */
   add(run: CaseRun, failureOf: (test: TestName) => TestFailure | undefined): void
   /** Returns the tests in report order. `declared`: the number of tests that the suite declares. */
   tests(declared: number | undefined): readonly TestState[]
 }
 
 /**
- * Creates a collection for the cases of one suite. `suite`: the suite's name. `onRelease` is called for each failure that is dropped because another
- * run of the same test decides the result.
+ * Collects the cases of one suite. `suite`: the suite's name. `onRelease` is called for each failure that is dropped because another run of the same
+ * test decides the result.
  */
 export function createSuiteCases(suite: string, onRelease: () => void): SuiteCases {
   const all: Known[] = []

@@ -54,7 +54,7 @@ export interface TestCollector extends CaseSink {
 /** Maximum numbers of suites, failures, flaky tests, failed tests and slow tests that are kept per report. */
 const limits = { suites: 1_000, failures: 100, flaky: 100, failedTests: 1_000, slowest: 10 } as const
 
-/** Maximum plausible time of a test if the options set none, s. A longer time is an error in the report. */
+/** Maximum plausible time of a test if the options do not set a maximum, s. A longer time is an error in the report. */
 const defaultMaxSeconds = 1e9
 
 interface OpenSuite {
@@ -78,7 +78,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   let read = 0
   /** Number of failures and errors in all cases. A single case may have several. */
   let seenFailures = 0
-  /** The fault for the first suite that declares more failures than it has. */
+  /** The error for the first suite that declares more failures than it contains. */
   let mismatch: ReportFault | undefined
   let keptCases = 0
   /** Number of failures with a message in suites whose end has not been read yet. */
@@ -232,7 +232,7 @@ function firstLine(text: string): string {
   return text.trimStart().split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** Truncates a text. The result is a copy, because a slice would keep the whole string in memory. */
+/** Truncates a string. The result is a copy, because a slice would keep the whole original in memory. */
 function shortened(text: string, limit: number): string {
   return Buffer.from(text.slice(0, limit).toWellFormed()).toString()
 }

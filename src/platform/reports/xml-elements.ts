@@ -8,7 +8,7 @@ import type { ReportCaps } from './report-fault.ts'
 export type Attributes = Readonly<Record<string, string>>
 
 export interface ElementSink {
-  /** Called on an XML declaration, because a new document begins there, even if elements are still open. */
+  /** Called on an XML declaration. A new document begins there, even if elements are still open. */
   document(): void
   open(name: string, attributes: Attributes): void
   text(text: string): void
@@ -24,9 +24,9 @@ const maxFaults = 1_000
 const betweenDocuments = /^(?:Inappropriately located doctype declaration|XML declaration encoding)/
 
 /**
- * Reads an artifact and passes its elements to `sink`. `foreign` is called at the end and returns a fault if the report is in another format. Returns
- * the first fault: the one that stopped reading or, if there is none, the one for text that is not well-formed. Rejects only with an error from the
- * source itself.
+ * Reads an artifact and passes its elements to `sink`. `foreign` is called at the end and returns an error if the report is in another format.
+ * Returns the first error: the one that stopped reading or, if there is none, the one for text that is not well-formed. Rejects only with an error
+ * from the source itself.
  */
 export async function readElements(
   source: AsyncIterable<Uint8Array>,

@@ -22,8 +22,8 @@ export function isOfEndpoint(status: number | undefined, headers: Headers, keys:
 }
 
 /**
- * Returns the rate limit of a response as durations. `RateLimit-Reset` is a Unix time on the platform's clock, so it is compared with the same
- * response's `Date`. After a 429, the pause is at least `minPause` ms.
+ * Returns the rate limit of a response as durations. `RateLimit-Reset` is a Unix time on the platform's clock, so it is compared with the `Date` of
+ * the same response. After a 429, the pause is at least `minPause` ms.
  */
 export function budgetFactsOf(status: number, headers: Headers, now: Millis, minPause: number): BudgetFacts {
   const platformNow = servedAt(headers) ?? now
@@ -81,7 +81,7 @@ export function createClockOffset(): ClockOffset {
 }
 
 /**
- * Reads the body as JSON. The body may begin with a byte order mark. `secrets`: texts that must not appear in errors. Rejects with a PlatformError.
+ * Reads the body as JSON. The body may begin with a byte order mark. `secrets`: strings that must not appear in errors. Rejects with a PlatformError.
  */
 export async function jsonOf(answer: Streamed, maxBytes: number, secrets: readonly string[]): Promise<unknown> {
   const { status, headers, endpoint } = answer
@@ -91,8 +91,8 @@ export async function jsonOf(answer: Streamed, maxBytes: number, secrets: readon
   try {
     return JSON.parse(new TextDecoder().decode(whole))
   } catch {
-    // The JSON parser's message is not used, because it quotes the body. If a body does not even begin like JSON, it was not truncated: it comes from
-    // a proxy, whatever its content type.
+    // The JSON parser's message is not used, because it quotes the body. A body that does not even begin like JSON was not truncated; it comes from a
+    // proxy, whatever its content type.
     const type = headers['content-type']
     const text = whole.toString('utf8', 0, maxErrorBytes)
     const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(text)
@@ -109,8 +109,8 @@ const maxValues = 500_000
 const [comma, openList, openObject] = [0x2c, 0x5b, 0x7b]
 
 /**
- * Reads a whole response body within the limits. JSON values are counted by their first characters; occurrences of those characters inside strings
- * are counted, too.
+ * Reads a whole response body within the limits. JSON values are counted by their first characters, including occurrences of these characters inside
+ * strings.
  */
 export async function bounded({ body, endpoint }: Streamed, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = []

@@ -55,7 +55,7 @@ export const auditAddress: EventAttribute = text(
   'only with `PIPESPAN_AUDIT_ADDRESS=true`',
 )
 
-/** Returns a short human-readable text: the platform's own sentence, or else the action and its object. */
+/** Returns a short human-readable description: the platform's own sentence, or else the action and its object. */
 export function auditBody(json: WireObject): string {
   const message = first(json, `${details}.custom_message`, readLongText)
   if (message !== undefined) return message
@@ -82,7 +82,7 @@ function actionOf(json: WireObject): (typeof actions)[number] | undefined {
   return actions.find(action => first(json, `${details}.${action}`, readWordOrFlag) !== undefined)
 }
 
-/** Reads a word, a number or a boolean as text. */
+/** Reads a string, a number or a boolean as a string. */
 const readWordOrFlag: Read<string> = found => (typeof found === 'boolean' ? String(found) : readLongWord(found))
 
 function freeText(key: string, from: Path, note?: string): EventAttribute {

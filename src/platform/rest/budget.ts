@@ -26,7 +26,7 @@ export interface BudgetState {
   readonly tokens: number
   /** The time at which `tokens` was computed. */
   readonly at: Millis
-  /** The end of the pause that the platform requested. */
+  /** The end of the current pause, which the platform requested. */
   readonly pausedUntil?: Millis | undefined
   /**
    * The number of requests that the platform's own limit still allows until it resets. Requests granted since the announcement are already
@@ -142,7 +142,7 @@ export interface BudgetKeeper {
   read(): Promise<{ readonly state: BudgetState | undefined; readonly now: Millis }>
   /**
    * Maximum time after which a waiting caller rereads the state, ms. Set if other processes also change the state, because they may use less of the
-   * budget than expected.
+   * budget than the caller assumed when it began to wait.
    */
   readonly lookEvery?: number | undefined
   change<T>(change: (state: BudgetState | undefined, now: Millis) => { state: BudgetState; result: T }): Promise<T>

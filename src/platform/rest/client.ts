@@ -1,4 +1,4 @@
-// Offers the platform's REST API as typed calls. The rules for all requests are in `request.ts`. Each resource has a file with its calls and their
+// Provides the platform's REST API as typed calls. The rules for all requests are in `request.ts`. Each resource has a file with its calls and their
 // response schemas.
 import { auditCalls } from './audit.ts'
 import { apiPath, connectRules, directDispatcher, type DispatcherFactory } from './http.ts'
@@ -25,21 +25,21 @@ export interface PlatformClientOptions extends Omit<
   RequesterOptions,
   'dispatcher' | 'answerMs' | 'streamMs' | 'retry' | 'basePath'
 > {
-  /** Base URL of the platform, without `/api/v4`. */
+  /** The platform's base URL, without `/api/v4`. */
   readonly url: string
   /** A certificate authority (PEM) that is trusted in addition to the default ones. */
   readonly ca?: string | undefined
   /** Creates the connections if they are not direct, for example through a proxy. */
   readonly dispatcher?: DispatcherFactory | undefined
-  /** Timeouts for connecting, for a response and for a stream, ms. */
+  /** Timeouts in ms for opening a connection, for a response, and for a whole stream. */
   readonly timeouts?: { readonly connect: number; readonly answer: number; readonly stream?: number } | undefined
   readonly retry?: RetryRules | undefined
   /** Maximum size of a response, bytes. */
   readonly maxBytes?: number | undefined
   readonly onLeftOut?: OnLeftOut | undefined
-  /** How the texts of audit events are redacted. By default, known secrets are removed. */
+  /** How the strings in audit events are redacted. By default, known secrets are removed. */
   readonly eventWords?: EventWords | undefined
-  /** The facts that the operator's attribute rules need. None by default. */
+  /** The facts that the operator's attribute rules need. By default there are none. */
   readonly wanted?: WantedFacts | undefined
 }
 

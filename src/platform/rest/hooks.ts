@@ -79,7 +79,7 @@ function parted(url: string): { readonly origin: string; readonly path: string }
   return origin === undefined || path === undefined ? undefined : { origin, path }
 }
 
-/** Whether the text consists of these parts in order, with at least one character between adjacent parts. */
+/** Whether `text` consists of these parts in order, with at least one character between adjacent parts. */
 function matches(parts: readonly string[], text: string): boolean {
   const [first = '', ...others] = parts
   const last = others.pop()

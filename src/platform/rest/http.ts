@@ -77,7 +77,7 @@ export async function clockOffsetOf(
 
 export interface Streamed {
   readonly status: number
-  /** Names are in lower case; the values of a repeated header are joined by commas. */
+  /** Header names are in lower case; the values of a repeated header are joined by commas. */
   readonly headers: Readonly<Record<string, string>>
   /** Exiting the loop over the body early closes the connection. The body throws a PlatformError if the connection breaks. */
   readonly body: AsyncIterable<Uint8Array>
@@ -99,7 +99,7 @@ export interface HttpRequest {
   readonly answerMs: number
   /** Timeout from the first byte sent to the last byte received, ms. Time that the caller spends processing the body is not counted. */
   readonly wholeMs: number
-  /** Texts that must not appear in errors. */
+  /** Strings that must not appear in errors. */
   readonly secrets: readonly string[]
   readonly signal: AbortSignal
 }

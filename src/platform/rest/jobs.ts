@@ -1,6 +1,6 @@
 // Requests the jobs and bridges of a pipeline. Also streams a job's output: its log, its artifacts, and its test report as parsed by the platform.
 //
-// A job in a response has the same fields as a job in a pipeline event, plus some that only the REST API reports.
+// A job in a response has the same fields as a job in a pipeline event, and others that only the REST API reports.
 import { z } from 'zod'
 import { factsOf, listedFacts, listedTimes, readArtifacts } from '../webhook/job-fields.ts'
 import {
@@ -93,8 +93,8 @@ function withActive(runner: Runner, json: WireObject = {}): Runner {
 }
 
 /**
- * Returns the sizes of a job's artifacts by type, bytes. Types that are not a single word are omitted; the sizes of artifacts of the same type are
- * added up. Returns undefined if no artifact has a size.
+ * Returns the size in bytes of a job's artifacts of each type. Invalid type names are omitted; the sizes of artifacts of the same type are added up.
+ * Returns undefined if no artifact has a size.
  */
 function sizesOf(artifacts: readonly WireObject[]): JobFacts['artifactSizes'] {
   const sizes = new Map<string, number>()

@@ -14,7 +14,7 @@ import {
 import { PlatformError, type AskedPipeline, type Pages, type PipelineAnswers } from '../port.ts'
 import type { Observation, ObservedJob, PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
-/** Facts about the pipeline that come from responses other than the pipeline's own. */
+/** Facts about the pipeline that come from the responses to other requests. */
 export type ExtraFacts = Pick<
   PipelineFacts,
   'mergeRequest' | 'labels' | 'variables' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'
@@ -124,7 +124,7 @@ export function normalizeRest(answers: RestAnswers): Observation {
 }
 
 /**
- * Derives the merge request event from the ref. The jobs' refs are used, too, because the pipeline itself is not requested if its webhook was
+ * Derives the merge request event from the ref. The jobs' refs are also used, because the pipeline itself is not requested if its webhook was
  * complete.
  */
 function mergeRequestEventOf({ pipeline, jobs, bridges }: RestAnswers): Pick<Observation, 'mergeRequestEvent'> {

@@ -84,7 +84,7 @@ const restListItem = (instance: string) =>
       })
     })
 
-/** A pipeline in a list over all projects. It must name its project. */
+/** A pipeline in the cross-project list. It must name its project. */
 const restListItemOfAll = (instance: string) =>
   restListItem(instance).transform((item, context): ListedPipeline => {
     const { project } = item
@@ -93,13 +93,13 @@ const restListItemOfAll = (instance: string) =>
     return z.NEVER
   })
 
-/** A merge request, of which only the labels are read. */
+/** A merge request. Only its labels are read. */
 const labelled = z.object({ labels: z.unknown() })
 
 export interface ReadVariables {
   /** The W3C traceparent, if it is valid. */
   readonly traceparent?: string | undefined
-  /** The variables that the operator's attribute rules name. */
+  /** The variables that the operator's attribute rules name, by name. */
   readonly allowed?: PipelineFacts['variables']
 }
 
@@ -188,7 +188,7 @@ function decoded(path: string): string | undefined {
   }
 }
 
-/** Returns the facts about the pipeline itself, from a response or a list item. */
+/** Returns the facts about the pipeline itself, from the pipeline's response or from a list item. */
 export function observedPipelineOf(pipeline: Omit<RestPipeline, 'project_id'>): ObservedPipeline {
   const { created_at: createdAt, finished_at: finishedAt, updated_at: updatedAt } = pipeline
   return { facts: pipelineFacts(pipeline), times: knownOf({ createdAt, finishedAt, updatedAt }) }

@@ -40,7 +40,7 @@ export const restProject = z
     archived: project.archived ?? false,
   }))
 
-/** The platform returns a group's `runners_token` only to its owners. It is a secret, so only its presence is read. */
+/** The platform returns a group's `runners_token` only to the group's owners. It is a secret, so the code only checks whether it is present. */
 const restGroup = z
   .object({ runners_token: z.unknown().optional() })
   .transform(group => typeof group.runners_token === 'string')

@@ -41,7 +41,7 @@ export const wirePercent = wire(readPercent)
 /** A time field, which is converted to Unix time in milliseconds. */
 export const wireTime = wire(readTime)
 export const wireTexts = wire(readTexts)
-/** A list whose items are not validated, because zod takes a second to check a million items, even items of type unknown. */
+/** A list whose items are not validated. Even with items of type unknown, zod would take a second to check a million items. */
 export const wireList = wire((value): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined))
 
 function wire<T>(read: Read<T>) {

@@ -12,7 +12,10 @@ import {
 } from '../wire-read.ts'
 import type { EventValue } from '../../model/event.ts'
 
-/** Path of a field in a payload, such as `object_attributes.iid`. Of several paths separated by `|`, the first whose field has a value is used. */
+/**
+ * Path of a field in a payload, such as `object_attributes.iid`. If there are several paths, separated by `|`, the first one whose field has a value
+ * is used.
+ */
 export type Path = string
 
 export interface EventAttribute {
@@ -27,7 +30,7 @@ export interface EventAttribute {
   readonly read: (json: WireObject, profile: { readonly provider: string }) => EventValue | undefined
 }
 
-/** An attribute whose value is a word or a number, exported as text. */
+/** An attribute whose value is a string or a number, exported as a string. */
 export function text(key: string, from: Path, note?: string): EventAttribute {
   return { key, type: 'string', from, note, read: json => first(json, from, readLongWord) }
 }
@@ -60,7 +63,7 @@ export function value(
   return { key, type, from, note, read }
 }
 
-/** Returns the value of the first of the fields in `path` that has a valid value. */
+/** Returns the value of the first field in `path` that has a valid value. */
 export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undefined {
   for (const one of path.split('|')) {
     const found = read(at(json, one.split('.')))
@@ -72,7 +75,7 @@ export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undef
 export const readWord: Read<string> = found =>
   typeof found === 'number' && Number.isFinite(found) ? String(found) : readText(found)
 
-/** Reads a word for an attribute. More characters than the limit are kept, because the text is redacted before it is truncated. */
+/** Reads a string or a number as a string. More characters than the limit are kept, because the string is redacted before it is truncated. */
 export const readLongWord: Read<string> = found => (typeof found === 'string' ? readLongText(found) : readWord(found))
 
 export function oneLine(words: string): string {

@@ -85,7 +85,10 @@ export function quickEventKind(named: EventKind, body: Uint8Array): EventKind | 
   }
 }
 
-/** Returns the kind that `object_kind` names, or else `event_name`, or else the kind that the fields of the body indicate. */
+/**
+ * Returns the kind that `object_kind` names. Without `object_kind`, the kind that `event_name` names, or else the kind that the fields of the body
+ * indicate.
+ */
 export function eventKindOfBody(body: unknown): EventKind {
   if (!isRecord(body)) return 'unknown'
   const { object_kind: objectKind, event_name: eventName, object_attributes: attributes, builds, jobs } = body

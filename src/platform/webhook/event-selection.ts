@@ -1,12 +1,12 @@
-// Selects the events that a daemon accepts and subscribes to: the words in PIPESPAN_EVENTS name kinds of events in the table.
+// Selects the events that a daemon accepts and subscribes to. The names in PIPESPAN_EVENTS are names of event kinds in the table.
 import { eventTable, type EventRow } from './event-table.ts'
 import { isPipelineOrJob, type EventKind } from './event-kind.ts'
 import type { HookEvents } from '../port/webhook.ts'
 
-/** The word in PIPESPAN_EVENTS that selects events about operators' actions on the pages. */
+/** The name in PIPESPAN_EVENTS that selects events about operators' actions on the pages. */
 export const operatorWord = 'operator'
 
-/** The words that select events, in table order. */
+/** All names that PIPESPAN_EVENTS accepts, in table order. */
 export const eventWords: readonly string[] = [...eventTable.map(({ word }) => word), operatorWord]
 
 export interface EventSelection extends HookEvents {

@@ -21,7 +21,7 @@ import type { EventKind } from './event-kind.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
 export interface EventRow {
-  /** The word that selects the event in PIPESPAN_EVENTS. */
+  /** The name that selects the event in PIPESPAN_EVENTS. */
   readonly word: string
   /** The `event_name` of the log record. */
   readonly name: `platform.${string}`

@@ -5,7 +5,7 @@ import { PayloadError } from '../../lib/fault.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 
-/** The facts about a delivery that are not in its body. */
+/** The facts that are known about a delivery in addition to its body. */
 export interface HookContext {
   /** The value of the delivery's instance header. */
   readonly instance?: string | undefined
@@ -17,7 +17,7 @@ export interface HookContext {
   readonly platform?: KnownPlatform | undefined
   /** Whether Pipespan uses the pipeline's traceparent variable. */
   readonly traceparent: boolean
-  /** The facts that are read for the operator's attribute rules. If undefined, none are read. */
+  /** The facts that are read for the operator's attribute rules. By default none are read. */
   readonly wanted?: WantedFacts | undefined
 }
 

@@ -23,7 +23,7 @@ export interface ParseOptions extends Omit<HookContext, 'instance' | 'instanceHe
   readonly profile: Pick<Vendor, 'headerPrefix' | 'provider'>
   /** Events to accept in addition to pipeline and job events. None by default. */
   readonly events?: EventSelection | undefined
-  /** Redacts the texts of events. By default it redacts secrets of known formats, and e-mail addresses. */
+  /** Redacts the strings in events. By default it redacts secrets of known formats, and e-mail addresses. */
   readonly redactText?: RedactText | undefined
 }
 
@@ -31,7 +31,7 @@ const redactKnownShapes = createTextRedaction([])
 
 const decoder = new TextDecoder()
 
-/** Parses a webhook delivery. A body of 25 MiB blocks the event loop for about a quarter of a second. */
+/** Parses a webhook delivery. Parsing a body of 25 MiB blocks the event loop for about a quarter of a second. */
 export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed {
   const { events = noEvent } = options
   const named = eventKindOfHeader(delivery.event)
@@ -85,7 +85,7 @@ function read(json: WireObject, kind: EventKind, { instance }: Delivery, options
   return { outcome: 'event', event: readEvent(row, json, context, { profile, redactText }) }
 }
 
-/** Creates the error for a fault in this program rather than in the sender's data. */
+/** Creates the error for a bug in Pipespan, as opposed to an error in the sender's data. */
 function unreadable(error: unknown): Fault {
   const name = error instanceof Error ? error.name : typeof error
   return new PayloadError(`The delivery could not be read (${name}).`, 'Please report it, with its stored payload.')
@@ -95,8 +95,8 @@ function unreadable(error: unknown): Fault {
 export const keptOfText = 4_096
 
 /**
- * Returns the body without fields named `variables`, at any depth. If the body is not JSON, or is too deeply nested to be serialized again, it is
- * truncated to its first 4 KiB and before the first occurrence of the word `variables`.
+ * Returns the body without fields named `variables`, at any depth. If the body is not JSON, or is too deeply nested to be serialized again, only its
+ * first 4 KiB are returned, truncated before the first occurrence of `variables`.
  */
 export function withoutVariables(body: Uint8Array): Uint8Array {
   try {

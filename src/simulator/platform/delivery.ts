@@ -19,7 +19,7 @@ export interface Delivery {
 interface SecretOptions {
   /** A token that is sent unchanged in the `…-Token` header. */
   readonly token?: string | undefined
-  /** The signing token: `whsec_` followed by the signing key in base64. The delivery is signed with this key (Standard Webhooks). */
+  /** The signing token: `whsec_` followed by the signing key in base64. Deliveries are signed with this key (Standard Webhooks). */
   readonly signingToken?: string | undefined
 }
 
@@ -36,7 +36,7 @@ export function deliveryOf(news: News, options: PayloadOptions, random: Random):
   return deliveryWith(payload, kind, news, random)
 }
 
-/** Creates a delivery with this body. `about` contains the time of the event, and either its pipeline or its job in a pipeline. */
+/** Creates a delivery with this body. `about`: the time of the event, and either its pipeline or its job in a pipeline. */
 export function deliveryWith(
   payload: object,
   kind: Delivery['kind'],

@@ -1,6 +1,6 @@
 // Creates the output of jobs on the simulated platform: their logs in the runner's format, with sections; their reports by artifact type (tests,
-// metrics, dotenv, coverage, a security scan); and their own spans among their artifacts. A job whose script failed has failing tests. They pass when
-// the job is retried, so they are flaky.
+// metrics, dotenv, coverage, a security scan); and the spans that they write to their artifacts. A job whose script failed has failing tests. They
+// pass when the job is retried, so they are flaky.
 import type { SimJob, SimPipeline, SimReport } from './state.ts'
 import { gzipSync } from 'node:zlib'
 import { Random } from './random.ts'
@@ -16,7 +16,7 @@ interface Stage {
   readonly prints: readonly string[]
 }
 
-/** Returns the log of a job, or an empty text for a job that did not run. */
+/** Returns the log of a job, or an empty string for a job that did not run. */
 export function jobLog(job: SimJob): string {
   const { startedAt: start, finishedAt, status, failureReason } = job
   if (start === undefined || job.kind === 'bridge') return ''
@@ -74,7 +74,7 @@ function stampOf(at: number): string {
 
 const made = new WeakMap<SimJob, ReadonlyMap<string, Buffer>>()
 
-/** Returns the job's gzipped artifact files by artifact type. There are none before the job has finished. They are created only once. */
+/** Returns the job's gzipped artifact files by artifact type. Before the job has finished, there are none. The files are created only once. */
 export function artifactsOf(job: SimJob, pipeline: SimPipeline): ReadonlyMap<string, Buffer> {
   if (job.finishedAt === undefined) return new Map()
   const known = made.get(job)

@@ -38,7 +38,7 @@ export class Lifecycle {
   readonly #random: Random
   readonly #publish: (news: News) => void
 
-  /** `publish` is called for every change that a webhook would report, before anything else changes. */
+  /** `publish` is called for every change that a webhook would report. At that time nothing else has changed yet. */
   constructor(state: PlatformState, timeline: Timeline, random: Random, publish: (news: News) => void) {
     this.state = state
     this.timeline = timeline

@@ -15,7 +15,7 @@ export interface LiveOptions extends SendOptions {
   readonly speed?: number | undefined
   /** The time between two new pipelines, in seconds of the platform's clock. The default is 40. */
   readonly every?: number | undefined
-  /** The scenarios, which are started in turn. By default all scenarios are used. */
+  /** The scenarios, which are started one after another and then again from the first. By default all scenarios are used. */
   readonly scenarios?: readonly [ScenarioName, ...ScenarioName[]] | undefined
   /** The number of pipelines to start, not counting the pipelines that they trigger. By default there is no limit. */
   readonly pipelines?: number | undefined
@@ -136,8 +136,8 @@ export class LiveClock {
   readonly #beganAt = performance.now()
 
   /**
-   * `start` is the first time on the clock in Unix ms, which must not be later than the real time. `speed` is the number of its seconds per real
-   * second, at least 1.
+   * `start`: the first time on the clock in Unix ms, which must not be later than the real time. `speed`: how many seconds pass on this clock per
+   * real second, at least 1.
    */
   constructor(start: number, speed: number) {
     this.#start = Math.min(start, this.#began)

@@ -1,5 +1,5 @@
-// The simulated company's past two months, so that the pages show usual durations, an earlier period for comparison, and a regression. Every kind of
-// pipeline has the same share as in the present, so that the only differences are the ones that this file adds. The demo's last hour has many more
+// The simulated company's past two months, so that the pages show usual durations, an earlier period for comparison, and a regression. Each kind of
+// pipeline makes up the same share as in the present, so that the past differs only where this file changes it. The demo's last hour has many more
 // pipelines than an average hour of its past. Therefore the past contains such an hour as well, 30 days earlier, so that 30-day totals are
 // comparable.
 import { demoScenarios, scenarios } from './scenarios.ts'
@@ -43,7 +43,7 @@ interface PastOptions {
   readonly busyEvery: number
 }
 
-/** Returns the webhooks that report the final end of each past pipeline, in order. They do not depend on the rest of the simulation. */
+/** Returns the webhooks that report the final end of each past pipeline, in order. They are generated independently of the rest of the simulation. */
 export function playPast({ state, instance, until, busyEvery }: PastOptions): Delivery[] {
   const random = new Random(4)
   const start = until - past.days * day

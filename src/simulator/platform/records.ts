@@ -1,4 +1,4 @@
-// The audit events and incidents of the simulated platform, and the API requests that list them.
+// The audit events and incidents of the simulated platform, and its responses to the API requests that list them.
 import { users, projects, type SimUser, type SimProject } from './world.ts'
 import type { Random } from './random.ts'
 import { type RestPage, offsetPage } from './rest-replies.ts'
@@ -17,7 +17,7 @@ export interface SimAuditEvent {
 /** The maximum number of audit events that are kept. The oldest events are dropped first. */
 const maxRemembered = 20_000
 const maxPerPage = 100
-/** The maximum time range of a request for the whole instance, in ms. The platform rejects longer ranges. */
+/** The maximum time range that may be requested for the whole instance, in ms. The platform rejects longer ranges. */
 const maxRange = 30 * 24 * 3_600_000
 
 export class AuditRecords {
@@ -132,7 +132,7 @@ export class IncidentRecords {
     return one
   }
 
-  /** Answers `GET /issues`. The simulated platform has no issues of other types. */
+  /** Responds to `GET /issues`. The simulated platform has no issues of other types. */
   page(url: URL, instance: string): RestPage {
     const { searchParams: query } = url
     const from = Date.parse(query.get('updated_after') ?? '1970-01-01T00:00:00Z')

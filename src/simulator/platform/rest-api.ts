@@ -42,7 +42,7 @@ export interface RestRequest {
   readonly headers: IncomingMessage['headers']
 }
 
-/** A request about hooks. `id` is the hook whose deliveries are requested. */
+/** A request about hooks. `id`: the hook whose deliveries are requested. */
 export interface HooksAsked {
   readonly owner: { readonly group: string } | { readonly project: number }
   readonly id: string | undefined
@@ -62,7 +62,7 @@ export class RestApi {
   isMember: (project: SimProject) => boolean = () => true
   /** Answers requests about hooks. By default there are no hooks. Tests replace this function. */
   hooks: (asked: HooksAsked) => RestPage | undefined = () => ({ items: [], link: undefined })
-  /** Lets tests replace a response: if this function returns one, it is sent instead of the real one, which `real` creates. */
+  /** Lets tests replace a response. If this function returns a response, it is sent instead of the simulated one, which `real` creates. */
   misbehave: (request: RestRequest, real: () => RestReply) => RestReply | undefined = () => undefined
   readonly #options: RestApiOptions
   readonly #server: Server

@@ -1,4 +1,4 @@
-// The inventory of the simulated platform (everything besides pipelines): agents, feature flags, milestones, runners, schedules, branches, dependency
+// The inventory of the simulated platform (everything except pipelines): agents, feature flags, milestones, runners, schedules, branches, dependency
 // lists, and query results.
 import { offsetPage, jsonReply, restRefusals, type RestReply } from './rest-replies.ts'
 import { projects } from './world.ts'
@@ -55,7 +55,7 @@ export class RestInventory {
     this.#now = now
   }
 
-  /** Answers a request about a project's inventory. Returns undefined for requests about other data. */
+  /** Responds to a request about a project's inventory. Returns undefined for requests about other data. */
   ofProject({ parts, url }: InventoryAsked): RestReply | undefined {
     const [what, ...more] = parts
     switch (what) {
@@ -87,7 +87,7 @@ export class RestInventory {
     return what === 'milestones' ? jsonReply(this.#milestones()) : undefined
   }
 
-  /** Answers requests that concern neither a project nor a group. */
+  /** Responds to requests that concern neither a project nor a group. */
   ofInstance({ parts: [what, id, part], body }: InventoryAsked): RestReply | undefined {
     if (what === 'dependency_list_exports') return this.#export(Number(id), part)
     if (what === 'runners') return this.#runner(id, part)

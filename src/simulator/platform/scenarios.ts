@@ -58,7 +58,7 @@ export const scenarios = {
     ],
   }),
 
-  /** A pipeline with bridges to two child pipelines, one of which triggers a pipeline of another project: three levels. */
+  /** A pipeline with bridges to two child pipelines, one of which triggers a pipeline of another project, so that there are three levels. */
   family: random => ({
     ...pushed(random, projects.storefront),
     name: 'Monorepo',

@@ -21,7 +21,7 @@ export interface SimJob {
   status: SimStatus
   /** Whether a newer job with the same name has replaced this job. */
   retried: boolean
-  /** The user who started the job, or the user who started the pipeline if nobody started the job. */
+  /** The user who started the job. If nobody did, the user who started the pipeline. */
   user: SimUser
   queuedAt: number | undefined
   startedAt: number | undefined
@@ -177,7 +177,7 @@ export interface JobPlan {
   readonly allowFailure?: boolean | undefined
   /** The failure reasons of the first runs of the job. Later runs succeed. */
   readonly fails?: readonly string[] | undefined
-  /** How often the platform retries the job automatically. */
+  /** How many times the platform retries the job automatically. */
   readonly retries?: number | undefined
   readonly environment?: { readonly name: string; readonly tier: string } | undefined
   readonly artifacts?: boolean | undefined
@@ -188,7 +188,7 @@ export interface JobPlan {
   readonly spans?: boolean | undefined
   /** The job's reports, except test reports. The job has them only if it succeeds. */
   readonly reports?: readonly SimReport[] | undefined
-  /** Makes the job a bridge. If `depend` is true, the bridge waits for the triggered pipeline and takes over its status. */
+  /** Makes the job a bridge. If `depend` is true, the bridge waits for the triggered pipeline and gets the same status. */
   readonly triggers?: { readonly plan: PipelinePlan; readonly depend: boolean } | undefined
 }
 

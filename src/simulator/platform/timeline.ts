@@ -1,4 +1,4 @@
-// A simulated clock. Scheduled events run in chronological order. Events with the same time run in the order in which they were scheduled.
+// A simulated clock. Scheduled events run in chronological order, and events with the same time run in the order in which they were scheduled.
 
 interface Planned {
   readonly at: number

@@ -1,4 +1,4 @@
-// Tests the timestamps of a log's lines. They never decrease from line to line, even if the clocks behind its markers and lines jump.
+// Tests the timestamps of a log's lines. They never decrease from line to line, even if the clocks that produced them jump.
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ import type { LogLine } from '../../../src/model/inside.ts'
 
 const redactText = createTextRedaction([])
 
-/** Returns the lines of a log as they are exported. `maxBytes` is the maximum total size of the lines that are kept. */
+/** Returns the lines of a log as they are exported. `maxBytes`: the maximum total size of the lines that are kept. */
 async function linesOf(
   log: string,
   job: JobTimes = jobTimes,
@@ -49,7 +49,7 @@ function expectOrder(lines: readonly LogLine[]): void {
 }
 
 describe('the times of log lines without timestamps', () => {
-  it('dates lines without timestamps between the markers around them, including those before, between and after the sections', async () => {
+  it('gives each line without a timestamp a time between the markers around it, also before, between and after sections', async () => {
     const log = readFileSync('test/fixtures/job-logs/unstamped.txt', 'utf8')
     const start = 1_795_883_940_000
     const job = { start, end: start + 70_000, isScriptFailure: true }

@@ -13,7 +13,7 @@ export interface ReadLog {
   readonly lines: readonly ReadLine[]
 }
 
-/** Reads a log. `sizes` are the window sizes in order; the last window is the rest of the log. */
+/** Reads a log. `sizes`: the window sizes in order; the last window is the rest of the log. */
 export function readLog(log: string | Uint8Array, job: JobTimes = jobTimes, sizes: readonly number[] = []): ReadLog {
   const redactText = createTextRedaction([])
   const sections = new Sections(job)

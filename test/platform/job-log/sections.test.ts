@@ -90,7 +90,7 @@ describe('the sections of a log', () => {
     expect(lines.find(({ text }) => text === 'a warning')?.stamp?.stream).toBe('stderr')
   })
 
-  it('finds the same sections however the log is split into windows', () => {
+  it('finds the same sections in a log, however its bytes are split into windows', () => {
     const word = fc.constantFrom(
       ...['section_', 'start:', 'end:', '1768988841:', 'a', 'b.c', '\r', '\u001b[0K', '\n', 'ä', '\u001b[3', '1m'],
       ...[marker('start', 'a', 1), marker('end', 'a', 2), marker('start', 'step_script', 3), `\n${stamp(9)}`],
@@ -175,7 +175,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it("limits a log to 200 sections, reserves some of them for the runner's sections, and counts the excess", () => {
+  it("keeps at most 200 sections of a log, reserves some of them for the runner's sections, and counts the sections that it drops", () => {
     const many = Array.from(
       { length: 10_000 },
       (_, n) => `${marker('start', `s${n}`, 1)}\n${marker('end', `s${n}`, 2)}`,
@@ -231,7 +231,7 @@ describe('the sections of a log', () => {
     expect([step?.kind, step?.title]).toEqual(['script', undefined])
   })
 
-  it('finds sections in binary logs, in logs that end in the middle of an escape sequence, and in lines of several megabytes', () => {
+  it('finds sections in binary logs, in logs that end within an escape sequence, and in lines of several megabytes', () => {
     const damaged = Buffer.concat([
       Buffer.from(marker('start', 'a', 1)),
       Buffer.from([0xff, 0xfe, 0xc3, 0x28]),

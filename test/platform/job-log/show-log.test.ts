@@ -22,7 +22,7 @@ describe('a job log that a page shows', () => {
   let now = 0
   /** The priorities of the requests for which API budget was requested. */
   let asked: string[]
-  /** Whether the API budget is exhausted before the next request. */
+  /** Whether the API budget is exhausted, so that the next request would have to wait. */
   let isUsedUp: boolean
 
   beforeEach(async () => {
@@ -97,13 +97,13 @@ describe('a job log that a page shows', () => {
     expect(textsOf(await show({ ...job, id: 72 }))).toEqual(['mine'])
   })
 
-  it('refuses to show more than a maximum number of logs per minute, so that API budget is left for other requests', async () => {
+  it('shows at most a limited number of logs per minute, so that API budget is left for other requests', async () => {
     const show = showing({ maxPerMinute: 2 })
     for (const as of ['log', 'log', 'refused', 'refused']) expect(await show(job)).toMatchObject({ as })
     expect(platform.asked).toHaveLength(2)
     now += 60_000
     expect(await show(job)).toMatchObject({ as: 'log' })
-    // After the clock was set back, no request to show a log is refused.
+    // Setting the clock back must not cause refusals.
     now -= 3_600_000
     expect(await show(job)).toMatchObject({ as: 'log' })
   })

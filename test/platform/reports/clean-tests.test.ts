@@ -1,5 +1,5 @@
-// Tests that the texts of a test report are redacted before they are truncated. Redaction regularly yields to the event loop, so that a report never
-// blocks other work.
+// Tests that the strings in a test report are redacted before they are truncated. Redaction regularly yields to the event loop, so that a report
+// never blocks other work.
 import { expect, it } from 'vitest'
 import { createTextRedaction, inTurns, redactedTo, redactedValue } from '../../../src/lib/text-redaction.ts'
 import { readJunit, cleanTests } from '../../../src/platform/reports/read-tests.ts'
@@ -23,7 +23,7 @@ it("leaves no part of a secret at the end of a test's name, message or stack tra
   expect(clean).toContain('x [REDACTED"')
 })
 
-it('removes the end of a text that was already truncated, even if redaction shortened the rest', () => {
+it('removes the end of a string that was already truncated, even if redaction shortened the rest', () => {
   const text = `${secret} `.repeat(200).slice(0, 128 + 2_048)
   expect(redactedTo(128, text, redactText)).not.toContain('glpat')
   expect(redactedTo(128, 'short', redactText)).toBe('short')

@@ -55,7 +55,10 @@ export const googletest = `<?xml version="1.0" encoding="UTF-8"?>
   </testsuite>
 </testsuites>`
 
-/** A report that contains the same test case twice. Gradle and gotestsum write a case again for a retry, and data-driven tests also repeat it. */
+/**
+ * A report that contains the same test case twice. Gradle and gotestsum write a case again when they retry it, and data-driven tests also repeat
+ * cases.
+ */
 export const repeated = `<testsuite name="gradle" time="3">
 <testcase name="eventually" classname="A" time="1"><failure message="no" type="E">E: no</failure></testcase>
 <testcase name="eventually" classname="A" time="1"/>

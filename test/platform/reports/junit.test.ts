@@ -137,7 +137,7 @@ describe('same-named test cases in one suite', () => {
     `<testcase ${attributes}>${result === 'pass' ? '' : `<${result} message="${result}"/>`}</testcase>`
   const suiteOf = (cases: readonly string[], attributes = '') =>
     `<testsuite name="s" ${attributes}>${cases.join('')}</testsuite>`
-  /** Returns a suite of test cases with the same name. Each case is given by its attribute and its result, as in `attempt=1 failure`. */
+  /** Returns a suite of test cases with the same name. Each case is given by its attribute and its result, such as `attempt=1 failure`. */
   const runsOf = (...cases: readonly string[]) =>
     suiteOf(
       cases.map(one => {
@@ -184,7 +184,7 @@ describe('same-named test cases in one suite', () => {
     )
   })
 
-  it('identifies same-named cases across reports by name and ordinal, and the first one by its name alone', async () => {
+  it('identifies same-named cases across reports by name and ordinal, and the first of them by its name alone', async () => {
     const of = async (...all: readonly string[]) => (await read(suiteOf(all.map(one => caseOf(one))))).outcomes
     const [alone, three, red] = [
       await of('pass'),
@@ -272,7 +272,7 @@ describe('same-named test cases in one suite', () => {
     expect(await totalsOf(suiteOf([...three, suiteOf([])], 'tests="1"'))).toEqual([3, 2, 1, 0, 0, 0])
   })
 
-  it('limits the failures in a report to 100, not counting tests that passed when they were rerun', async () => {
+  it('reports at most 100 failures, and omits tests that passed when they were rerun', async () => {
     const failing = (name: string, run: number, result: string) => caseOf(result, `name="${name}" attempt="${run}"`)
     const retried = Array.from({ length: 150 }, (_, n) => [failing(`r${n}`, 1, 'failure'), failing(`r${n}`, 2, 'pass')])
     const lost = Array.from({ length: 130 }, (_, n) => failing(`f${n}`, 1, 'failure'))
@@ -440,7 +440,7 @@ describe('an uploaded JUnit report', () => {
     expect(report.dropped.cases).toBe(2_000)
   })
 
-  it('reads up to 100,000 cases in a JUnit report, and counts the excess', async () => {
+  it('reads up to 100,000 cases in a JUnit report, and only counts further cases', async () => {
     const cases = isFull ? 500_000 : 120_000
     async function* source() {
       yield gzipSync(
@@ -487,7 +487,7 @@ describe('a JUnit report that is read in pieces', () => {
     yield bytes.subarray(from)
   }
 
-  it('reads the same result from a report in windows as from the whole report', async () => {
+  it('returns the same result however the bytes of a JUnit report are split', async () => {
     const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
     for (const bytes of [whole, Buffer.from(pytest + surefire), broken.subarray(0, -9), whole.subarray(0, -300)]) {
       const expected = await read(bytes)

@@ -52,7 +52,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     expect(dropped).toBe(4)
   })
 
-  it('reads a metrics report up to the maximum number of series, and counts the excess', async () => {
+  it('reads a metrics report up to the maximum number of series, and counts the series that it drops', async () => {
     const lines = Array.from({ length: 100_000 }, (_, n) => `series{number="${n}"} ${n}`)
     const { metrics, dropped, fault } = await readMetricsOf(zipped(lines.join('\n'), 65_536))
     expect(fault).toBeUndefined()
@@ -196,7 +196,7 @@ describe('a findings report', () => {
     expect(await reason(`[${' '.repeat(17 * 1024 * 1024)}]`)).toBe('too_large')
   })
 
-  it('reads large findings reports one after another, but does not wait for one that arrives slowly', async () => {
+  it('reads large findings reports one after another, but does not make them wait for one that arrives slowly', async () => {
     const slow = Promise.withResolvers<undefined>()
     let read = 0
     const blank = Buffer.from(' '.repeat(64 * 1024))
@@ -210,7 +210,7 @@ describe('a findings report', () => {
     const small = await readFindings(zipped('{"vulnerabilities": [{"severity": "Low"}]}'), 'sast')
     expect(small.report?.findings).toEqual([{ type: 'sast', severity: 'low', count: 1 }])
     for (let turn = 0; turn < 1_000; turn += 1) await nextTurn()
-    // One large report is read as far as it has arrived. The other one is read only up to 1 MiB until its turn comes.
+    // One large report is read as far as it has arrived. The other large report is read only up to 1 MiB until its turn comes.
     expect(read / blank.length).toBeGreaterThanOrEqual(40 + 15)
     expect(read / blank.length).toBeLessThanOrEqual(40 + 16)
     slow.resolve(undefined)
@@ -231,7 +231,7 @@ describe('a findings report', () => {
     expect(isOpen).toBe(false)
   })
 
-  it('accepts any number of commas and brackets in the texts of a findings report', async () => {
+  it('accepts any number of commas and brackets in the descriptions of a findings report', async () => {
     const text = `"\\${'[{,'.repeat(600_000)}`
     expect(await counted('sast', { vulnerabilities: [{ severity: 'High', text }, { severity: 'Low' }] })).toEqual({
       high: 1,

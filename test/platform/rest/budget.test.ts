@@ -10,7 +10,7 @@ const minute = 60_000
 const perMinute = fc.integer({ min: 1, max: 400 })
 const priority = fc.constantFrom(...priorities)
 
-/** Returns the times of all granted requests if each caller sends requests as often as possible, with the given pauses in between. */
+/** Returns the times of all granted requests if each caller sends requests as often as possible, with the given pauses between them. */
 function grantedAt(limit: number, pauses: readonly number[], who: readonly (typeof priorities)[number][]): number[] {
   const rules = { perMinute: limit }
   let state = freshBudget(rules, 0)
@@ -109,12 +109,12 @@ describe('the API budget', () => {
         if (waitMs === 0) served.push(one)
       }
     }
-    // When the first request came, no other was waiting. From then on, enrichment requests are always waiting.
+    // When the first request arrived, no other request was waiting. From then on, enrichment requests are always waiting.
     expect(served.slice(1)).toEqual(served.slice(1).map(() => 'enrich'))
     expect(served.length).toBeGreaterThan(4)
   })
 
-  it('grants a request after the announced wait if there are no other requests', () => {
+  it('grants a waiting request at the announced time if there are no other requests', () => {
     const tokens = fc.double({ min: 0, max: 60, noNaN: true })
     fc.assert(
       fc.property(perMinute, tokens, fc.integer({ min: 0, max: minute }), priority, (limit, left, now, who) => {

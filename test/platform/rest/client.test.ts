@@ -1,4 +1,4 @@
-// Tests the calls of the platform client: the requests it sends, and the results it returns.
+// Tests the calls of the platform client: the requests that it sends, and the results that it returns.
 import { describe, expect, it } from 'vitest'
 import { listen } from '../../support/after-test.ts'
 import { readFileSync } from 'node:fs'
@@ -242,7 +242,7 @@ describe('the platform client', () => {
     expect(way.destroyed).toBe(true)
   })
 
-  it('trusts the configured certificate authority, and reports a remedy if it is missing', async () => {
+  it('trusts the configured certificate authority, and names the option to set if the certificate is not trusted', async () => {
     const [key, cert] = ['key', 'crt'].map(kind =>
       readFileSync(new URL(`../../fixtures/tls/localhost.${kind}`, import.meta.url), 'utf8'),
     )

@@ -21,7 +21,7 @@ it.each([-48 * 60_000, 3 * 3_600_000])(
   },
 )
 
-it('computes an offset of 0 for a clock that agrees, however late and at whatever fraction of a second the platform responds', () => {
+it('computes an offset of 0 if both clocks agree, however late and at whatever fraction of a second the platform responds', () => {
   const { observe, current } = createClockOffset()
   for (let sentAt = 100_000; sentAt < 120_000; sentAt += 137) {
     const servedAt = Math.floor((sentAt + 700) / 1_000) * 1_000

@@ -1,4 +1,4 @@
-// Tests when a failed request stops all others, and whether a failure is attributed to the platform, to an endpoint or to a project.
+// Tests when a failed request stops all other requests, and whether a failure is attributed to the platform, to an endpoint or to a project.
 import { expect, it } from 'vitest'
 import { pino } from 'pino'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'

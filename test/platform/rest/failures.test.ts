@@ -58,8 +58,8 @@ describe('a request to the platform', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('reports a reason and a remedy if the platform cannot be reached', async () => {
-    // Port 1 is used, because a port that was free a moment ago may have been taken by another process.
+  it('reports the reason and how to fix it if the platform cannot be reached', async () => {
+    // Port 1 is used, because another process may have taken a port that was free a moment ago.
     await using test = clientOf('http://127.0.0.1:1')
     const error = await rejection(test.client.project(4711, poll))
     expect(error).toMatchObject({ kind: 'network', detail: 'ECONNREFUSED' })

@@ -108,7 +108,7 @@ describe('the rate limits that the platform announces', () => {
     expect(test.clock.slept).toEqual([30_000])
   })
 
-  it("interprets announced times by the platform's clock, however wrong the local clock is", () => {
+  it("interprets announced times by the platform's clock, even if the local clock is wrong", () => {
     const date = 'Tue, 11 Mar 2025 08:00:00 GMT'
     const reset = String(Date.parse(date) / 1000 + 25)
     const headers = { date, 'ratelimit-remaining': '7', 'ratelimit-reset': reset }

@@ -100,7 +100,7 @@ describe('the REST response for a pipeline that was retried eight days later', (
     expect(observation.jobs[4]!.facts).not.toHaveProperty('downstream')
   })
 
-  it("reads the facts of a project from the pipeline's URL, and completes them from other sources", () => {
+  it("reads the facts of a project from the pipeline's URL, and takes missing facts from other sources", () => {
     expect(observation.project).toEqual({
       id: 4711,
       path: 'harbour/tools/crane',

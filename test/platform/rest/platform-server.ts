@@ -48,7 +48,7 @@ export async function startPlatform(reply: Reply): Promise<PlatformServer> {
   return server
 }
 
-/** Uses the replies in turn, and the last one for all further requests. */
+/** Uses the replies one after another, and the last one for all further requests. */
 export function inTurn(...replies: Reply[]): Reply {
   let turn = 0
   return (asked, response) => replies[Math.min(turn++, replies.length - 1)]?.(asked, response)

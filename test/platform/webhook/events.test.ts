@@ -106,7 +106,7 @@ describe('the identity of an event', () => {
     }
   })
 
-  it('identifies all other events by their content and order of arrival', () => {
+  it('identifies all other events by their content and their order of arrival', () => {
     for (const name of [
       'release',
       'feature_flag',
@@ -145,7 +145,7 @@ describe('an event with an unusual payload', () => {
     expect(JSON.stringify(parsed)).not.toContain('secret-word')
   })
 
-  it("redacts secrets, e-mail addresses and configured patterns in an event's texts", () => {
+  it('redacts secrets, e-mail addresses and configured patterns in the strings of an event', () => {
     const title = 'Tell ada@example.com: glpat-abcdefghijklmnopqrst opens ACME-77'
     const { event, text } = eventFile('change')
     const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${title}"`)
@@ -155,7 +155,7 @@ describe('an event with an unusual payload', () => {
     )
   })
 
-  it("redacts an event's text before truncating it", () => {
+  it("redacts an event's strings before truncating them", () => {
     const { event, text } = eventFile('change')
     const before = 'x'.repeat(1_010)
     const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${before} glpat-abcdefghijklmnopqrst"`)

@@ -1,5 +1,5 @@
-// Tests payload files in which any field is removed, or made null, a wrong type, huge, negative or otherwise wrong. Nothing throws, no secret leaks,
-// and every result is valid for the model.
+// Tests payloads in which fields are missing, null, of the wrong type, huge, negative or otherwise invalid. Nothing throws, no secret leaks, and
+// every result is valid for the model.
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ const options: ParseOptions = { profile: profiles.generic, traceparent: false }
 const instance = 'https://git.example.com'
 const removed = Symbol('removed')
 
-/** Generates replacement values for a field. Texts that must not appear in a result contain `planted`. */
+/** Generates replacement values for a field. Strings that must not appear in a result contain `planted`. */
 const replacement = fc.oneof(
   fc.constantFrom<unknown>(
     removed,
@@ -73,7 +73,7 @@ function mutate(body: unknown, path: Path, value: unknown): unknown {
   return record
 }
 
-/** Generates a payload file with up to four changed fields. */
+/** Generates a payload from a file, with up to four fields changed. */
 const mutated = fc.nat(bodies.length - 1).chain(index => {
   const { event, text, paths } = bodies[index]!
   const change = fc.tuple(fc.constantFrom(...paths), replacement)
