@@ -53,7 +53,7 @@ export const regression = z.object({
   cause: z.string(),
   /** The section that became worse, or that explains the regression of its job. Only set if sections are read. */
   section: z.string().optional(),
-  /** Set if the section itself has regressed. The document's figures are then those of the section. */
+  /** Set if the section itself has regressed. In that case, the document's figures apply to the section. */
   ofSection: z.literal(true).optional(),
   /** Other jobs that changed at the same time as the job of this regression. */
   also: z.array(z.string()),

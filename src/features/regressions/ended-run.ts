@@ -38,8 +38,8 @@ interface EndedPipeline extends Pick<Chunk, 'key' | 'project' | 'attempt' | 'tra
 }
 
 /**
- * Returns the ended runs of a chunk: the same runs that the trends feature counts. Canceled and skipped runs are left out, because they show neither
- * speed nor reliability.
+ * Returns the ended runs of a chunk: the same runs that the trends feature counts. Canceled and skipped runs are left out, because they indicate
+ * neither speed nor reliability.
  */
 export function endedRuns(chunk: Chunk): EndedRun[] {
   const { key, project, attempt, trace, pipeline } = chunk

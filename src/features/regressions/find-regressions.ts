@@ -5,13 +5,13 @@
 //     ▲                                                       └──(four weeks)──► settled: the new normal ──┐
 //     └────────────────────────────────────────────────────────────────────────────────────────────────────┘
 //
-// A run is bad or good compared with a baseline from the days before (yardstick.ts). The evidence is the logarithm of how much likelier the runs are
+// A run is bad or good compared with a baseline from the days before (baseline.ts). The evidence is the logarithm of how much likelier the runs are
 // with a change than without one (CUSUM). Where bad runs are rare, a few in a row suffice. Where they are common, as with occasional cache misses,
 // many are needed. A good run reduces that likelihood by about half.
 import { median } from '../../lib/quantile.ts'
-import { day, evidence, holdsFor, settlesAfter } from './series.ts'
+import { day, evidence, minRuns, settlesAfter } from './series.ts'
 import type { Episode, Outcome, RegressionKind, Rule, Series } from './series.ts'
-import { maxProbability, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
+import { maxProbability, shareAtLeast, baselineOf, type Stretch, type Baseline } from './baseline.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** The findings of earlier judgements of the same series. They are needed because some of its runs may no longer be stored. */
@@ -32,19 +32,19 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
   let suspicion: Suspicion | undefined
   let open: Open | undefined
   const judgedUpTo = Math.max(-Infinity, ...(past?.over ?? []).map(({ resolved }) => resolved?.by.at ?? -Infinity))
-  let known: { readonly day: Millis; readonly yardstick: Yardstick | undefined } | undefined
+  let known: { readonly day: Millis; readonly baseline: Baseline | undefined } | undefined
 
-  const yardstickAt = (at: Millis): Yardstick | undefined => {
+  const baselineAt = (at: Millis): Baseline | undefined => {
     const today = at - (at % day)
-    if (known?.day !== today) known = { day: today, yardstick: yardstickOf(kind, days, today, without, rule) }
-    return known.yardstick
+    if (known?.day !== today) known = { day: today, baseline: baselineOf(kind, days, today, without, rule) }
+    return known.baseline
   }
 
   if (past?.open !== undefined) {
     const { first } = past.open
-    const yardstick = yardstickOf(kind, days, first.at - (first.at % day), without, rule)
-    // Without figures from before the episode there is no yardstick, so the episode can end only by settling.
-    open = new Open(past.open, [], yardstick)
+    const baseline = baselineOf(kind, days, first.at - (first.at % day), without, rule)
+    // Without figures from before the episode there is no baseline, so the episode can only end by becoming the new normal.
+    open = new Open(past.open, [], baseline)
   }
 
   for (const run of inOrder(runs)) {
@@ -60,13 +60,13 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
       known = undefined
       continue
     }
-    // While a regression is suspected, the yardstick stays the same, because a newer one would soon include the suspicious runs.
-    const yardstick: Yardstick | undefined = suspicion?.yardstick ?? yardstickAt(run.at)
-    if (yardstick === undefined) continue
-    suspicion = suspicion ?? new Suspicion(kind, yardstick, rule)
+    // While a regression is suspected, the baseline stays the same, because a newer one would soon include the suspicious runs.
+    const baseline: Baseline | undefined = suspicion?.baseline ?? baselineAt(run.at)
+    if (baseline === undefined) continue
+    suspicion = suspicion ?? new Suspicion(kind, baseline, rule)
     suspicion.add(run)
     const episode = suspicion.certain(run)
-    if (episode !== undefined) open = new Open(episode, suspicion.since, yardstick)
+    if (episode !== undefined) open = new Open(episode, suspicion.since, baseline)
     if (episode !== undefined || suspicion.isOver) suspicion = undefined
   }
   return open === undefined ? found : [...found, open.episode]
@@ -74,18 +74,18 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
 
 /** A series of runs that may be the beginning of a regression. */
 class Suspicion {
-  readonly yardstick: Yardstick
+  readonly baseline: Baseline
   readonly #kind: RegressionKind
   readonly #rule: Rule
   readonly #likely: number
   #evidence = 0
   #runs: Outcome[] = []
-  /** All runs since the first bad one. Set once the regression is certain. */
+  /** The runs since the first bad run, including it. Set once the regression is certain. */
   since: readonly Outcome[] = []
 
-  constructor(kind: RegressionKind, yardstick: Yardstick, rule: Rule) {
-    const { usual } = yardstick.flag
-    this.yardstick = yardstick
+  constructor(kind: RegressionKind, baseline: Baseline, rule: Rule) {
+    const { usual } = baseline.flag
+    this.baseline = baseline
     this.#kind = kind
     this.#rule = rule
     this.#likely = kind === 'slower' ? (1 + usual) / 2 : usual + rule.failing
@@ -96,7 +96,7 @@ class Suspicion {
   }
 
   add(run: Outcome): void {
-    const { isBad, usual } = this.yardstick.flag
+    const { isBad, usual } = this.baseline.flag
     const bad = isBad(run)
     // Several failed runs of one merge request count as one failure, because its author may need several attempts to get it right.
     if (bad && this.#kind === 'failing' && this.#runs.some(one => isSameChange(one, run) && isBad(one))) return
@@ -110,9 +110,9 @@ class Suspicion {
     if (this.#evidence < evidence.flag) return undefined
     const since = this.#sinceFirst()
     const [first] = since
-    if (first === undefined || since.length < holdsFor) return undefined
+    if (first === undefined || since.length < minRuns) return undefined
     this.since = since
-    const { before, limit, runs, flag, isFar } = this.yardstick
+    const { before, limit, runs, flag, isFar } = this.baseline
     const isSlower = this.#kind === 'slower'
     const share = (of: (run: Outcome) => boolean): number => since.filter(of).length / since.length
     // The required share of bad runs. If more than half of the runs exceed the limit, their median exceeds it too.
@@ -120,7 +120,7 @@ class Suspicion {
     if (share(flag.isBad) <= enough) return undefined
     // A small effect must last until the next day before it is flagged, because a busy afternoon makes many runs a little worse.
     const isGreat = share(isFar) > (isSlower ? enough : enough + this.#rule.failing)
-    if (!isGreat && badOnAnotherDay(since, flag.isBad) < holdsFor) return undefined
+    if (!isGreat && badOnAnotherDay(since, flag.isBad) < minRuns) return undefined
     const after = isSlower ? (median(since.map(({ tookMs }) => tookMs)) ?? 0) : share(flag.isBad)
     return { kind: this.#kind, before, after, limit, runs: { before: runs, after: since.length }, first, flagged }
   }
@@ -130,8 +130,8 @@ class Suspicion {
    * change is left out.
    */
   #sinceFirst(): Outcome[] {
-    const { isBad, usual } = this.yardstick.flag
-    const late = this.#runs.slice(-2 * holdsFor)
+    const { isBad, usual } = this.baseline.flag
+    const late = this.#runs.slice(-2 * minRuns)
     const share = Math.min(maxProbability, Math.max(this.#likely, late.filter(isBad).length / late.length))
     let best = { at: this.#runs.length, sum: 0 }
     let sum = 0
@@ -147,17 +147,17 @@ class Suspicion {
 /** A regression that has not ended yet. */
 class Open {
   readonly episode: Episode
-  readonly #yardstick: Yardstick | undefined
+  readonly #baseline: Baseline | undefined
   #evidence = 0
-  /** How many runs preceded the runs in `#good`, and how many of the preceding runs were bad. */
+  /** How many runs came before those in `#good`, and how many of them were bad. */
   readonly #before = { bad: 0, all: 0 }
   /** The latest runs, which may be the beginning of the recovery. */
   #good: Outcome[] = []
 
   /** `since` contains the runs of `Suspicion.since`. If it is empty, the number of runs and the number of bad ones are estimated from the episode. */
-  constructor(episode: Episode, since: readonly Outcome[], yardstick: Yardstick | undefined) {
+  constructor(episode: Episode, since: readonly Outcome[], baseline: Baseline | undefined) {
     this.episode = episode
-    this.#yardstick = yardstick
+    this.#baseline = baseline
     this.#count(since)
     if (since.length > 0) return
     const { kind, after, runs } = episode
@@ -167,8 +167,8 @@ class Open {
   /** Adds a run. Returns how the regression ends with this run, or undefined if it does not end. */
   add(run: Outcome): 'recovered' | 'settled' | undefined {
     if (run.at - this.episode.first.at >= settlesAfter) return 'settled'
-    if (this.#yardstick === undefined) return undefined
-    const { isBad, usual } = this.#yardstick.back
+    if (this.#baseline === undefined) return undefined
+    const { isBad, usual } = this.#baseline.back
     const { bad, all } = this.#before
     // A job that fails only now and then also has streaks of good runs. So the more often it failed, the more a good run proves.
     const likely = Math.max(shareAtLeast(bad, all), usual + (1 - usual) / 5)
@@ -179,12 +179,12 @@ class Open {
       this.#count(this.#good)
       this.#good = []
     }
-    return this.#evidence >= evidence.resolve && this.#good.length >= holdsFor ? 'recovered' : undefined
+    return this.#evidence >= evidence.resolve && this.#good.length >= minRuns ? 'recovered' : undefined
   }
 
   #count(runs: readonly Outcome[]): void {
     this.#before.all += runs.length
-    this.#before.bad += runs.filter(run => this.#yardstick?.back.isBad(run)).length
+    this.#before.bad += runs.filter(run => this.#baseline?.back.isBad(run)).length
   }
 }
 

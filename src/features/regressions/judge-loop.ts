@@ -23,7 +23,7 @@ import type { Notifier } from '../../core/store/ports/reporter.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
-/** Exports an event and notifies people for each announcement, once. */
+/** Exports an event for each announcement and notifies people. An announcement that is repeated after a crash has no effect. */
 export type Announce = (found: readonly Announcement[]) => Promise<void>
 
 /** The pauses, ms: `idle` between two searches for new runs; after each project, `factor` times the duration of its judgement, at most `max`. */

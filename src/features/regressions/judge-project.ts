@@ -1,12 +1,12 @@
-// Judges one project. Daily figures show which subjects look worse, and individual runs are read only for these. Pure, except that data is read
-// through `judging`.
+// Judges one project. Daily figures show which subjects look worse, and individual runs are read only for these. The functions are pure, except that
+// they read data through `judging`.
 import { day, regressionKinds } from './series.ts'
 import type { DayOfRuns, Episode, RegressionKind, Rule, Subject } from './series.ts'
 import { endedRuns, sectionRuns, type EndedRun } from './ended-run.ts'
 import { findRegressions, type Past } from './find-regressions.ts'
 import { middleOf, plusBins } from '../../lib/log-bins.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { yardstickOf } from './yardstick.ts'
+import { baselineOf } from './baseline.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { JudgedProject, JudgedRow, Judging } from './judging.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -14,7 +14,7 @@ import type { RegressionOptions } from './options.ts'
 
 export interface Found extends Subject {
   readonly episode: Episode
-  /** The last runs before the first bad run, in chronological order. `since` has the runs from the first bad run on, in the same order. */
+  /** The last runs before the first bad run, in chronological order. `since` contains the runs from the first bad run on, in the same order. */
   readonly before: readonly EndedRun[]
   readonly since: readonly EndedRun[]
 }
@@ -172,8 +172,8 @@ function daysOf(rows: Rows): DayOfRuns[] {
 }
 
 /**
- * Whether the last runs of a subject are worth reading; true when in doubt. `latest` contains the figures of today and yesterday, by the hour where
- * hourly figures are stored.
+ * Whether the last runs of a subject are worth reading; true when in doubt. `latest` contains the figures of today and yesterday, by hour if hourly
+ * figures are stored.
  */
 function looksWorse(
   kind: RegressionKind,
@@ -182,9 +182,9 @@ function looksWorse(
   today: Millis,
   rule: Rule,
 ): boolean {
-  const yardstick = yardstickOf(kind, days, today, [], rule)
-  if (yardstick === undefined) return false
-  const { usual, countBad } = yardstick.flag
+  const baseline = baselineOf(kind, days, today, [], rule)
+  if (baseline === undefined) return false
+  const { usual, countBad } = baseline.flag
   let runs = 0
   let bad = 0
   for (const one of [...latest, ...days.filter(one => one.day < today - day)].sort((a, b) => b.day - a.day)) {

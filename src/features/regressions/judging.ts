@@ -1,4 +1,4 @@
-// Reads the data in which regressions are found, with its SQL: the figures of one project, and its newest runs.
+// Reads the data in which regressions are searched for: the figures of one project, and its newest runs. Contains the SQL for this.
 import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
 import { chunksOf } from '../../model/run-chunks.ts'
 import { day } from './series.ts'
@@ -82,10 +82,7 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
     }
   }
   return {
-    /**
-     * Returns the projects that have figures since `since`. `runs` is the number of their ended pipelines: a different number means that there are
-     * new runs.
-     */
+    /** Returns the projects that have figures since `since`. `runs` is the number of their ended pipelines: if it has changed, there are new runs. */
     projects: async (since: Millis) => {
       const rows = await ask(
         `SELECT instance, project_id, max(project) AS project, sum(runs) AS runs FROM trends

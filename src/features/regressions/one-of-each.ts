@@ -56,7 +56,7 @@ export function isSameCause(flagged: Regression, found: Found): boolean {
   const isOfItsJob = job === flagged.job && (section !== '' || flagged.ofSection === true)
   const isMeanwhile = episode.first.at <= flagged.flagged.at && flagged.first.at <= episode.flagged.at
   if (isOfItsJob && isMeanwhile) return true
-  // A resolved regression explains only findings that began at the same time. These were already compared.
+  // A resolved regression explains only findings that began at the same time. That case was handled above.
   if (flagged.resolved !== undefined) return false
   if (flagged.also.includes(job)) return true
   // The depth of a flagged section is not stored, so depth 1 is assumed, or 0 if both have the same section.

@@ -75,14 +75,14 @@ export interface Rule {
 export const day = 86_400_000
 
 /** The minimum data for a baseline: this many runs, the oldest at least a week old, so that each day of the week is included. */
-export const least = { runs: 20, age: 7 * day }
+export const minBaseline = { runs: 20, age: 7 * day }
 /** The days that form the baseline: four weeks. If these contain fewer than `runs` runs, the baseline is extended to up to 90 days. */
-export const baseline = { days: 28, runs: 50, daysAtMost: 90 }
+export const baselinePeriod = { days: 28, runs: 50, maxDays: 90 }
 /**
  * How many runs a change must last before it is flagged, and a recovery before the regression is resolved. A small change must also last until the
  * next day.
  */
-export const holdsFor = 5
+export const minRuns = 5
 /**
  * The required evidence as log-likelihood ratios. To flag a change, the runs must be 30,000 times likelier with the change than without it. To
  * resolve a regression, the factor is 1,000.

@@ -1,18 +1,18 @@
 // Determines what is normal from the daily figures: the duration above which a run is slow, and the usual share of slow or failed runs. It uses
 // medians and shares instead of averages, so that single outliers do not matter. Pure.
-import { baseline, day, holdsFor, least } from './series.ts'
+import { baselinePeriod, day, minBaseline, minRuns } from './series.ts'
 import type { DayOfRuns, Outcome, RegressionKind, Rule } from './series.ts'
 import { middleOf, percentileOf, plusBins, type Bins } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** The measures that runs are compared with. `before`, `limit` and `runs` mean the same as in an `Episode`. */
-export interface Yardstick {
+export interface Baseline {
   readonly before: number
   readonly limit: number
   readonly runs: number
   /** The measure for flagging a regression. */
   readonly flag: Measure
-  /** Whether a run's distance from the normal value is more than twice that of the limit. */
+  /** Whether a run is so bad that its distance from the normal value is more than twice the limit's distance. */
   readonly isFar: (run: Outcome) => boolean
   /** The measure for noticing a recovery. Its limit is stricter than the limit for flagging. */
   readonly back: Measure
@@ -32,18 +32,18 @@ export interface Stretch {
   readonly to: Millis
 }
 
-/** Returns a yardstick computed from the days before `before`, or undefined if these contain too few runs or do not reach back far enough. */
-export function yardstickOf(
+/** Returns a baseline computed from the days before `before`, or undefined if these contain too few runs or do not reach back far enough. */
+export function baselineOf(
   kind: RegressionKind,
   days: readonly DayOfRuns[],
   before: Millis,
   without: readonly Stretch[],
   rule: Rule,
-): Yardstick | undefined {
+): Baseline | undefined {
   const those = usualDays(kind, days, before, without)
   const runs = those.reduce((sum, one) => sum + one.runs, 0)
   const oldest = those.at(-1)?.day ?? before
-  if (before - oldest < least.age || runs < least.runs) return undefined
+  if (before - oldest < minBaseline.age || runs < minBaseline.runs) return undefined
   return kind === 'slower' ? ofDurations(those, runs, rule) : ofFailures(those, runs, rule)
 }
 
@@ -62,19 +62,19 @@ function usualDays(
     // A day with many failures is skipped for `slower`, because failed runs end early and distort the durations.
     if (kind === 'slower' && one.failed * 4 > one.runs) continue
     const age = before - one.day
-    if (age > baseline.daysAtMost * day || (age > baseline.days * day && runs >= baseline.runs)) break
+    if (age > baselinePeriod.maxDays * day || (age > baselinePeriod.days * day && runs >= baselinePeriod.runs)) break
     found.push(one)
     runs += one.runs
   }
   return found
 }
 
-function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Yardstick {
+function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Baseline {
   const before = medianOf(days)
   // Each day of the week has its own limit. For example, if Mondays are slow every week, a Monday is compared with Mondays.
   const ofWeek = weekdays.map(weekday => {
     const those = days.filter(one => weekdayOf(one.day) === weekday)
-    const usual = those.reduce((sum, one) => sum + one.runs, 0) < holdsFor ? before : Math.max(before, medianOf(those))
+    const usual = those.reduce((sum, one) => sum + one.runs, 0) < minRuns ? before : Math.max(before, medianOf(those))
     return { usual, limit: Math.max(usual * (1 + rule.slower), usual + rule.slowerBy) }
   })
   const slowerThan = (limitOf: (weekday: { usual: number; limit: number }) => number): Measure => {
@@ -110,7 +110,7 @@ function countAbove(durations: Bins, limit: number): number {
   return Object.entries(durations).reduce((sum, [bin, count]) => sum + (middleOf(bin) > limit ? count : 0), 0)
 }
 
-function ofFailures(days: readonly DayOfRuns[], runs: number, rule: Rule): Yardstick | undefined {
+function ofFailures(days: readonly DayOfRuns[], runs: number, rule: Rule): Baseline | undefined {
   const failed = days.reduce((sum, one) => sum + one.failed, 0)
   const measure: Measure = { isBad: run => run.failed, countBad: one => one.failed, usual: shareAtMost(failed, runs) }
   if (measure.usual + rule.failing > maxProbability) return undefined
