@@ -31,15 +31,15 @@ export interface ConsolePart {
 }
 
 /**
- * The JSON API, as used by routes for programs. `routesOf` returns the routes for what a request may see, always the same list for the same view.
- * `tools` are the tools of all features.
+ * The JSON API, as used by routes for programs. `routesOf` returns the routes for what a request may see. It always returns the same list for the
+ * same view. `tools` are the tools of all features.
  */
 export interface AskedApi {
   readonly routesOf: (request: FastifyRequest) => readonly ApiRoute[]
   readonly tools: readonly Tool[]
 }
 
-/** The parts of the console that need an admin token. `timeline` contains event kinds. */
+/** The parts of the console that are shown only if an admin token is set. `timeline` contains event kinds. */
 interface Secret {
   readonly links: readonly NavigationLink[]
   readonly timeline: readonly ShownKind[]
@@ -58,7 +58,7 @@ export interface Address {
   readonly page: Render<never>
 }
 
-/** Renders a page. `asked` contains the IDs in the path and, if there are several platforms, the one they belong to. */
+/** Renders a page. `asked` contains the IDs in the path and, if there are several platforms, the platform that the IDs belong to. */
 type Render<Asked> = (context: RequestContext, asked: Asked) => Promise<Page | undefined>
 
 /** Declares a page at a path. */

@@ -43,7 +43,7 @@ describe('200 concurrent requests', () => {
     expect(done.length + refused.length).toBe(200)
     expect(done.length).toBeGreaterThanOrEqual(maxRequests)
     for (const { again, text } of refused) expect([again, text]).toEqual(['2', expect.stringContaining('Try again')])
-    // At least one round of health checks got its responses before all calls had. How many rounds did depends on the machine.
+    // At least one round of health checks got its responses before all calls had. The number of rounds depends on the machine.
     expect(seen.some(count => count < done.length)).toBe(true)
   })
 

@@ -1,4 +1,4 @@
-// Tests projects that the configuration hides: no page or response names them, except in texts written by people in other projects.
+// Tests projects that the configuration hides: no page or response names them, except in titles and messages that people in other projects wrote.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { namesAny } from '../../src/lib/named-paths.ts'
@@ -8,7 +8,7 @@ import { openHouse, pipelineWebhook, until, type House } from './house.ts'
 
 const instance = 'https://git.example.com'
 const other = 'acme/vault/keys'
-/** A hidden project that people in another project mention in their texts. */
+/** A hidden project that people in another project mention in titles and commit messages. */
 const written = 'acme/cellar/wine'
 
 const pipeline = (
@@ -22,7 +22,7 @@ const pipeline = (
     jobs: [{ name: 'build', from: 1, to: 50 }],
   })
 
-/** An event about a project, as the platform would send it now. Its texts mention a hidden project. */
+/** An event about a project, as the platform would send it now. Its title and commit message mention a hidden project. */
 function eventOf(kind: string, project: { id: number; path: string }): string {
   const body = JSON.parse(readFileSync(new URL(`../fixtures/events/${kind}.json`, import.meta.url), 'utf8')) as Wire
   const web = `${instance}/${project.path}`

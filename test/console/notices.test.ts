@@ -34,7 +34,7 @@ it('shows no notice if there is no problem', () => {
 const alike: ExportQueueStatus = { ...queue, state: 'half-open', cause: 'unauthorized', lastError }
 const off = { ...fine.setup, destinations: [] }
 
-/** The `what` arguments are texts that the notice must contain, in its description of the problem or in its remedy. */
+/** The `what` arguments are strings that the notice must contain, in its description of the problem or in its remedy. */
 it.each<[name: string, health: Partial<Health>, ...what: string[]]>([
   [
     'refused credentials',

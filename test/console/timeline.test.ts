@@ -1,4 +1,4 @@
-// Tests the timeline and its JSON: changes in order, by kind and project, with nothing hidden being revealed.
+// Tests the timeline and its JSON: changes are in order, can be filtered by kind and project, and reveal nothing hidden.
 import { z } from 'zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext, showAs, defaultLooks } from './browser.ts'

@@ -1,8 +1,8 @@
 // Slows down token guessing. After a few wrong tokens from an address, every further attempt from it, right or wrong, is checked only after a delay.
 // The right token is never rejected: it is delayed by a few seconds at most.
 //
-// Repeating the same wrong token counts only once, so a script with last month's token slows nobody down. The delay for an address grows with each
-// attempt, up to a maximum. All addresses together are limited as well, against guesses from many addresses.
+// A repeated wrong token is counted only once, so a script that still sends last month's token delays nobody. The delay for an address grows with
+// each attempt, up to a maximum. All addresses together are limited as well, because an attacker may guess from many addresses.
 import { createHmac, randomBytes } from 'node:crypto'
 import { networkOf } from '../../lib/network-of.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -12,17 +12,17 @@ export const limits = {
   address: 5,
   everybody: 100,
   /** The period in ms, starting with the first wrong token, in which wrong tokens are counted. */
-  span: 15 * 60_000,
+  period: 15 * 60_000,
   /** The minimum delay before an attempt is checked, its increase per attempt, and the maximum delay; all in ms. */
-  least: 1_000,
-  step: 100,
-  longest: 5_000,
+  minDelay: 1_000,
+  delayStep: 100,
+  maxDelay: 5_000,
 } as const
 
 /** The maximum number of addresses whose attempts are tracked. The oldest address is evicted first. */
-const remembered = 10_000
+const maxAddresses = 10_000
 /** The number of recent wrong tokens per address that are deduplicated. */
-const known = 8
+const maxDigests = 8
 
 interface Attempts {
   /** Returns the delay in ms before this attempt from the address is checked. Each call counts as an attempt. */
@@ -36,8 +36,8 @@ interface Tries {
   readonly since: Millis
   /** The time at which the last pending attempt is checked. */
   last: Millis
-  /** The digests of the most recent wrong tokens. */
-  readonly given: string[]
+  /** The digests of the most recent wrong tokens. A token in this list is not counted again. */
+  readonly digests: string[]
 }
 
 export function createAttempts(now: () => Millis): Attempts {
@@ -62,33 +62,30 @@ export function createAttempts(now: () => Millis): Attempts {
       const address = networkOf(from)
       const digest = createHmac('sha256', key).update(given).digest('base64')
       const tries = current(address) ?? fresh(now())
-      if (tries.given.includes(digest)) return
-      tries.given.unshift(digest)
-      tries.given.length = Math.min(tries.given.length, known)
+      if (tries.digests.includes(digest)) return
+      tries.digests.unshift(digest)
+      tries.digests.length = Math.min(tries.digests.length, maxDigests)
       tries.count += 1
       all.count += 1
       addresses.set(address, tries)
       const [oldest] = addresses.keys()
-      if (addresses.size > remembered && oldest !== undefined) addresses.delete(oldest)
+      if (addresses.size > maxAddresses && oldest !== undefined) addresses.delete(oldest)
     },
   }
 }
 
 function fresh(now: Millis): Tries {
-  return { count: 0, since: now, last: 0, given: [] }
+  return { count: 0, since: now, last: 0, digests: [] }
 }
 
-/**
- * Whether the counted attempts are recent. After the clock was set back the result is false, because nobody should have to wait until the clock
- * catches up.
- */
+/** Whether the counted attempts are recent. False after the clock was set back: otherwise, people would have to wait until it catches up. */
 function isCurrent({ since }: Tries, now: Millis): boolean {
-  return now >= since && now - since < limits.span
+  return now >= since && now - since < limits.period
 }
 
 function pauseOf(tries: Tries | undefined, allowed: number, now: Millis): number {
   if (tries === undefined || tries.count < allowed) return 0
-  const at = Math.min(now + limits.longest, Math.max(now + limits.least, tries.last + limits.step))
+  const at = Math.min(now + limits.maxDelay, Math.max(now + limits.minDelay, tries.last + limits.delayStep))
   tries.last = at
   return at - now
 }

@@ -156,7 +156,7 @@ function isFromHere(headers: FastifyRequest['headers']): boolean {
   )
 }
 
-/** Returns the host name in lower case, without port and brackets; empty if the text is not a host. */
+/** Returns the host name in lower case, without port and brackets; empty if the value is not a host. */
 export function hostNameOf(host: string | undefined): string {
   const [, bracketed, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host ?? '') ?? []
   return (bracketed ?? plain ?? '').toLowerCase()

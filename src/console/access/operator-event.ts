@@ -6,7 +6,7 @@ import type { PlatformEvent } from '../../model/event.ts'
 
 const name = 'pipespan.operator.action'
 
-/** The attributes of operator events by name: the type, a note, and the field that contains the value. */
+/** The attributes of operator events. Each has a type, a note for the documentation, and the field of the action that contains its value. */
 const attributes: Readonly<Record<string, readonly ['string' | 'int', string, keyof OperatorAction]>> = {
   'user.name': ['string', 'the value of the trusted header; `admin token` or `this machine` without one', 'user'],
   'pipespan.operator.role': ['string', '`operator`', 'role'],

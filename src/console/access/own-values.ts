@@ -1,15 +1,16 @@
-// The values of the grouping attribute (PIPESPAN_PAGES_GROUP_BY), such as a team, for each known project. Also limits the data sources of the pages
-// to the projects with one value.
+// The values of the grouping attribute (PIPESPAN_PAGES_GROUP_BY), such as a team, for each known project. This file also limits the data sources of
+// the pages to the projects that have a given value.
 import { sharedAnswer } from '../../lib/shared-answer.ts'
 import { isInScope, type ProjectScope } from '../../core/store/ports/project-scope.ts'
 import { NotShown } from '../layout/not-shown.ts'
 import type { OwnFilter } from '../layout/frame.ts'
 import type { OwnValues, PagesParts, PagesSettings, PagesSources } from '../ports.ts'
 
-/** The maximum number of projects to read. Their paths are bound in one statement, and SQLite allows 32,766 values in a statement. */
+/** The maximum number of projects to read. Their paths are parameters of one statement, and SQLite allows 32,766 parameters in a statement. */
 const maxProjects = 16_000
 /**
- * The time in ms for which the attribute values are cached. Pages are updated every second, and reading 10,000 projects takes a tenth of a second.
+ * The time in ms for which the attribute values are cached. Open pages are updated every second, and reading 10,000 projects takes a tenth of a
+ * second.
  */
 const freshFor = 10_000
 const maxNamed = 20
@@ -75,7 +76,7 @@ interface OfProject {
 
 /**
  * Returns the data sources, limited to some projects: lists and sums leave out all others. The store does the filtering, so that lists have the
- * requested length. `projects` contains full paths. Reads that are not about a project, such as the list of known projects, are not limited.
+ * requested length. `projects` contains full paths. Reads that do not concern a project, such as the list of known projects, are not limited.
  */
 function withinProjects(parts: PagesParts, projects: ReadonlySet<string>): PagesParts {
   const { views, runs, repositories } = parts

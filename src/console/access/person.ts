@@ -1,7 +1,7 @@
 // Identifies the person who is logged in at a proxy in front of the admin listener, by the header that the proxy sets.
 //
-// The header is trusted only if the connection itself comes from one of the configured proxies, because headers that name earlier senders prove
-// nothing. The proxy must remove this header from incoming requests. A header that occurs twice or has no plausible value is rejected.
+// The header is trusted only if the connection itself comes from one of the configured proxies, because any client can forge headers that name
+// earlier senders. The proxy must remove this header from incoming requests. A header that occurs twice or has no plausible value is rejected.
 //
 // A browser on the proxy's machine connects from the same address as the proxy. Any web site can point its name at this listener (DNS rebinding) and
 // have the browser send the header. The site cannot choose the name in `Host`, so that name is checked. If host names are configured, `Host` is

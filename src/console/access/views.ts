@@ -1,5 +1,5 @@
-// The views for admitted requests: all projects, or only those that a person is limited to. Every view has the same pages, routes and tools, but its
-// own data sources.
+// The views: what an admitted request may see, which is either all projects or only those that a person is limited to. Every view has the same pages,
+// routes and tools, but its own data sources.
 import { apiRoutes } from '../api/api.ts'
 import { createOwnValues } from './own-values.ts'
 import { noUsuals, usualsSlot } from '../pipelines/usual.ts'

@@ -1,5 +1,5 @@
-// Limits what the pages show about the daemon itself to people who may not see all projects. No text may name a project they cannot see, and they see
-// nothing about destinations and tokens.
+// Limits what the pages show about the daemon itself to people who may not see all projects. No message may name a project that they may not see, and
+// they see nothing about destinations and tokens.
 import { textWithin, type Scope } from '../../core/store/ports/scope.ts'
 import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'
 import type { ExportQueueStatus } from '../exports/columns.ts'

@@ -56,7 +56,7 @@ export const scopedQuery = z.object({
   own: ownValue,
   limit: atMost(200).default(50),
 })
-/** `kinds` are the event kinds and the kinds of items that features add. */
+/** `kinds` contains the kinds of events and the kinds of timeline items that features add. */
 export const timelineQuery = (kinds: readonly string[]) =>
   z.object({
     span: z.enum(spanNames).default('7d'),

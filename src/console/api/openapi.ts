@@ -6,7 +6,7 @@ type Json = Record<string, unknown>
 
 export function openApi(routes: readonly ApiRoute[], version: string): Json {
   const paths: Record<string, Record<string, Json>> = {}
-  /** The recursive shapes, by name. */
+  /** The schemas that refer to themselves, by name. */
   const shared: Json = {}
   for (const route of routes) {
     const path = `/api${route.path.replace(/:(\w+)/g, '{$1}')}`

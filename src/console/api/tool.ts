@@ -9,7 +9,7 @@ export interface Tool {
   readonly description: string
   /** The JSON API's GET route that the tool calls. */
   readonly path: string
-  /** Route arguments with fixed values. */
+  /** Arguments with fixed values, which the tool always passes to the route. */
   readonly fixed?: Readonly<Record<string, unknown>>
   /** Arguments that only the tool has, not the route. */
   readonly more?: z.ZodRawShape
@@ -18,7 +18,7 @@ export interface Tool {
    * response.
    */
   readonly answer?: z.ZodObject
-  /** Converts the route's response into one that matches `answer`, or into a sentence explaining why there is none. */
+  /** Converts the route's response into one with the shape `answer`, or into a sentence that explains why there is none. */
   readonly select?: (found: never, asked: never) => object | string
   /** The maximum number of rows in each list that the tool returns, unless `limit` is given. */
   readonly rows?: number

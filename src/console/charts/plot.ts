@@ -6,7 +6,7 @@ import { utc, zoned } from '../layout/format.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Scope } from '../layout/scope-heading.ts'
 
-/** The period covered by a chart, divided into equal steps. */
+/** The period covered by a chart. It is divided into equal steps. */
 export interface Frame {
   readonly since: Millis
   readonly until: Millis
@@ -177,7 +177,7 @@ export function stepName(at: Millis, { step }: Pick<Frame, 'step'>): string {
   return step < day ? `${utc(at).slice(11, 16)} UTC` : utc(at).slice(5, 10)
 }
 
-/** Rounds `value` up to 1, 2, 4, 6, 8 or 10 times a power of ten. A quarter of such a number is short to write. */
+/** Rounds `value` up to 1, 2, 4, 6, 8 or 10 times a power of ten, so that the labels at each quarter of the axis are short. */
 export function niceMax(value: number): number {
   const unit = 10 ** Math.floor(Math.log10(value))
   return ([1, 2, 4, 6, 8, 10].find(one => one * unit >= value) ?? 10) * unit
@@ -185,7 +185,7 @@ export function niceMax(value: number): number {
 
 const niceSeconds = [1, 2, 4, 10, 20, 40, 60, 120, 240, 480, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 28_800, 43_200]
 
-/** Rounds a duration in ms up to one whose quarters are short to write. */
+/** Rounds a duration in ms up to one whose quarters have short labels. */
 export function niceDuration(ms: number): number {
   const seconds = niceSeconds.find(one => one * 1_000 >= ms)
   return seconds === undefined ? niceMax(ms / 86_400_000) * 86_400_000 : seconds * 1_000
@@ -204,7 +204,7 @@ export function runsLink(base: string, at: Millis, { step }: Pick<Frame, 'step'>
     utc(one)
       .slice(0, step < day ? 16 : 10)
       .replace(' ', 'T')
-  // One minute is subtracted because the filter includes its end.
+  // One minute is subtracted because the filter includes the minute at which it ends.
   const until = text(at + step - minute)
   return addressWith(`${base}/pipelines`, { project, own, job, since: text(at), until })
 }

@@ -12,7 +12,10 @@ const isWhole = (content: Content): Html => html`<span class="whole">${content}<
 const breakerStates = ['closed', 'open', 'half-open', 'unserved', 'held'] as const
 const breakerCauses = ['unavailable', 'unauthorized', 'unacceptable'] as const
 
-/** The state of the export of one signal to one destination. The states are those of the circuit breaker. */
+/**
+ * The state of an export queue, which sends one signal to one destination. A queue is in one of the states of its circuit breaker, `unserved` or
+ * `held`.
+ */
 export const queueList = listOf()({
   state: {
     json: z

@@ -18,13 +18,14 @@ export const exportsShape = z.object({
 
 type ExportsView = Shaped<typeof exportsShape>
 
-/** `sort` may be a column of either list. */
+/** `sort` may be a column of either list: the backlog or the dead letters. */
 export const exportsQuery = z.object({ sort: sortBy(queueList.keys, deadLetterList.keys) })
 
 const shown = 100
 
 /**
- * Reads the content of the exports page. `sort` is a column of either table. It only orders the rows: the dead letters listed are always the newest.
+ * Reads the content of the exports page. `sort` is a column of either table on the page. It only orders the rows: the dead letters listed are always
+ * the newest.
  */
 export async function exportsView(parts: PagesSources, sort?: string | null): Promise<ExportsView> {
   const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])

@@ -19,7 +19,7 @@ import type { FailureDomain, PagesSources } from '../ports.ts'
 import type { JobDetail } from './job-detail.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
-/** The feature-provided content of a job page. `noSections` explains why there are no sections. */
+/** The content that features provide for a job page. `noSections` explains why there are no sections. */
 interface JobPageParts extends Pick<PagesSources, 'legacyName'> {
   readonly links: Content
   readonly tail: Content

@@ -1,7 +1,7 @@
 // Parses and builds the parts of page addresses: project, pipeline and job IDs, and query strings.
 import { isGroup } from '../../core/store/ports/project-scope.ts'
 
-/** Parses an ID. Returns undefined unless the text is a positive safe integer. */
+/** Parses an ID. Returns undefined unless the value is a positive safe integer. */
 export function wholeNumber(text: string): number | undefined {
   const number = Number(text)
   return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) && number > 0 ? number : undefined

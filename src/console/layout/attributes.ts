@@ -26,7 +26,7 @@ export type LegacyName = (kind: ExportedSpan['kind'], name: string) => string | 
 interface AttributeCard {
   readonly title: string
   readonly spans: readonly ExportedSpan[]
-  /** The text shown if there are no spans. */
+  /** The message shown if there are no spans. */
   readonly none: string
   readonly legacyName: LegacyName
   readonly aside?: Content

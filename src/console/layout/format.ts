@@ -26,7 +26,7 @@ export function second(at: Millis): Html {
 }
 
 /**
- * Returns the attributes that let `times.js` show the text of an SVG in the browser's time zone. `hour` formats as `12:00`, `minute` as `2026-05-31
+ * Returns the attributes that let `times.js` show a time within an SVG in the browser's time zone. `hour` formats as `12:00`, `minute` as `2026-05-31
  * 12:00`.
  */
 export function zoned(at: Millis, form: 'hour' | 'minute'): Html {

@@ -29,7 +29,7 @@ export interface RequestContext {
   readonly own?: OwnFilter | undefined
   /** The links that features add to the navigation. */
   readonly links?: readonly NavigationLink[] | undefined
-  /** Which changes the user may make: all, only those to their own projects, or none. */
+  /** Which changes the user may make: all changes, only changes to their own projects, or none. */
   readonly may: 'all' | 'own' | 'nothing'
   /** Whether the user may see destinations. False for users who are limited to some projects. */
   readonly seesDestinations?: boolean | undefined

@@ -30,7 +30,7 @@ interface Groups<Line> {
   readonly groups?: { readonly by: string; readonly lines: readonly Line[] } | undefined
 }
 
-/** The items that are added up in one table row. */
+/** The items that are added up in one row of the table. */
 export interface Grouped<Item> {
   readonly name: string
   readonly items: readonly Item[]

@@ -43,7 +43,7 @@ function render(value: Content): string {
     .replace(/[&<>"']/g, character => entities[character] ?? '')
 }
 
-/** Renders the path of a project or group. Lines may break after each slash, but not within a word. */
+/** Renders the path of a project or group. Lines may break after each slash, but not within a name. */
 export function pathText(text: string): Html {
   return html`<span class="path">${text.split('/').map((part, index) => [index > 0 && html`/<wbr />`, part])}</span>`
 }

@@ -65,8 +65,8 @@ export function listOf<Source = never, Context = RequestContext>() {
       return title === undefined ? [] : [{ as, head: title, of, isFor, cell: cell ?? (row => textOf(valueOf(row))) }]
     })
     const keys = Object.fromEntries(shown.flatMap(({ as, of }) => (of === undefined ? [] : [[as, of]])))
-    // An empty row that is copied for each row. A pipeline may have thousands of jobs, and adding the fields one by one takes three times as long as
-    // copying.
+    // An empty row with all fields, which is copied for each row. A pipeline may have thousands of jobs, and adding the fields one by one takes three
+    // times as long as copying.
     const blank: Record<string, unknown> = Object.fromEntries(inJson.map(([field]) => [field, undefined]))
     const table = (context: Context): Readonly<Record<string, ShownColumn<Row>>> =>
       Object.fromEntries(

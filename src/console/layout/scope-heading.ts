@@ -6,21 +6,21 @@ import { isInScope } from '../../core/store/ports/project-scope.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
 import type { PagesSources } from '../ports.ts'
 
-/** Renders a drop-down list for a form. `wordOf` returns an option's text. */
+/** Renders a drop-down list for a form. `labelOf` returns an option's label. */
 export function choice(
   name: string,
   options: readonly string[],
   chosen: string | undefined,
-  wordOf: (option: string) => string = option => option.replaceAll('_', ' '),
+  labelOf: (option: string) => string = option => option.replaceAll('_', ' '),
 ): Html {
   const all = chosen === undefined || options.includes(chosen) ? options : [...options, chosen]
   return html`<select name="${name}">
     <option value="">any</option>
-    ${all.map(option => html`<option value="${option}" ${option === chosen && html` selected`}>${wordOf(option)}</option>`)}
+    ${all.map(option => html`<option value="${option}" ${option === chosen && html` selected`}>${labelOf(option)}</option>`)}
   </select>`
 }
 
-/** Returns an option's value as its text, unchanged. Used for options from outside the daemon, such as names. */
+/** Returns an option's value, unchanged, as its label. Used for options from outside the daemon, such as names. */
 export const asItIs = (option: string): string => option
 
 export interface Scope {
@@ -67,8 +67,8 @@ function groupsOf(projects: readonly string[]): string[] {
 }
 
 /**
- * Renders a message if certainly no known project matches. `projects` are the known projects. If there are `maxProjects` of them, more projects may
- * exist, so no message is rendered.
+ * Renders a message if it is certain that no known project matches. `projects` are the known projects. If there are `maxProjects` of them, more
+ * projects may exist, so no message is rendered.
  */
 export function unknownScope(project: string | undefined, projects: readonly string[]): Content {
   if (project === undefined || projects.length >= maxProjects) return ''

@@ -88,7 +88,7 @@ export function figures<Row, Value extends number | undefined>(
   return { head, of, cell: row => figure(show(of(row))) }
 }
 
-/** Returns a text column. `show` renders a text; by default it is shown unchanged. A missing text is shown as a dash. */
+/** Returns a column of strings. `show` renders a string; by default, it is shown unchanged. A missing string is shown as a dash. */
 export function texts<Row>(
   head: string,
   of: (row: Row) => string | undefined,

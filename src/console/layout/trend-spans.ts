@@ -16,7 +16,7 @@ export type Span = keyof typeof spans
 
 export const spanNames = Object.keys(spans) as [Span, ...Span[]]
 
-/** Parses the name of a period. Returns undefined for any other text. */
+/** Parses the name of a period. Returns undefined for any other value. */
 export function spanOf(text: string | null): Span | undefined {
   return text !== null && Object.hasOwn(spans, text) ? (text as Span) : undefined
 }

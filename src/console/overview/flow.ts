@@ -57,7 +57,7 @@ export function flowOf({
   ...sources
 }: FlowSources): Flow {
   const { startedAt, lastAccepted, refusals, platform, platformErrors, platformAnswered } = sources
-  // An error message ends with its remedy, but the pages show the message and the remedy separately.
+  // A platform error's message ends with its remedy, but the pages show the message and the remedy separately.
   const errors = platformErrors.map(({ name, error: { message, remedy } }) => ({
     name,
     what: `${name === 'default' ? '' : `${name}: `}${message.slice(0, -remedy.length).trim()}`,

@@ -16,7 +16,7 @@ import type { ComparedJob, ComparedSide, Comparison, TimePart } from './comparis
 import type { ComparedRuns, ComparedWith } from './compared-with.ts'
 import type { RunCard } from './run-card.ts'
 
-/** The maximum number of parts into which the difference in duration is broken down. All others share one row. */
+/** The maximum number of parts into which the difference in duration is broken down. All other parts share one row. */
 const maxParts = 8
 /** The maximum number of rows in the table of compared jobs. */
 const maxJobs = 1_000

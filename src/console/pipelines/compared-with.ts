@@ -101,7 +101,7 @@ export async function* pipelinesBack(
       jobs += card.jobs.length
     }
     after = page.next
-    // Each page of search results counts as one additional pipeline, so that the search also ends if its pages contain no match.
+    // Each page of search results counts as one additional pipeline, so that the search also ends if no page contains a match.
     pipelines += 1
   } while (after !== undefined && pipelines < maxPipelines && jobs < maxJobs)
 }

@@ -1,4 +1,4 @@
-// Finds the pipelines of a trace by trace ID, or a pipeline by the span ID of the pipeline itself or of one of its jobs. Trace and span IDs are not
+// Finds the pipelines of a trace by the trace ID, or one pipeline by its own span ID or the span ID of one of its jobs. Trace and span IDs are not
 // stored. They are recomputed from the IDs or snapshots of stored pipelines, newest first, and compared.
 import { maxGenerations } from '../../model/family.ts'
 import { runCard, type RunCard } from './run-card.ts'

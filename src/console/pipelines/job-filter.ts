@@ -1,5 +1,6 @@
-// The filter for a pipeline's jobs. It selects jobs whose name or stage contains a text and, of these, optionally only the failed ones, those on the
-// critical path, or the slowest. The filter applies to the waterfall and to the table. Except for the form, the functions in this file are pure.
+// The filter for a pipeline's jobs. It selects jobs whose name or stage contains the search text and, of these, optionally only the failed ones,
+// those on the critical path, or the slowest. The filter applies to the waterfall and to the table. Except for the form, the functions in this file
+// are pure.
 import { addressWith, given } from '../layout/address.ts'
 import { alternatives, type RequestContext } from '../layout/frame.ts'
 import { hasFailed } from '../../model/status.ts'

@@ -22,7 +22,7 @@ import type { StoredRun } from '../../core/store/ports/runs.ts'
  */
 export type PlatformNow = (instance: string) => Millis
 
-/** A run, with precomputed values that several of its columns use. */
+/** A run with values that several columns need, computed once. */
 interface ViewedRun extends Pick<StoredRun, 'run' | 'timing'> {
   readonly facts: Partial<PipelineFacts>
   readonly times: PipelineTimes
@@ -31,7 +31,7 @@ interface ViewedRun extends Pick<StoredRun, 'run' | 'timing'> {
   readonly platformNow: Millis
 }
 
-/** The columns for those text fields of a run that the store declares. */
+/** The columns for the string fields of a run that the store declares. */
 const texts = Object.fromEntries(
   eachRunColumn.map(([name, { of, title }]) => {
     const draw = (row: object): Content => {
@@ -48,8 +48,8 @@ interface TextColumn {
 }
 
 /**
- * The columns of the pipeline list. The list shows the columns that have a `cell`, on one line. It can be sorted by the columns that have a `title`:
- * the newest pipelines are then sorted by that column, largest first.
+ * The columns of the pipeline list. Columns with a `cell` are shown, all on one line. The list can be sorted by the columns with a `title`: the
+ * newest pipelines are then sorted by that column, largest value first.
  */
 export const runList = listOf<ViewedRun>()({
   instance: { json: z.string(), of: ({ run }) => run.key.instance },

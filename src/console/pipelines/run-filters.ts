@@ -76,7 +76,7 @@ export function runQuery(filters: Filters, limit: number): RunQuery {
   }
 }
 
-/** Whether a run matches a query, apart from the query's text, which is not checked. */
+/** Whether a run matches a query. The query's search text is not checked. */
 export function matches(card: RunCard, query: RunQuery): boolean {
   const { project, job, since = -Infinity, until = Infinity } = query
   return (
@@ -88,7 +88,7 @@ export function matches(card: RunCard, query: RunQuery): boolean {
   )
 }
 
-/** Parses a time. Returns undefined if the text is not a time. 2026-06-31 is parsed as 2026-07-01. */
+/** Parses a time. Returns undefined if the value is not a time. 2026-06-31 is parsed as 2026-07-01. */
 function instantOf(text: string | undefined): Millis | undefined {
   if (text === undefined || !instantPattern.test(text)) return undefined
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = text.split(/[-T:]/).map(Number)

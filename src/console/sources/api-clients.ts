@@ -115,7 +115,7 @@ function platform({ setup, discovery, flow }: ApiClientsView, now: Millis, more:
   ])
 }
 
-/** Shows for which job logs, reports and audit events the platform rejects requests, the remedy, and when the next attempt is due. */
+/** Shows for which job logs, reports and audit events the platform rejects requests, how to fix it, and when the next attempt is due. */
 function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
   const { now } = reader
   const inForce = discovery.refusedEndpoints.filter(one => isInForce(one, now))

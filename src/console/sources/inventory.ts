@@ -46,7 +46,7 @@ export const inventoryList = listOf<never, InventoryContext>()({
     as: 'due',
     cell: ({ nextAt }) => html`<span class="whole">${second(nextAt)}</span>`,
   },
-  /** Why the platform rejects requests for the item, with the remedy, or how much of the response was omitted. */
+  /** Why the platform rejects requests for the item, and how to fix it; or how much of the response was omitted. */
   message: {
     json: z.string().optional(),
     title: 'Reason and remedy',

@@ -31,7 +31,7 @@ export const setupShape = z.object({
 })
 /**
  * The settings that the pages show. `fingerprint` is the start of the token's SHA-256 hash. `tokenFrom` is the path of the token file; if the token
- * is a fixed value, it is a text that explains this.
+ * is a fixed value, it is a message that says so.
  */
 export type Setup = Shaped<typeof setupShape>
 

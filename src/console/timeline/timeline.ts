@@ -141,7 +141,7 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
   </div>`
 }
 
-/** Draws a mark on the timeline. Failure marks are as tall as their lane, because not everyone can see their colour. */
+/** Draws a mark on the timeline. Failure marks are as tall as their row, because not everyone can see their colour. */
 function stroke({ at, title, isBad }: Lane['marks'][number], from: Millis, until: Millis): Html {
   const x = ((Math.min(until, Math.max(from, at)) - from) / (until - from)) * wide
   const top = isBad ? 0 : high * 0.35

@@ -55,7 +55,7 @@ export const trendTables: StorePart = {
 const prunedAtOnce = 1_000
 
 function* deleteOld(old: string, before: Millis, within: Within): Steps<number> {
-  // The deletion takes the lock that folding takes, because folding writes the same rows in another order.
+  // The deletion takes the lock that folding takes. Folding writes the same rows in another order, so without the lock the two could deadlock.
   yield* lockNames(['trends'], within)
   const oldest = `SELECT bucket FROM ${old} bucket < ?1 ORDER BY bucket LIMIT ${prunedAtOnce}`
   const last = `SELECT max(bucket) FROM (${oldest}) AS oldest`
@@ -66,8 +66,8 @@ const projectOf = text('project')
 
 function schema({ id, byKey }: Dialect): string {
   return `
-  -- The figures of one hour or day: of a job, of a project's pipelines (job ''), or of all pipelines (project 0); by class of branch, and
-  -- those of pipelines also by source and name (both '' for jobs, as there are many).
+  -- Each row contains the figures of a job, of a project's pipelines (job ''), or of all pipelines (project 0), for one hour or day and one
+  -- branch class. Figures of pipelines are also separate by source and pipeline name. For jobs, both are '', because there would be too many rows.
   CREATE TABLE trends (
     step       bigint NOT NULL,
     instance   text   NOT NULL,
@@ -89,8 +89,8 @@ function schema({ id, byKey }: Dialect): string {
   CREATE INDEX trends_of_pipelines ON trends (step, job, bucket);
   CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, branch, runs, failed, flaky, total_ms);
 
-  -- Runner time and costs by day: of a project's jobs (job '') by class of branch and type of runner, and of each job without these, as
-  -- there are many.
+  -- Runner time and costs by day. Rows for all jobs of a project (job '') are separate by branch class and runner type ('worker'). Rows for one
+  -- job are not, because there would be too many rows.
   CREATE TABLE costs (
     bucket     bigint NOT NULL,
     project_id bigint NOT NULL,
@@ -102,7 +102,7 @@ function schema({ id, byKey }: Dialect): string {
     runs       bigint NOT NULL,
     total_ms   bigint NOT NULL,
     cost       double precision NOT NULL,
-    -- The part that was wasted: retried, superseded or failed. The last two columns are not used.
+    -- The runner time that was wasted, and its cost, by kind of waste. The two flaky_ columns are no longer used.
     retried_ms      bigint           NOT NULL,
     retried_cost    double precision NOT NULL,
     superseded_ms   bigint           NOT NULL,
@@ -115,7 +115,7 @@ function schema({ id, byKey }: Dialect): string {
   ) ${byKey};
   CREATE INDEX costs_of_projects ON costs (bucket, project_id) WHERE job = '';
 
-  -- What snapshots add to these figures, until it is folded into them (counting/fold.ts).
+  -- Rows appended by snapshots. A few seconds later they are added to the figures above and deleted (counting/fold.ts).
   CREATE TABLE figures_added (
     id         ${id},
     project_id bigint NOT NULL,

@@ -6,7 +6,7 @@ import { plusBins, roundPercentileOf } from '../../lib/log-bins.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The caching time of usual durations, ms. */
+/** How long usual durations are cached, ms. */
 const believedFor = 300_000
 /** The maximum number of cached usual durations. The oldest is evicted first. */
 const maxKnown = 20_000

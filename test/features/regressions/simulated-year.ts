@@ -19,7 +19,7 @@ export interface Life {
   readonly busy?: number | undefined
   /** The share of runs that fail. */
   readonly fails: number
-  /** The share of days on which a platform fault makes half of an hour's runs slow or fail. */
+  /** The share of days on which a problem of the platform makes half of an hour's runs slow or fail. */
   readonly incidents: number
   readonly planted: readonly Planted[]
   /** The average number of runs per change. If it is 0, the runs are on the default branch. */

@@ -1,6 +1,8 @@
 // Zooms and pans waterfalls: with buttons, with the mouse wheel and a modifier key, by dragging, with two fingers, and with the keyboard. The zoom
 // state is stored per surrounding region, because the region survives when a live page replaces its content.
-const most = 500
+/** The maximum zoom factor. */
+const maxZoom = 500
+/** The distances between lines of the time axis to choose from, s, if more than 8 s are visible. */
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 604800]
 /** The visible part of each region's waterfall: the `zoom` factor, and the start `from`, as a fraction of the whole. */
 const sights = new WeakMap()
@@ -95,7 +97,7 @@ function shareAt(waterfall, x) {
 /** Zooms the waterfall around the position `share` of its visible part (0 to 1). */
 function zoomBy(waterfall, factor, share) {
   const { zoom, from } = sightOf(waterfall)
-  const next = Math.min(most, Math.max(1, zoom * factor))
+  const next = Math.min(maxZoom, Math.max(1, zoom * factor))
   show(waterfall, { zoom: next, from: from + share / zoom - share / next })
 }
 

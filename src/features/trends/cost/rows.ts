@@ -35,7 +35,7 @@ export const costGroups = ['total', 'project', 'place', 'job', 'branch', 'worker
 export type CostGroup = (typeof costGroups)[number]
 
 export interface CostQuery extends FiguresQuery {
-  /** Undefined for all projects. */
+  /** The ID of the project; undefined for all projects. */
   readonly projectId?: number | undefined
 }
 

@@ -47,7 +47,7 @@ export interface CountedChunk {
   readonly branch: BranchClass
   /** What triggered the pipeline, such as `push`; empty if unknown. */
   readonly source: string
-  /** Empty if the pipeline has no name. */
+  /** The pipeline's name; empty if it has none. */
   readonly pipelineName: string
   /** The outcome of the pipeline itself. Undefined if another chunk contains it, or if the pipeline neither passed nor failed. */
   readonly pipeline?: (Ran & { readonly endedAt: Millis }) | undefined
@@ -65,7 +65,7 @@ export interface Ran {
 }
 
 export interface CountedJob {
-  /** Empty if the job has no name. */
+  /** The job's name; empty if it has none. */
   readonly name: string
   readonly endedAt: Millis
   readonly ran?: Ran | undefined

@@ -88,7 +88,7 @@ export interface RetainedFigures {
   readonly backTo?: Millis | undefined
 }
 
-/** A row of a ranking, which covers the whole period. */
+/** A row of a ranking. It covers the whole period. */
 export type TrendTotal = Omit<TrendRow, 'bucket'>
 
 export interface TrendExtent {

@@ -47,7 +47,10 @@ export interface Addition {
   readonly row: TrendSum
 }
 
-/** Returns the outcomes in a chunk: its jobs, and its pipeline twice, once for the project and once for all pipelines together. */
+/**
+ * Returns the outcomes in a chunk: one for each job that passed or failed, and two for its pipeline, one of which counts for the project and the
+ * other for all pipelines together.
+ */
 export function outcomesOf({ pipeline, jobs, ...counted }: CountedChunk): Outcome[] {
   const { instance, projectId, project, branch, source, pipelineName } = counted
   const own = { instance, projectId, project, branch, source, pipelineName, job: '' }

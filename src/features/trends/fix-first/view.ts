@@ -47,7 +47,7 @@ const maxPriced = 500
 const maxFixes = 8
 /** The minimum time a problem must cost per week to be listed, ms. */
 const minMs = 60_000
-/** The caching time of the list, ms. The list is cached because the overview is rendered every second. */
+/** How long the list is cached, ms. It is cached because the overview is rendered every second. */
 const freshFor = 60_000
 
 /** The price unit; undefined without a price table. */
