@@ -15,21 +15,21 @@ function world() {
 it('delays an address after five different wrong tokens', () => {
   const { attempts, guess } = world()
   for (let count = 0; count < 5; count += 1) expect(guess('192.0.2.1', `wrong ${count}`)).toBe(0)
-  expect(guess('192.0.2.1', 'wrong 5')).toBe(limits.least)
+  expect(guess('192.0.2.1', 'wrong 5')).toBe(limits.minDelay)
   expect(attempts.pause('192.0.2.2')).toBe(0)
 })
 
 it('never delays longer than the maximum, however many clients are guessing at once', () => {
   const { attempts, guess } = world()
   for (let count = 0; count < 5_000; count += 1) guess('192.0.2.1', `wrong ${count}`)
-  expect(attempts.pause('192.0.2.1')).toBe(limits.longest)
+  expect(attempts.pause('192.0.2.1')).toBe(limits.maxDelay)
 })
 
 it('delays every further guess, and drops recorded guesses after a quarter of an hour', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 20; count += 1) move(guess('192.0.2.1', `wrong ${count}`))
-  expect(attempts.pause('192.0.2.1')).toBe(limits.least)
-  move(limits.span)
+  expect(attempts.pause('192.0.2.1')).toBe(limits.minDelay)
+  move(limits.period)
   expect(attempts.pause('192.0.2.1')).toBe(0)
 })
 
@@ -40,7 +40,7 @@ it('delays all addresses if many of them are guessing, and counts an IPv6 networ
   expect(attempts.pause('2001:db8:0:1::1')).toBe(0)
   for (let count = 0; count < limits.everybody; count += 1) guess(`192.0.2.${count}`, 'wrong')
   expect(attempts.pause('203.0.113.1')).toBeGreaterThan(0)
-  move(limits.span)
+  move(limits.period)
   expect(attempts.pause('203.0.113.1')).toBe(0)
 })
 
